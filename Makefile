@@ -1,0 +1,47 @@
+# The few commands a person needs; the work is in tools/ and CMakePresets.json.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test quick bench format clean
+
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+
+help:
+	@echo "make run      build, and show what STrack can do so far"
+	@echo "make test     prove everything: formats, specification, all builds, sanitizers, fuzzing"
+	@echo "make quick    release build and its short tests, while working"
+	@echo "make bench    release build and its benchmarks"
+	@echo "make format   lay out the C++ sources with clang-format"
+	@echo "make clean    remove build/"
+	@echo
+	@echo "tools/test STAGE... runs a part of 'make test'; tools/test --list names the stages."
+
+run:
+	@tools/setup build
+	@mkdir -p build/logs
+	@{ cmake --preset release && cmake --build --preset release -j $(JOBS) --target strack; } \
+	  >build/logs/run.log 2>&1 || { cat build/logs/run.log; exit 1; }
+	@build/release/src/cli/strack demo
+
+test:
+	@tools/setup
+	@tools/test
+
+quick:
+	@tools/setup build
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+	ctest --preset quick -j $(JOBS)
+
+bench:
+	@tools/setup
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target core_bench
+	build/release/bench/core_bench
+	bench/instructions
+
+format:
+	@tools/setup
+	@tools/format
+
+clean:
+	rm -rf build

@@ -1,0 +1,194 @@
+# How every target of this project is built: warnings, instrumentation, and one function for each
+# kind of target. Included once, by the root CMakeLists.txt.
+#
+#   strack_library(NAME [PURE] [SOURCES ...] [LINKS ...])
+#   strack_program(NAME SOURCES ... [LINKS ...])
+#   strack_test(NAME SOURCES ... [LINKS ...] [LABELS ...] [TIMEOUT seconds])
+#   strack_fuzz(NAME SOURCE file [LINKS ...] [CORPUS folder] [RUNS n] [MAX_LEN bytes])
+
+include(GoogleTest)
+
+# --- Warnings: all of them errors, the same for GCC 12 and Clang 14 -------------------------------
+
+add_library(strack_warnings INTERFACE)
+target_compile_options(strack_warnings INTERFACE
+  -Werror
+  -Wall
+  -Wextra
+  -Wpedantic
+  -Wshadow
+  -Wconversion
+  -Wsign-conversion
+  -Wdouble-promotion
+  -Wold-style-cast
+  -Wcast-align
+  -Wcast-qual
+  -Wformat=2
+  -Wimplicit-fallthrough
+  -Wnon-virtual-dtor
+  -Woverloaded-virtual
+  -Wextra-semi
+  -Wunused)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 sees overlapping copies in ordinary std::string concatenation (GCC bug 105651).
+  target_compile_options(strack_warnings INTERFACE
+    -Wduplicated-cond -Wlogical-op -Wno-restrict)
+  if(STRACK_SANITIZE)
+    # Instrumented code takes paths that the warning cannot follow.
+    target_compile_options(strack_warnings INTERFACE -Wno-maybe-uninitialized)
+  endif()
+else()
+  # C++20 allows an empty variadic macro argument, as GoogleTest's macros use; Clang 14 still warns.
+  target_compile_options(strack_warnings INTERFACE -Wno-gnu-zero-variadic-macro-arguments)
+endif()
+
+# --- Instrumentation: for the whole build tree ----------------------------------------------------
+
+# What __FILE__ says is relative to the repository, on every machine.
+add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+
+if(STRACK_DCHECK)
+  add_compile_definitions(STRACK_DCHECK_ENABLED=1 _GLIBCXX_ASSERTIONS)
+endif()
+
+set(sanitizers ${STRACK_SANITIZE})
+if(STRACK_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "libFuzzer comes with clang: cmake --preset fuzz")
+  endif()
+  string(JOIN "," sanitizers fuzzer-no-link ${sanitizers})
+endif()
+if(sanitizers)
+  add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${sanitizers})
+endif()
+
+if(STRACK_COVERAGE)
+  add_compile_options(--coverage -fprofile-abs-path -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+
+# True where the object code is what users get: nothing in it that only a kind of test put there.
+if(STRACK_SANITIZE OR STRACK_FUZZ OR STRACK_COVERAGE OR STRACK_DCHECK)
+  set(STRACK_PLAIN_BUILD FALSE)
+else()
+  set(STRACK_PLAIN_BUILD TRUE)
+endif()
+
+# --- Targets --------------------------------------------------------------------------------------
+
+# Stops on a misspelt keyword or a forgotten one, instead of dropping what followed it.
+macro(strack_check_arguments)
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${name}: no keyword for: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(arg_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "${name}: nothing follows ${arg_KEYWORDS_MISSING_VALUES}")
+  endif()
+endmacro()
+
+# A folder's library. Headers are found from src/: #include "core/packet.h". Without a .cpp among
+# SOURCES it is header-only. PURE is for code that may run anywhere, a NIC or a GPU: no exceptions
+# and no run-time type information.
+function(strack_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PURE" "" "SOURCES;LINKS")
+  strack_check_arguments()
+  set(compiled ${arg_SOURCES})
+  list(FILTER compiled INCLUDE REGEX "\\.cpp$")
+  if(NOT compiled)
+    add_library(${name} INTERFACE)
+    target_sources(${name} PRIVATE ${arg_SOURCES})
+    target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${name} INTERFACE ${arg_LINKS})
+    return()
+  endif()
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE strack_warnings)
+  if(arg_PURE)
+    target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
+  endif()
+endfunction()
+
+# An executable that is not a test: the command line, a benchmark.
+function(strack_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  strack_check_arguments()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} strack_warnings)
+endfunction()
+
+# GoogleTest cases; each becomes a ctest test named NAME/Suite.Case. A test of more than some
+# seconds has the label "long", and then only the release build runs it.
+function(strack_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LINKS;LABELS")
+  if(NOT arg_SOURCES)
+    message(WARNING "${name}: no sources, so nothing is tested")  # a pattern that matched no file
+    return()
+  endif()
+  strack_check_arguments()
+  if(STRACK_FUZZ)
+    return()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  strack_program(${name} SOURCES ${arg_SOURCES} LINKS ${arg_LINKS} GTest::gtest_main)
+  gtest_discover_tests(${name}
+    TEST_PREFIX ${name}/
+    TEST_LIST ${name}_cases
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  if(arg_LABELS)
+    # gtest_discover_tests() takes no list as the value of a property, so ctest sets it afterwards.
+    set(script ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
+    file(WRITE ${script}
+      "set_tests_properties(\${${name}_cases} PROPERTIES LABELS \"${arg_LABELS}\")\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${script})
+  endif()
+endfunction()
+
+# A harness with LLVMFuzzerTestOneInput, and a ctest test of the same name that runs it: in a
+# libFuzzer build for STRACK_FUZZ_SECONDS, in every other on the corpus and RUNS inputs of its own.
+# The corpus is the folder NAME_corpus beside the harness, where there is one.
+function(strack_fuzz name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE;CORPUS;RUNS;MAX_LEN" "LINKS")
+  strack_check_arguments()
+  if(NOT arg_RUNS)
+    set(arg_RUNS 2000)
+  endif()
+  if(NOT arg_MAX_LEN)
+    set(arg_MAX_LEN 4096)
+  endif()
+  if(NOT arg_CORPUS)
+    set(arg_CORPUS ${name}_corpus)
+  endif()
+  cmake_path(ABSOLUTE_PATH arg_CORPUS BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  if(NOT EXISTS ${arg_CORPUS})
+    set(arg_CORPUS "")
+  endif()
+
+  strack_program(${name} SOURCES ${arg_SOURCE} LINKS ${arg_LINKS})
+  if(STRACK_FUZZ)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    set(found ${PROJECT_BINARY_DIR}/corpus/${name})
+    set(artifacts ${PROJECT_BINARY_DIR}/artifacts)
+    file(MAKE_DIRECTORY ${found} ${artifacts})
+    add_test(NAME ${name} COMMAND ${name}
+      -seed=1 -max_total_time=${STRACK_FUZZ_SECONDS} -max_len=${arg_MAX_LEN} -timeout=10
+      -print_final_stats=1 -artifact_prefix=${artifacts}/${name}- ${found} ${arg_CORPUS})
+    math(EXPR timeout "${STRACK_FUZZ_SECONDS} + 120")
+  else()
+    target_link_libraries(${name} PRIVATE strack_fuzz_driver)
+    add_test(NAME ${name} COMMAND ${name}
+      --runs=${arg_RUNS} --max-len=${arg_MAX_LEN} ${arg_CORPUS})
+    set(timeout 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT ${timeout})
+endfunction()
+
+if(NOT STRACK_FUZZ)
+  strack_library(strack_fuzz_driver SOURCES ${PROJECT_SOURCE_DIR}/tests/support/fuzz_driver.cpp)
+endif()

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The program as a person meets it: help, answers, and errors that say what would work.
+set -u
+strack=$1
+failures=0
+
+# expect NAME STATUS PATTERN COMMAND...: the command's status, and a pattern its output must hold
+expect() {
+  local name=$1 status=$2 pattern=$3 output rc
+  shift 3
+  output=$("$@" 2>&1 </dev/null)
+  rc=$?
+  if [ "$rc" != "$status" ] || ! grep -qE -- "$pattern" <<<"$output"; then
+    printf 'FAILED %s: status %s (wanted %s), wanted /%s/ in:\n%s\n' "$name" "$rc" "$status" "$pattern" "$output"
+    failures=$((failures + 1))
+  fi
+}
+
+expect "help" 0 "strack demo" "$strack" --help
+expect "help of a command" 0 "hash collisions" "$strack" demo --help
+expect "version" 0 "^strack [0-9]+\.[0-9]+\.[0-9]+$" "$strack" --version
+expect "no command" 2 "error: no command given" "$strack"
+expect "unknown command" 2 "error: .*fly" "$strack" fly
+expect "bad value" 2 "error: .*--packets.*1 to 10000" "$strack" trace --packets 0
+expect "not a number" 2 "error: .*--seed" "$strack" demo --seed tuesday
+expect "demo" 0 "8->1 incast" "$strack" demo
+expect "trace finds the loss" 0 "DECLARES LOSS in \[2, .* by probe" "$strack" trace --packets 12 --lose 3
+expect "trace completes" 0 "message 0 COMPLETE" "$strack" trace --packets 3 --lose 0
+
+# The same seed gives the same bytes, and another seed others.
+a=$("$strack" demo --seed 7 | cksum)
+b=$("$strack" demo --seed 7 | cksum)
+c=$("$strack" demo --seed 8 | cksum)
+[ "$a" = "$b" ] || { echo "FAILED same seed, other figures"; failures=$((failures + 1)); }
+[ "$a" != "$c" ] || { echo "FAILED other seed, same figures"; failures=$((failures + 1)); }
+
+echo "$failures failures"
+exit $((failures > 0))

@@ -1,0 +1,212 @@
+// Table 1 and every other constant of the protocol, in one struct derived from the link.
+//
+// Both ends of a connection, and all connections over one kind of link, share one const object.
+// Where the paper leaves a plausible alternative, the choice is a field here, so that its effect
+// can be measured; `spec/decisions.md` says why each default is what it is.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace strack::core {
+
+/// [D26] The most packets a connection can track between EPSN and the newest one sent.
+inline constexpr std::uint32_t kMaxTrackingWindow = 1024;
+/// [P.max_paths] The most entropies a connection can spray over.
+inline constexpr std::uint32_t kMaxPaths = 256;
+
+/// [P.oblivious] What guides the choice of path. The two halves of Algorithm 2 can be had one by
+/// one.
+enum class PathPolicy : std::uint8_t {
+  adaptive,      ///< Algorithm 2
+  oblivious,     ///< round robin over the entropies, ECN ignored
+  bitmap_only,   ///< skip marked paths, do not reuse the path of a clean ACK
+  recycle_only,  ///< reuse the path of a clean ACK, do not skip marked ones
+};
+
+/// [D3] What one ACK is worth in the window's increase.
+enum class IncreaseRule : std::uint8_t { acked_bytes, per_ack };
+/// [D13] Whose ECN mark a SACK echoes.
+enum class EchoRule : std::uint8_t { trigger, any_mark };
+/// [D19] When the next packet may go.
+enum class WindowRule : std::uint8_t { fit, overshoot };
+/// [D17] What a probe's verdict declares lost.
+enum class ProbeRecovers : std::uint8_t { sent_before_probe, highest_received };
+
+/// Why parameters make no sense: the field, what it was, what would work.
+struct ParamError {
+  const char* field;
+  std::int64_t value;
+  const char* remedy;
+};
+
+struct StrackParams {
+  // What the rest is derived from.
+  Picoseconds net_base_rtt;  ///< [D6] the network's RTT without queues
+  Bytes mtu;                 ///< [D20] the largest payload of a packet
+  Bytes bdp;                 ///< link rate x net_base_rtt
+
+  // Table 1.
+  Picoseconds target_qdelay;  ///< [T1.target_Qdelay] queueing delay the window settles at
+  Picoseconds target_qhigh;   ///< [T1.target_Qhigh] [D5] beyond this, trust achieved_bdp instead
+  std::int64_t ewma_q16 = 8'192;  ///< [T1.ewma] weight of a new delay sample, in 65536ths: 0.125
+  Ratio bdp_sf;                   ///< [T1.bdp_sf] this BDP in units of the reference link's
+  Ratio delay_sf;                 ///< [T1.delay_sf] this RTT in units of the reference link's
+  Bytes beta;                     ///< [T1.beta] additive increase per window of acked bytes [D3]
+  Bytes eta;                      ///< [T1.eta] fairness increase per base_rtt
+  Bytes alpha;        ///< [T1.alpha] x net_base_rtt: gain per window, per net_base_rtt below target
+  Ratio gamma{4, 5};  ///< [T1.gamma] strength of the multiplicative decrease
+
+  // The window.
+  Bytes max_cwnd;  ///< [P.window] [D8] and initial window
+  Bytes min_cwnd;  ///< [D8] one packet
+  IncreaseRule increase_rule = IncreaseRule::acked_bytes;
+  WindowRule window_rule = WindowRule::fit;
+
+  // Paths.
+  PathPolicy path_policy = PathPolicy::adaptive;
+  std::uint32_t max_paths = kMaxPaths;  ///< [P.max_paths]
+  std::uint32_t min_paths = 8;          ///< [A2.L18] fewer are not worth rotating over
+  Picoseconds ecn_bitmap_reset{0};      ///< [D9] forget all marks this often; 0: never
+
+  // Acknowledgement.
+  Bytes sack_bytes = kib(16);  ///< [D11] a SACK at least every so many bytes
+  bool sack_on_epsn = true;    ///< [D11] and whenever the expected packet arrives
+  EchoRule echo_rule = EchoRule::trigger;
+
+  // Loss.
+  std::uint32_t tracking_window = kMaxTrackingWindow;  ///< [D26]
+  Ratio ooo_cwnd{1, 1};                                ///< [D14] the OOO threshold in windows
+  std::uint32_t ooo_min = 5;                           ///< [D14] and at least
+  Picoseconds probe_interval;                          ///< [R.probe.send] silence before a probe
+  Picoseconds probe_rtt_limit;  ///< [A1.L13] a probe's RTT that rules out queues
+  ProbeRecovers probe_recovers = ProbeRecovers::sent_before_probe;
+  Picoseconds rto;                    ///< [R.timeout.value] [D15]
+  std::uint32_t rto_backoff_max = 3;  ///< [D15] doublings at most
+
+  /// Scales every row to one link, or says which input makes no sense.
+  [[nodiscard]] static constexpr Result<StrackParams, ParamError> for_link(BitsPerSecond rate,
+                                                                           Picoseconds net_base_rtt,
+                                                                           Bytes mtu);
+
+  /// Holds after any change of a field, or says which value cannot work.
+  [[nodiscard]] constexpr Result<StrackParams, ParamError> validated() const;
+};
+
+/// [D6] The link Table 1's constants were written for: 100 Gb/s and 12 us, a BDP of 150 KB.
+inline constexpr Picoseconds kReferenceRtt = us(12);
+inline constexpr Bytes kReferenceBdp = gbps(100) * kReferenceRtt;
+
+constexpr Result<StrackParams, ParamError> StrackParams::for_link(BitsPerSecond rate,
+                                                                  Picoseconds net_base_rtt,
+                                                                  Bytes mtu) {
+  if (rate < mbps(1) || rate > gbps(100'000)) {
+    return ParamError{"rate", rate.count(),
+                      "a link rate from 1 Mb/s to 100 Tb/s, such as gbps(400)"};
+  }
+  if (net_base_rtt < ns(10) || net_base_rtt > seconds(1)) {
+    return ParamError{"net_base_rtt", net_base_rtt.count(),
+                      "a base RTT from 10 ns to 1 s, such as us(8)"};
+  }
+  if (mtu < bytes(64) || mtu > bytes(65'535)) {
+    return ParamError{"mtu", mtu.count(), "a payload from 64 to 65535 bytes, such as bytes(4096)"};
+  }
+  StrackParams p;
+  p.net_base_rtt = net_base_rtt;
+  p.mtu = mtu;
+  p.bdp = rate * net_base_rtt;
+
+  p.target_qdelay = net_base_rtt;                              // [T1.target_Qdelay]
+  p.target_qhigh = 3 * p.target_qdelay;                        // [T1.target_Qhigh] [D5]
+  p.bdp_sf = {p.bdp.count(), kReferenceBdp.count()};           // [T1.bdp_sf]
+  p.delay_sf = {net_base_rtt.count(), kReferenceRtt.count()};  // [T1.delay_sf] [D7]
+  p.beta = p.bdp_sf * (5 * mtu);                               // [T1.beta]
+  p.eta = Ratio{15 * p.bdp_sf.num, 100 * p.bdp_sf.den} * mtu;  // [T1.eta]
+  // [T1.alpha] [D23] One division, so that the fraction is dropped once.
+  p.alpha = bytes(
+      static_cast<std::int64_t>(static_cast<Int128>(4 * mtu.value) * p.bdp_sf.num * p.delay_sf.num /
+                                (static_cast<Int128>(p.bdp_sf.den) * p.delay_sf.den)));
+
+  // [P.window] [D8] The tracking bitmap bounds what a window larger than it could use.
+  p.min_cwnd = mtu;
+  p.max_cwnd = std::clamp(p.bdp, mtu, std::int64_t{kMaxTrackingWindow} * mtu);
+
+  p.probe_interval = 3 * net_base_rtt;   // [A1.L12] [R.probe.send]
+  p.probe_rtt_limit = 2 * net_base_rtt;  // [A1.L13]
+  p.rto = 25 * net_base_rtt;             // [R.timeout.value] [D15]
+  return p.validated();
+}
+
+constexpr Result<StrackParams, ParamError> StrackParams::validated() const {
+  if (mtu < bytes(64) || mtu > bytes(65'535)) {
+    return ParamError{"mtu", mtu.count(), "a payload from 64 to 65535 bytes"};
+  }
+  if (net_base_rtt < ns(10) || net_base_rtt > seconds(1)) {
+    return ParamError{"net_base_rtt", net_base_rtt.count(), "a base RTT from 10 ns to 1 s"};
+  }
+  if (target_qdelay < ns(1) || target_qdelay > seconds(10)) {
+    return ParamError{"target_qdelay", target_qdelay.count(), "a delay from 1 ns to 10 s"};
+  }
+  if (target_qhigh < target_qdelay) {
+    return ParamError{"target_qhigh", target_qhigh.count(), "a delay not below target_qdelay"};
+  }
+  if (ewma_q16 < 1 || ewma_q16 > 65'536) {
+    return ParamError{"ewma_q16", ewma_q16, "a weight from 1 to 65536 (which is 1.0)"};
+  }
+  if (gamma.den <= 0 || gamma.num < 0 || gamma.den > 1'000'000 || gamma.num > gamma.den) {
+    return ParamError{"gamma", gamma.num,
+                      "a fraction from 0 to 1 with a denominator up to a million"};
+  }
+  if (min_cwnd < mtu) {
+    return ParamError{"min_cwnd", min_cwnd.count(),
+                      "at least one mtu, or nothing could ever be sent"};
+  }
+  if (max_cwnd < min_cwnd || max_cwnd > bytes(std::int64_t{1} << 40)) {
+    return ParamError{"max_cwnd", max_cwnd.count(), "from min_cwnd to 1 TiB"};
+  }
+  constexpr Bytes kLargestStep{std::int64_t{1} << 40};
+  if (beta < bytes(0) || beta > kLargestStep)
+    return ParamError{"beta", beta.count(), "from 0 to 1 TiB"};
+  if (eta < bytes(0) || eta > kLargestStep)
+    return ParamError{"eta", eta.count(), "from 0 to 1 TiB"};
+  if (alpha < bytes(0) || alpha > kLargestStep) {
+    return ParamError{"alpha", alpha.count(), "from 0 to 1 TiB"};
+  }
+  if (max_paths < 1 || max_paths > kMaxPaths) {
+    return ParamError{"max_paths", max_paths, "from 1 to 256"};
+  }
+  if (min_paths < 1) return ParamError{"min_paths", min_paths, "at least 1"};
+  if (ecn_bitmap_reset < ps(0)) {
+    return ParamError{"ecn_bitmap_reset", ecn_bitmap_reset.count(),
+                      "0 for never, or a positive interval"};
+  }
+  if (sack_bytes < bytes(1) || sack_bytes > bytes(1 << 30)) {
+    return ParamError{"sack_bytes", sack_bytes.count(), "from 1 byte to 1 GiB, such as kib(16)"};
+  }
+  if (tracking_window < 1 || tracking_window > kMaxTrackingWindow) {
+    return ParamError{"tracking_window", tracking_window, "from 1 to 1024 packets"};
+  }
+  if (ooo_cwnd.den <= 0 || ooo_cwnd.num < 0 || ooo_cwnd.num > 1'000'000) {
+    return ParamError{"ooo_cwnd", ooo_cwnd.num, "a fraction that is not negative, such as 1/1"};
+  }
+  if (probe_interval < ns(1)) {
+    return ParamError{"probe_interval", probe_interval.count(),
+                      "at least 1 ns, such as 3 x net_base_rtt"};
+  }
+  if (probe_rtt_limit < ps(0)) {
+    return ParamError{"probe_rtt_limit", probe_rtt_limit.count(),
+                      "0 or more, such as 2 x net_base_rtt"};
+  }
+  if (rto < ns(1) || rto > seconds(3'600)) {
+    return ParamError{"rto", rto.count(), "from 1 ns to an hour, such as 25 x net_base_rtt"};
+  }
+  if (rto_backoff_max > 10) {
+    return ParamError{"rto_backoff_max", rto_backoff_max, "at most 10 doublings"};
+  }
+  return *this;
+}
+
+}  // namespace strack::core
