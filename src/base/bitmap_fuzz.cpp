@@ -42,7 +42,8 @@ void run(FuzzInput& input) {
   while (!input.empty()) {
     const std::uint8_t operation = input.byte();
     // Mostly positions within two circles; some near the top, where they wrap at 2^32.
-    const std::uint32_t pos = input.in_range<std::uint32_t>(0, 2 * N - 1) - (operation & 0x80 ? N : 0);
+    const std::uint32_t pos =
+        input.in_range<std::uint32_t>(0, 2 * N - 1) - (operation & 0x80 ? N : 0);
     switch (operation % 8) {
       case 0:
         bitmap.set(pos);
@@ -71,8 +72,7 @@ void run(FuzzInput& input) {
         const std::uint32_t limit = input.in_range<std::uint32_t>(0, N);
         STRACK_CHECK_OP(bitmap.next_set(pos, limit), ==, model.distance(pos, limit, true));
         STRACK_CHECK_OP(bitmap.next_clear(pos, limit), ==, model.distance(pos, limit, false));
-        STRACK_CHECK_OP(bitmap.all_set(pos, limit), ==,
-                        model.distance(pos, limit, false) == limit);
+        STRACK_CHECK_OP(bitmap.all_set(pos, limit), ==, model.distance(pos, limit, false) == limit);
         break;
       }
       case 5:

@@ -139,6 +139,7 @@ TEST(Bitmap, NextSetStopsAtTheLimit) {
   const auto bitmap = with<256>({70});
   EXPECT_EQ(bitmap.next_set(10, 60), 60U);  // 70 is just outside
   EXPECT_EQ(bitmap.next_set(10, 61), 60U);  // and here the last one inside
+  EXPECT_EQ(bitmap.next_set(66, 2), 2U);    // outside, though in the same word
   EXPECT_EQ(bitmap.next_set(70, 0), 0U);
   EXPECT_EQ(Bitmap<256>{}.next_set(10, 256), 256U);
 }
@@ -175,9 +176,7 @@ TEST(Bitmap, AllSetNeedsEveryOne) {
   EXPECT_TRUE(bitmap.all_set(9, 0));
 }
 
-TEST(Bitmap, CountAddsAllWords) {
-  EXPECT_EQ(with<1024>({0, 64, 128, 999}).count(), 4U);
-}
+TEST(Bitmap, CountAddsAllWords) { EXPECT_EQ(with<1024>({0, 64, 128, 999}).count(), 4U); }
 
 // All of it works at compile time.
 static_assert(with<256>({3, 250}).next_set(4, 256) == 246);

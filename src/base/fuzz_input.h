@@ -1,7 +1,7 @@
 // Turns a fuzzer's bytes into numbers. For harnesses only.
 //
-// When the bytes run out every further number is the lowest of its range, so each input has a meaning
-// and a harness that loops `while (!input.empty())` ends.
+// When the bytes run out every further number is the lowest of its range, so each input has a
+// meaning and a harness that loops `while (!input.empty())` ends.
 #pragma once
 
 #include <concepts>
@@ -49,7 +49,7 @@ class FuzzInput {
   /// One of the values given: for thresholds and their neighbours.
   template <class T, class... More>
   T one_of(T first, More... more) {
-    const T values[] = {first, more...};
+    const T values[] = {first, static_cast<T>(more)...};
     return values[byte() % (1 + sizeof...(more))];
   }
 

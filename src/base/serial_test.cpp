@@ -16,11 +16,18 @@ using Other = Serial<struct OtherTag>;
 constexpr Psn kLast{0xffff'ffff};
 
 template <class A, class B>
-concept CanSubtract = requires(A a, B b) { a - b; };
+concept CanSubtract = requires(A a, B b) {
+  a - b;
+};
 template <class A, class B>
-concept CanCompare = requires(A a, B b) { a == b; } || requires(A a, B b) { a < b; };
+concept CanCompare = requires(A a, B b) {
+  a == b;
+}
+|| requires(A a, B b) { a < b; };
 template <class A, class B>
-concept CanAdd = requires(A a, B b) { a + b; };
+concept CanAdd = requires(A a, B b) {
+  a + b;
+};
 
 // Serials of different kinds, and serials and plain numbers, do not mix.
 static_assert(CanSubtract<Psn, Psn> && CanCompare<Psn, Psn> && CanAdd<Psn, std::uint32_t>);

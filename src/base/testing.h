@@ -1,5 +1,5 @@
-// How GoogleTest shows our quantities, so that a failed EXPECT_EQ prints "4096" and not eight bytes.
-// Every test that compares them includes this file; nothing else does.
+// How GoogleTest shows our quantities, so that a failed EXPECT_EQ prints "4096" and not eight
+// bytes. Every test that compares them includes this file; nothing else does.
 #pragma once
 
 #include <ostream>
@@ -16,7 +16,9 @@ void PrintTo(const Quantity<Tag>& quantity, std::ostream* out) {
 }
 }  // namespace detail
 
-inline void PrintTo(const Ratio& ratio, std::ostream* out) { *out << ratio.num << '/' << ratio.den; }
+inline void PrintTo(const Ratio& ratio, std::ostream* out) {
+  *out << ratio.num << '/' << ratio.den;
+}
 inline void PrintTo(const Instant& instant, std::ostream* out) { *out << instant.ps << " ps"; }
 
 template <class Tag>

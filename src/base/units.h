@@ -62,10 +62,10 @@ using BitsPerSecond = detail::Quantity<struct BitsPerSecondTag>;
 struct Instant {
   std::int64_t ps = 0;
 
-  /// Before anything that happens, and still safe to subtract from any real instant.
-  [[nodiscard]] static constexpr Instant distant_past() {
-    return {std::numeric_limits<std::int64_t>::min() / 2};
-  }
+  /// Nearly three hours before the clock's start: longer ago than any interval we compare with, and
+  /// safe to subtract from every later instant. A host's clock starts at 0 and can run for a
+  /// hundred days.
+  [[nodiscard]] static constexpr Instant distant_past() { return {-10'000'000'000'000'000}; }
   /// The deadline that never comes.
   [[nodiscard]] static constexpr Instant never() {
     return {std::numeric_limits<std::int64_t>::max()};

@@ -1,10 +1,59 @@
 // The one program, `strack`.
 #include <unistd.h>
 
+#include <string>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/build_info.h"
 #include "cli/demo.h"
+#include "cli/sim.h"
+#include "sim/scenario/scenario.h"
+
+namespace strack::cli {
+namespace {
+
+constexpr std::int64_t kLargestSeed = INT64_MAX;
+
+/// --set, once for each value.
+CLI::Option* add_set(CLI::App* command, std::vector<std::string>& set, const std::string& help) {
+  return command->add_option("--set", set, help)->allow_extra_args(false)->type_name("KEY=VALUE");
+}
+
+CLI::Option* add_file(CLI::App* command, std::filesystem::path& file) {
+  return command->add_option("FILE", file, "the scenario, a TOML file")->required()->type_name("");
+}
+
+/// `strack help`, `strack help scenario`, `strack help sim run`.
+int help(const CLI::App& app, const std::vector<std::string>& topic) {
+  if (topic.size() == 1 && topic.front() == "scenario") {
+    fmt::print("{}", sim::help_text());
+    return 0;
+  }
+  const CLI::App* at = &app;
+  for (const std::string& word : topic) {
+    const std::vector<const CLI::App*> found =
+        at->get_subcommands([&](const CLI::App* command) { return command->get_name() == word; });
+    at = found.empty() ? nullptr : found.front();
+    if (at == nullptr) {
+      fmt::print(stderr,
+                 "error: there is no help on '{}'. try `strack help`, `strack help scenario` or a "
+                 "command, such as `strack help sim run`\n",
+                 fmt::join(topic, " "));
+      return 2;
+    }
+  }
+  // Not help(), which would be that of the command just given: of `help`.
+  std::string called = "strack";
+  for (const std::string& word : topic) called += " " + word;
+  fmt::print("{}", at->get_formatter()->make_help(at, called, CLI::AppFormatMode::Normal));
+  return 0;
+}
+
+}  // namespace
+}  // namespace strack::cli
 
 int main(int argc, char** argv) {
   using namespace strack::cli;
@@ -13,9 +62,11 @@ int main(int argc, char** argv) {
       "STrack: a reliable multipath transport for AI/ML clusters.\n"
       "\n"
       "Start with `strack demo` to see the protocol deal with congestion, loss and dead paths,\n"
-      "and `strack trace` to read its decisions packet by packet.",
+      "and `strack trace` to read its decisions packet by packet. `strack sim` simulates whole\n"
+      "clusters: `strack help sim` lists what it can do, `strack help scenario` what a scenario\n"
+      "file can say.",
       "strack"};
-  app.set_version_flag("--version", "strack " STRACK_VERSION);
+  app.set_version_flag("--version", std::string("strack ") + kBuildInfo.version);
   app.require_subcommand(0, 1);
 
   DemoOptions demo;
@@ -43,6 +94,88 @@ int main(int argc, char** argv) {
       ->add_option("--lose", trace.lose, "which data packet is lost, counted from 1; 0: none")
       ->capture_default_str();
 
+  CLI::App* sim = app.add_subcommand(
+      "sim", "Simulates whole clusters, packet by packet, as scenario files describe them.");
+  sim->require_subcommand(0, 1);
+  CLI::Validator seeds = CLI::Range(std::int64_t{0}, kLargestSeed);
+  seeds.description("");  // its bounds would only fill the help
+
+  RunOptions run;
+  CLI::App* run_command = sim->add_subcommand(
+      "run",
+      "Runs one scenario and writes a result file, an SQLite database, while it goes.\n"
+      "Ctrl-C stops it and leaves a valid file that is marked as partial.");
+  add_file(run_command, run.file);
+  add_set(run_command, run.set,
+          "changes one key, such as --set topology.hosts=1024; any number of times");
+  run_command->add_option("--seed", run.seed, "instead of the scenario's")->check(seeds);
+  run_command->add_option("--threads", run.threads, "of this run; results do not depend on it")
+      ->check(CLI::Range(1, 1'024));
+  run_command->add_option("--out", run.out, "the result file; results/<name>-<scheme>-s<seed>.db")
+      ->type_name("FILE");
+  run_command->add_flag("--force", run.force, "replace an existing result file");
+  run_command->add_flag("--quiet", run.quiet, "print errors only");
+
+  SummaryOptions summary;
+  CLI::App* summary_command = sim->add_subcommand(
+      "summary",
+      "Prints the figures of result files: flow completion times beside what physics allows,\n"
+      "drops, marks, retransmissions, utilisation. One file in full, several in a table.");
+  summary_command->add_option("FILE", summary.files, "result files")->required()->type_name("");
+  summary_command->add_flag("--json", summary.json, "for programs: times in ps, sizes in bytes");
+
+  ShowOptions show;
+  CLI::App* show_command = sim->add_subcommand(
+      "show",
+      "Prints a scenario with every key that applies to it, and what follows from them: BDP, base\n"
+      "RTT, ideal flow completion time, memory. What it prints is a scenario file again.");
+  add_file(show_command, show.file);
+  add_set(show_command, show.set, "changes one key; any number of times");
+  show_command->add_option("--seed", show.seed, "instead of the scenario's")->check(seeds);
+
+  SweepOptions sweep;
+  CLI::App* sweep_command = sim->add_subcommand(
+      "sweep",
+      "Runs every combination of several values, in parallel processes, and ends with a table.\n"
+      "Interrupted, the same command goes on where it was: what is finished is not run again.");
+  add_file(sweep_command, sweep.file);
+  add_set(sweep_command, sweep.set,
+          "values of one key, such as --set workload.size=2MB,16MB; any number of times")
+      ->type_name("KEY=V1,V2,...");
+  sweep_command->add_option("--seeds", sweep.seeds, "such as 1,2,5-8; instead of the scenario's");
+  sweep_command->add_option("--jobs", sweep.jobs, "runs at the same time; one per processor")
+      ->check(CLI::Range(1, 4'096));
+  sweep_command->add_option("--threads", sweep.threads, "of each run")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'024));
+  sweep_command->add_option("--out", sweep.out, "the folder; results/<name>-sweep")
+      ->type_name("FOLDER");
+  sweep_command->add_flag("--force", sweep.force, "run again what is finished");
+
+  SweepOptions compare;
+  compare.compare = true;
+  std::string schemes = "strack,strack-oblivious,strack-single-path";
+  CLI::App* compare_command = sim->add_subcommand(
+      "compare", "Runs one scenario under several schemes and puts them side by side in a table.");
+  add_file(compare_command, compare.file);
+  compare_command->add_option("--schemes", schemes, "which")->capture_default_str();
+  add_set(compare_command, compare.set, "changes one key for all; any number of times");
+  compare_command->add_option("--seeds", compare.seeds, "such as 1,2,5-8");
+  compare_command->add_option("--jobs", compare.jobs, "runs at the same time; one per processor")
+      ->check(CLI::Range(1, 4'096));
+  compare_command->add_option("--threads", compare.threads, "of each run")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'024));
+  compare_command->add_option("--out", compare.out, "the folder; results/<name>-compare")
+      ->type_name("FOLDER");
+  compare_command->add_flag("--force", compare.force, "run again what is finished");
+
+  std::vector<std::string> topic;
+  CLI::App* help_command =
+      app.add_subcommand("help", "Explains a command, or `scenario`: all keys of a scenario file.");
+  help_command->add_option("TOPIC", topic, "`scenario`, or a command such as `sim run`")
+      ->type_name("");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {
@@ -58,6 +191,16 @@ int main(int argc, char** argv) {
     return run_demo(demo);
   }
   if (*trace_command) return run_trace(trace);
-  fmt::print(stderr, "error: no command given. `strack --help` lists what there is\n");
+  if (*help_command) return help(app, topic);
+  if (*run_command) return sim_run(run);
+  if (*summary_command) return sim_summary(summary);
+  if (*show_command) return sim_show(show);
+  if (*sweep_command) return sim_sweep(sweep);
+  if (*compare_command) {
+    compare.set.insert(compare.set.begin(), "transport.scheme=" + schemes);
+    return sim_sweep(compare);
+  }
+  fmt::print(stderr, "error: no command given. `strack {}` lists what there is\n",
+             *sim ? "sim --help" : "--help");
   return 2;
 }

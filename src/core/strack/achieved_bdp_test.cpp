@@ -22,8 +22,9 @@ TEST(AchievedBdp, StartsAtZero) { EXPECT_EQ(AchievedBdp{}.value(), bytes(0)); }
 // [A4.L1] [A4.L5] It returns what value() says, whether or not this ACK ended an interval.
 TEST(AchievedBdp, Update_ReturnsTheNewestMeasurement) {
   AchievedBdp achieved;
-  EXPECT_EQ(ack(achieved, kb(4), at(us(10))), achieved.value());
-  EXPECT_EQ(ack(achieved, kb(4), at(us(20))), achieved.value());
+  EXPECT_EQ(ack(achieved, kb(4), at(us(10))), bytes(0));
+  EXPECT_EQ(achieved.value(), bytes(0));
+  EXPECT_EQ(ack(achieved, kb(4), at(us(20))), kb(8));
   EXPECT_EQ(achieved.value(), kb(8));
 }
 

@@ -13,7 +13,7 @@
 namespace strack::core {
 namespace {
 
-// 400 Gb/s, 8 us, 4 KiB: target_qdelay 8 us, target_qhigh 24 us, beta 54613, alpha 29126, eta 1637,
+// 400 Gb/s, 8 us, 4 KiB: target_qdelay 8 us, target_qhigh 24 us, beta 54613, alpha 29127, eta 1638,
 // min_cwnd 4096, max_cwnd 400000. An eighth of that is 50000.
 const StrackParams kParams = StrackParams::for_link(gbps(400), us(8), bytes(4'096)).value();
 
@@ -37,8 +37,9 @@ void adjust(CongestionWindow& window, const StrackParams& params, const AckSampl
   window.adjust_cwnd(params, ack, now, events);
 }
 
-/// A window of this size and average that has just been decreased and shuffled, at t = 0. Gets there
-/// by parameters of its own: a weight of 1 sets the average, a huge max_cwnd lets line 11 set any size.
+/// A window of this size and average that has just been decreased and shuffled, at t = 0. Gets
+/// there by parameters of its own: a weight of 1 sets the average, a huge max_cwnd lets line 11 set
+/// any size.
 CongestionWindow settled_window(Bytes cwnd, Picoseconds avg_qdelay) {
   StrackParams setup = kQuiet;
   setup.ewma_q16 = 65'536;
@@ -46,8 +47,8 @@ CongestionWindow settled_window(Bytes cwnd, Picoseconds avg_qdelay) {
   CongestionWindow window(kParams);
   adjust(window, setup, {.ecn = true, .qdelay = us(100), .acked = bytes(0), .achieved_bdp = cwnd},
          at(ps(0)));
-  adjust(window, setup, {.ecn = true, .qdelay = avg_qdelay, .acked = bytes(0), .achieved_bdp = cwnd},
-         at(ps(0)));
+  adjust(window, setup,
+         {.ecn = true, .qdelay = avg_qdelay, .acked = bytes(0), .achieved_bdp = cwnd}, at(ps(0)));
   EXPECT_EQ(window.cwnd(), cwnd);
   EXPECT_EQ(window.avg_qdelay(), avg_qdelay);
   return window;
@@ -117,7 +118,18 @@ TEST(CongestionWindow, MeasuredQdelay_BaseRttNeverRises) {
   EXPECT_EQ(window.base_rtt(), us(5));
 }
 
-// ---- Lines 2 to 4 ----
+// ---- Lines 1 to 4 ----
+
+// [A3.L1] Every ACK is a step of its own, from the window the last one left, even at the same
+// moment: 29127 x 4096 / 100000 = 1193.04, then 29127 x 4096 / 101193 = 1178.97.
+TEST(CongestionWindow, AdjustCwnd_IsOneStepPerAck) {
+  CongestionWindow window = settled_window(kb(100), us(16));
+  adjust(window, kQuiet, clean(us(0)), kSoon);
+  EXPECT_EQ(window.cwnd(), bytes(101'193));
+  adjust(window, kQuiet, clean(us(0)), kSoon);
+  EXPECT_EQ(window.cwnd(), bytes(102'371));
+  EXPECT_EQ(window.avg_qdelay(), ns(12'250));  // 16 x 7/8 x 7/8
+}
 
 // [A3.L2] The first decrease needs no wait, not even at t = 0.
 TEST(CongestionWindow, AdjustCwnd_FirstDecreaseNeedsNoWait) {
@@ -154,7 +166,7 @@ TEST(CongestionWindow, AdjustCwnd_DecreaseWaitsForTheFlowsOwnBaseRtt) {
 TEST(CongestionWindow, AdjustCwnd_FirstShuffleNeedsNoWait) {
   CongestionWindow window(kParams);
   adjust(window, kParams, marked(us(100), kb(12)), at(ps(0)));
-  EXPECT_EQ(window.cwnd(), bytes(12'000 + 1'637));
+  EXPECT_EQ(window.cwnd(), bytes(12'000 + 1'638));
 }
 
 // [A3.L3] [A3.L18] Exactly base_rtt after the last one is too soon.
@@ -168,7 +180,7 @@ TEST(CongestionWindow, AdjustCwnd_NoShuffleAtExactlyBaseRtt) {
 TEST(CongestionWindow, AdjustCwnd_ShuffleJustAfterBaseRtt) {
   CongestionWindow window = settled_window(kb(100), ps(0));
   adjust(window, kParams, marked(us(1)), at(us(8) + ps(1)));
-  EXPECT_EQ(window.cwnd(), bytes(101'637));
+  EXPECT_EQ(window.cwnd(), bytes(101'638));
 }
 
 // [A3.L3] [D7] Here too it is the flow's base_rtt.
@@ -178,7 +190,7 @@ TEST(CongestionWindow, AdjustCwnd_ShuffleWaitsForTheFlowsOwnBaseRtt) {
   adjust(window, kParams, marked(us(1)), at(us(5)));
   EXPECT_EQ(window.cwnd(), kb(100));
   adjust(window, kParams, marked(us(1)), at(us(5) + ps(1)));
-  EXPECT_EQ(window.cwnd(), bytes(101'637));
+  EXPECT_EQ(window.cwnd(), bytes(101'638));
 }
 
 // [A3.L4] [T1.ewma] [D23] One eighth of the way: 16 + (8 - 16)/8 = 15, 15 + (23 - 15)/8 = 16.
@@ -218,7 +230,8 @@ TEST(CongestionWindow, AdjustCwnd_FallingAverageArrives) {
   EXPECT_EQ(window.avg_qdelay(), ps(0));
 }
 
-// [A3.L4] [A3.L9] This very sample is in the average the decrease looks at: 7.9 us alone would not do.
+// [A3.L4] [A3.L9] This very sample is in the average the decrease looks at: 7.9 us alone would not
+// do.
 TEST(CongestionWindow, AdjustCwnd_AverageIsUpdatedBeforeTheBranches) {
   CongestionWindow window = settled_window(kb(100), ns(7'900));
   adjust(window, kQuiet, marked(us(100), kb(12)), kLater);
@@ -248,11 +261,12 @@ TEST(CongestionWindow, AdjustCwnd_JustAboveTargetQhighAddsBeta) {
   EXPECT_EQ(window.cwnd(), bytes(102'236));
 }
 
-// [A3.L5] [A3.L9] [Q4] The increase comes first, however high the average and the time for a decrease.
+// [A3.L5] [A3.L9] [Q4] The increase comes first, however high the average and the time for a
+// decrease.
 TEST(CongestionWindow, AdjustCwnd_QueueDrainedWinsOverDecrease) {
   CongestionWindow window = settled_window(kb(100), us(60));
-  adjust(window, kQuiet, {.ecn = false, .qdelay = us(60), .acked = bytes(4'096), .achieved_bdp = bytes(0)},
-         kLater);
+  adjust(window, kQuiet,
+         {.ecn = false, .qdelay = us(60), .acked = bytes(4'096), .achieved_bdp = bytes(0)}, kLater);
   EXPECT_EQ(window.cwnd(), bytes(102'236));
 }
 
@@ -288,7 +302,7 @@ TEST(CongestionWindow, AdjustCwnd_NothingAckedAddsNothing) {
 }
 
 // [A3.L6] [A3.L8] [D3] per_ack: every ACK counts as one MTU, whatever it acknowledges.
-// 54613 x 4096 / 100000 = 2236.9 and 29126 x 4096 / 100000 = 1193.001.
+// 54613 x 4096 / 100000 = 2236.9 and 29127 x 4096 / 100000 = 1193.04.
 TEST(CongestionWindow, AdjustCwnd_PerAckCountsOneMtu) {
   StrackParams params = kQuiet;
   params.increase_rule = IncreaseRule::per_ack;
@@ -302,15 +316,15 @@ TEST(CongestionWindow, AdjustCwnd_PerAckCountsOneMtu) {
   }
 }
 
-// [A3.L7] [A3.L8] [D3] [Q1] No queue at all: 29126 x 4096 / 100000 = 1193.001.
+// [A3.L7] [A3.L8] [D3] [Q1] No queue at all: 29127 x 4096 / 100000 = 1193.04.
 TEST(CongestionWindow, AdjustCwnd_EmptyQueueAddsAllOfAlpha) {
   CongestionWindow window = settled_window(kb(100), us(16));
   adjust(window, kQuiet, clean(us(0)), kSoon);
   EXPECT_EQ(window.cwnd(), bytes(101'193));
 }
 
-// [A3.L8] [T1.alpha] [D7] [D23] A quarter below: 29126 x 2/8 = 7281.5 cut to 7281; x 4096 / 100000 =
-// 298.2. Three quarters: 21844.5 cut to 21844; 894.7.
+// [A3.L8] [T1.alpha] [D7] [D23] A quarter below: 29127 x 2/8 = 7281.75 cut to 7281; x 4096 / 100000
+// = 298.2. Three quarters: 21845.25 cut to 21845; 894.8.
 TEST(CongestionWindow, AdjustCwnd_GainIsProportionalToTheDistanceBelowTarget) {
   CongestionWindow quarter = settled_window(kb(100), us(16));
   adjust(quarter, kQuiet, clean(us(6)), kSoon);
@@ -328,14 +342,14 @@ TEST(CongestionWindow, AdjustCwnd_GainDoesNotFollowTheFlowsBaseRtt) {
   EXPECT_EQ(window.cwnd(), bytes(100'298));
 }
 
-// [A3.L8] [D3] The gain follows the bytes acknowledged: 29126 x 16384 / 100000 = 4772.004.
+// [A3.L8] [D3] The gain follows the bytes acknowledged: 29127 x 16384 / 100000 = 4772.2.
 TEST(CongestionWindow, AdjustCwnd_AlphaIsForEachWindowOfAckedBytes) {
   CongestionWindow window = settled_window(kb(100), us(16));
   adjust(window, kQuiet, clean(us(0), bytes(16'384)), kSoon);
   EXPECT_EQ(window.cwnd(), bytes(104'772));
 }
 
-// [A3.L7] Just below the target it is an increase: 29126 x 0.1/8 = 364; x 100000 / 100000.
+// [A3.L7] Just below the target it is an increase: 29127 x 0.1/8 = 364.1; x 100000 / 100000.
 TEST(CongestionWindow, AdjustCwnd_JustBelowTargetIncreases) {
   CongestionWindow window = settled_window(kb(100), us(16));
   adjust(window, kQuiet, clean(ns(7'900), kb(100)), kLater);
@@ -376,7 +390,8 @@ TEST(CongestionWindow, AdjustCwnd_IncreaseEndsAtMaxCwnd) {
 
 // ---- Lines 9 to 15: decreases ----
 
-// [A3.L9] With the average at exactly the target there is no decrease. (25 - 5.571429)/8 = 2.428571.
+// [A3.L9] With the average at exactly the target there is no decrease. (25 - 5.571429)/8
+// = 2.428571.
 TEST(CongestionWindow, AdjustCwnd_NoDecreaseWithTheAverageAtTarget) {
   CongestionWindow window = settled_window(kb(100), ps(5'571'429));
   adjust(window, kQuiet, marked(us(25), kb(12)), kLater);
@@ -406,7 +421,8 @@ TEST(CongestionWindow, AdjustCwnd_UnmarkedBetweenTheTargetsDecreases) {
   EXPECT_EQ(window.cwnd(), kb(60));
 }
 
-// [A3.L10] [A3.L11] [Q3] Far above target with little delivered, the window becomes what was delivered.
+// [A3.L10] [A3.L11] [Q3] Far above target with little delivered, the window becomes what was
+// delivered.
 TEST(CongestionWindow, AdjustCwnd_DeepIncastFallsToAchievedBdp) {
   CongestionWindow window = settled_window(kb(400), us(60));
   adjust(window, kQuiet, marked(us(60), kb(12)), kLater);
@@ -473,7 +489,8 @@ TEST(CongestionWindow, AdjustCwnd_SampleAtTargetDoesNotDecrease) {
   EXPECT_EQ(window.cwnd(), kb(100));
 }
 
-// [A3.L13] A picosecond above it does. The average is 60 - 6.5 = 53.5 us: 0.8 x 45.5/53.5 is over a half.
+// [A3.L13] A picosecond above it does. The average is 60 - 6.5 = 53.5 us: 0.8 x 45.5/53.5 is over a
+// half.
 TEST(CongestionWindow, AdjustCwnd_SampleJustAboveTargetDecreases) {
   CongestionWindow window = settled_window(kb(100), us(60));
   adjust(window, kQuiet, marked(us(8) + ps(1)), kLater);
@@ -561,45 +578,46 @@ TEST(CongestionWindow, AdjustCwnd_CutIsADecrease) {
 TEST(CongestionWindow, AdjustCwnd_ShuffleAddsToEveryBranch) {
   CongestionWindow low = settled_window(kb(100), us(4));
   adjust(low, kParams, clean(us(0)), kLater);
-  EXPECT_EQ(low.cwnd(), bytes(101'193 + 1'637));
+  EXPECT_EQ(low.cwnd(), bytes(101'193 + 1'638));
   CongestionWindow marked_low = settled_window(kb(100), us(4));
   adjust(marked_low, kParams, marked(us(2)), kLater);
-  EXPECT_EQ(marked_low.cwnd(), bytes(100'000 + 1'637));
+  EXPECT_EQ(marked_low.cwnd(), bytes(100'000 + 1'638));
   CongestionWindow drained = settled_window(kb(100), us(4));
   adjust(drained, kParams, clean(us(30)), kLater);
-  EXPECT_EQ(drained.cwnd(), bytes(102'236 + 1'637));
+  EXPECT_EQ(drained.cwnd(), bytes(102'236 + 1'638));
 }
 
 // [A3.L18] [A3.L19] [Q3] After a decrease too, by whichever line.
 TEST(CongestionWindow, AdjustCwnd_ShuffleFollowsADecrease) {
   CongestionWindow cut = settled_window(kb(100), us(16));
   adjust(cut, kParams, marked(us(16)), kLater);
-  EXPECT_EQ(cut.cwnd(), bytes(60'000 + 1'637));
+  EXPECT_EQ(cut.cwnd(), bytes(60'000 + 1'638));
   CongestionWindow fallen = settled_window(kb(400), us(60));
   adjust(fallen, kParams, marked(us(60), kb(12)), kLater);
-  EXPECT_EQ(fallen.cwnd(), bytes(12'000 + 1'637));
+  EXPECT_EQ(fallen.cwnd(), bytes(12'000 + 1'638));
 }
 
 // [A3.L20] Its time is recorded: the next waits for base_rtt from here.
 TEST(CongestionWindow, AdjustCwnd_ShuffleOncePerBaseRtt) {
   CongestionWindow window = settled_window(kb(100), ps(0));
   adjust(window, kParams, marked(us(2)), at(us(100)));
-  EXPECT_EQ(window.cwnd(), bytes(101'637));
+  EXPECT_EQ(window.cwnd(), bytes(101'638));
   adjust(window, kParams, marked(us(2)), at(us(108)));
-  EXPECT_EQ(window.cwnd(), bytes(101'637));
+  EXPECT_EQ(window.cwnd(), bytes(101'638));
   adjust(window, kParams, marked(us(2)), at(us(108) + ps(1)));
-  EXPECT_EQ(window.cwnd(), bytes(103'274));
+  EXPECT_EQ(window.cwnd(), bytes(103'276));
 }
 
 // [A3.L20] [A3.L12] The two times are kept apart: a decrease does not put off the shuffle ...
 TEST(CongestionWindow, AdjustCwnd_DecreaseDoesNotDelayTheShuffle) {
   CongestionWindow window = settled_window(kb(100), us(16));
   adjust(window, kParams, clean(us(8)), at(us(100)));  // shuffles, does not decrease
-  EXPECT_EQ(window.cwnd(), bytes(101'637));
+  EXPECT_EQ(window.cwnd(), bytes(101'638));
   adjust(window, kQuiet, marked(us(60), kb(12)), at(us(105)));  // decreases, too soon to shuffle
   EXPECT_EQ(window.cwnd(), kb(12));
-  adjust(window, kParams, clean(us(8)), at(us(109)));  // 9 us after the shuffle, 4 after the decrease
-  EXPECT_EQ(window.cwnd(), bytes(13'637));
+  adjust(window, kParams, clean(us(8)),
+         at(us(109)));  // 9 us after the shuffle, 4 after the decrease
+  EXPECT_EQ(window.cwnd(), bytes(13'638));
 }
 
 // [A3.L20] [A3.L15] ... nor the shuffle a decrease.
@@ -621,7 +639,7 @@ TEST(CongestionWindow, AdjustCwnd_ShuffleEndsAtMaxCwnd) {
 TEST(CongestionWindow, AdjustCwnd_BoundsHoldBetweenTheSteps) {
   CongestionWindow window = settled_window(kb(400), us(60));
   adjust(window, kParams, marked(us(60), bytes(0)), kLater);
-  EXPECT_EQ(window.cwnd(), bytes(4'096 + 1'637));
+  EXPECT_EQ(window.cwnd(), bytes(4'096 + 1'638));
 }
 
 // [A3.L22] [D8] Both bounds are parameters.
@@ -662,7 +680,7 @@ TEST(CongestionWindow, Events_NameTheLine) {
   EXPECT_EQ(events.changes[1].reason, WindowReason::below_target);
   EXPECT_EQ(events.changes[2].reason, WindowReason::multiplicative);
   EXPECT_EQ(events.changes[3].before, events.changes[2].after);
-  EXPECT_EQ(events.changes[3].after, events.changes[3].before + bytes(1'637));
+  EXPECT_EQ(events.changes[3].after, events.changes[3].before + bytes(1'638));
   EXPECT_EQ(events.changes[3].reason, WindowReason::fairness_shuffle);
   EXPECT_EQ(events.changes[4].after, kb(12));
   EXPECT_EQ(events.changes[4].reason, WindowReason::achieved_bdp);
@@ -675,6 +693,15 @@ TEST(CongestionWindow, Events_OnlyWhenTheWindowChanges) {
   window.adjust_cwnd(kParams, clean(us(0)), at(us(100)), events);
   window.adjust_cwnd(kParams, clean(us(30)), at(us(200)), events);
   EXPECT_TRUE(events.changes.empty());
+}
+
+// [A3.L2] A host that has been up for long can still decrease for the first time.
+TEST(CongestionWindow, AdjustCwnd_FirstDecreaseAfterAHundredDays) {
+  const StrackParams params = StrackParams::for_link(gbps(400), us(8), bytes(4096)).value();
+  CongestionWindow window(params);
+  NoEvents none;
+  window.adjust_cwnd(params, {true, us(100), bytes(0), kb(12)}, at(seconds(100 * 86'400)), none);
+  EXPECT_EQ(window.cwnd(), kb(12) + params.eta);
 }
 
 }  // namespace

@@ -49,7 +49,11 @@ class MessageQueue {
     STRACK_CHECK(slots.size() <= std::size_t{1} << 31);
   }
 
-  [[nodiscard]] constexpr bool full() const { return tail_ - head_ == mask_ + 1; }
+  /// No slot is free, or the PSNs outstanding would no longer be comparable.
+  [[nodiscard]] constexpr bool full() const {
+    return tail_ - head_ == mask_ + 1 ||
+           (tail_ != head_ && next_free_ - slots_[head_ & mask_].first > kMostOutstanding);
+  }
 
   /// Assigns the next PSNs. The caller has checked full().
   constexpr void push(Message message, std::uint32_t mtu) {
@@ -134,6 +138,9 @@ class MessageQueue {
     recent_ = low;
     return low;
   }
+
+  /// With one more message of 2^32 bytes in the smallest packets, still far from 2^31.
+  static constexpr std::int32_t kMostOutstanding = 1 << 30;
 
   MessageSlot* slots_;
   std::uint32_t mask_;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -75,6 +76,19 @@ TEST(MessageQueue, Push_AssignsConsecutivePsns) {
   EXPECT_EQ(four.queue.end(), Psn{103});
   four.push(2, 0);  // 103
   EXPECT_EQ(four.queue.end(), Psn{104});
+}
+
+// [D26] PSNs are comparable while less than half the circle is outstanding: the queue is full long
+// before.
+TEST(MessageQueue, Full_WhenAQuarterOfTheCircleIsPosted) {
+  std::array<MessageSlot, 128> slots{};
+  MessageQueue queue(slots, Psn{0});
+  MessageId id = 0;
+  while (!queue.full()) queue.push({id++, 0xffff'ffff}, 64);  // 2^26 packets each
+  EXPECT_EQ(id, 17U);
+  EXPECT_EQ(queue.fragment(Psn{1U << 26}, 64).message_id, 1U);
+  EXPECT_EQ(queue.pop_completed(Psn{1U << 26}), 0U);
+  EXPECT_FALSE(queue.full());
 }
 
 // One slot per message, from posting on.
@@ -176,6 +190,17 @@ TEST(MessageQueue, Fragment_FindsTheMessageOfAPsn) {
   EXPECT_EQ(four.queue.fragment(Psn{107}, kMtu).offset, 4'096U);
 }
 
+// In any order: what was looked up before does not lead astray, not even when it is gone.
+TEST(MessageQueue, Fragment_FindsTheMessageInAnyOrder) {
+  FourSlots four;
+  for (MessageId id = 1; id <= 4; ++id) four.push(id, 1);
+  for (const std::uint32_t psn : {103U, 100U, 102U, 101U, 101U, 100U}) {
+    EXPECT_EQ(four.queue.fragment(Psn{psn}, kMtu).message_id, psn - 99);
+  }
+  EXPECT_EQ(four.queue.pop_completed(Psn{101}), 1U);
+  EXPECT_EQ(four.queue.fragment(Psn{101}, kMtu).message_id, 2U);
+}
+
 // And across the wrap of the PSN.
 TEST(MessageQueue, Fragment_AcrossTheWrap) {
   FourSlots four(Psn{0xffff'fffe});
@@ -222,6 +247,21 @@ TEST(MessageQueue, ForEachBetween_OfAnEmptyRangeVisitsNobody) {
   four.push(1, 10'000);
   EXPECT_EQ(four.between(101, 101), Ids{});
   EXPECT_EQ(four.between(102, 101), Ids{});
+}
+
+// A lookup from before a slot was taken again does not lead to the slot's new message.
+TEST(MessageQueue, ForEachBetween_AfterSlotsAreReused) {
+  std::array<MessageSlot, 2> slots{};
+  MessageQueue queue(slots, Psn{100});
+  queue.push({.id = 1, .length = 1}, kMtu);
+  EXPECT_EQ(queue.fragment(Psn{100}, kMtu).message_id, 1U);
+  EXPECT_EQ(queue.pop_completed(Psn{101}), 1U);
+  queue.push({.id = 2, .length = 1}, kMtu);
+  queue.push({.id = 3, .length = 1}, kMtu);  // where message 1 was
+  Ids visited;
+  queue.for_each_between(Psn{102}, Psn{103},
+                         [&](const MessageSlot& slot) { visited.push_back(slot.message.id); });
+  EXPECT_EQ(visited, (Ids{3}));
 }
 
 // ---- pop_completed ----
@@ -331,8 +371,7 @@ TEST(MessageQueue, PopCompleted_AcrossTheWrap) {
 TEST(MessageQueueDeathTest, SlotsMustBeAPowerOfTwo) {
   std::array<MessageSlot, 3> slots{};
   EXPECT_DEATH(MessageQueue(slots, Psn{0}), "check failed: std::has_single_bit");
-  EXPECT_DEATH(MessageQueue(std::span<MessageSlot>{}, Psn{0}),
-               "check failed: std::has_single_bit");
+  EXPECT_DEATH(MessageQueue(std::span<MessageSlot>{}, Psn{0}), "check failed: std::has_single_bit");
 }
 
 TEST(MessageQueueDeathTest, PushNeedsAFreeSlot) {
@@ -350,8 +389,8 @@ TEST(MessageQueueDeathTest, FragmentNeedsAMessage) {
 TEST(MessageQueueDeathTest, FragmentNeedsAPsnInTheQueue) {
   FourSlots four;
   four.push(1, 1);
-  EXPECT_DEATH(static_cast<void>(four.queue.fragment(Psn{101}, kMtu)), "check failed: psn");
-  EXPECT_DEATH(static_cast<void>(four.queue.fragment(Psn{99}, kMtu)), "check failed: psn");
+  EXPECT_DEATH(static_cast<void>(four.queue.fragment(Psn{101}, kMtu)), "check failed: owns");
+  EXPECT_DEATH(static_cast<void>(four.queue.fragment(Psn{99}, kMtu)), "check failed: owns");
 }
 
 TEST(MessageQueueDeathTest, CompleteEarlyOnlyOnce) {

@@ -36,6 +36,9 @@ enum class WindowRule : std::uint8_t { fit, overshoot };
 /// [D17] What a probe's verdict declares lost.
 enum class ProbeRecovers : std::uint8_t { sent_before_probe, highest_received };
 
+/// No step of the window needs to be larger: beyond any window there can be.
+inline constexpr Bytes kLargestStep{std::int64_t{1} << 40};
+
 /// Why parameters make no sense: the field, what it was, what would work.
 struct ParamError {
   const char* field;
@@ -68,13 +71,14 @@ struct StrackParams {
 
   // Paths.
   PathPolicy path_policy = PathPolicy::adaptive;
+  bool recycle_moves_rotation = true;  ///< [D30] the rotation goes on from a path taken from an ACK
   std::uint32_t max_paths = kMaxPaths;  ///< [P.max_paths]
   std::uint32_t min_paths = 8;          ///< [A2.L18] fewer are not worth rotating over
   Picoseconds ecn_bitmap_reset{0};      ///< [D9] forget all marks this often; 0: never
 
   // Acknowledgement.
-  Bytes sack_bytes = kib(16);  ///< [D11] a SACK at least every so many bytes
-  bool sack_on_epsn = true;    ///< [D11] and whenever the expected packet arrives
+  Bytes sack_bytes;          ///< [D11] a SACK at least every so many bytes
+  bool sack_on_epsn = true;  ///< [D11] and whenever the expected packet arrives
   EchoRule echo_rule = EchoRule::trigger;
 
   // Loss.
@@ -126,13 +130,16 @@ constexpr Result<StrackParams, ParamError> StrackParams::for_link(BitsPerSecond 
   p.beta = p.bdp_sf * (5 * mtu);                               // [T1.beta]
   p.eta = Ratio{15 * p.bdp_sf.num, 100 * p.bdp_sf.den} * mtu;  // [T1.eta]
   // [T1.alpha] [D23] One division, so that the fraction is dropped once.
-  p.alpha = bytes(
-      static_cast<std::int64_t>(static_cast<Int128>(4 * mtu.value) * p.bdp_sf.num * p.delay_sf.num /
-                                (static_cast<Int128>(p.bdp_sf.den) * p.delay_sf.den)));
+  const Int128 alpha = static_cast<Int128>(4 * mtu.value) * p.bdp_sf.num * p.delay_sf.num /
+                       (static_cast<Int128>(p.bdp_sf.den) * p.delay_sf.den);
+  p.alpha =
+      bytes(alpha < kLargestStep.value ? static_cast<std::int64_t>(alpha) : kLargestStep.value);
 
   // [P.window] [D8] The tracking bitmap bounds what a window larger than it could use.
   p.min_cwnd = mtu;
   p.max_cwnd = std::clamp(p.bdp, mtu, std::int64_t{kMaxTrackingWindow} * mtu);
+
+  p.sack_bytes = mtu;  // [D11]
 
   p.probe_interval = 3 * net_base_rtt;   // [A1.L12] [R.probe.send]
   p.probe_rtt_limit = 2 * net_base_rtt;  // [A1.L13]
@@ -147,8 +154,9 @@ constexpr Result<StrackParams, ParamError> StrackParams::validated() const {
   if (net_base_rtt < ns(10) || net_base_rtt > seconds(1)) {
     return ParamError{"net_base_rtt", net_base_rtt.count(), "a base RTT from 10 ns to 1 s"};
   }
-  if (target_qdelay < ns(1) || target_qdelay > seconds(10)) {
-    return ParamError{"target_qdelay", target_qdelay.count(), "a delay from 1 ns to 10 s"};
+  if (target_qdelay < ns(1) || target_qdelay > 1'000 * net_base_rtt) {
+    return ParamError{"target_qdelay", target_qdelay.count(),
+                      "a delay from 1 ns to 1000 x net_base_rtt"};
   }
   if (target_qhigh < target_qdelay) {
     return ParamError{"target_qhigh", target_qhigh.count(), "a delay not below target_qdelay"};
@@ -167,7 +175,6 @@ constexpr Result<StrackParams, ParamError> StrackParams::validated() const {
   if (max_cwnd < min_cwnd || max_cwnd > bytes(std::int64_t{1} << 40)) {
     return ParamError{"max_cwnd", max_cwnd.count(), "from min_cwnd to 1 TiB"};
   }
-  constexpr Bytes kLargestStep{std::int64_t{1} << 40};
   if (beta < bytes(0) || beta > kLargestStep)
     return ParamError{"beta", beta.count(), "from 0 to 1 TiB"};
   if (eta < bytes(0) || eta > kLargestStep)
@@ -184,7 +191,7 @@ constexpr Result<StrackParams, ParamError> StrackParams::validated() const {
                       "0 for never, or a positive interval"};
   }
   if (sack_bytes < bytes(1) || sack_bytes > bytes(1 << 30)) {
-    return ParamError{"sack_bytes", sack_bytes.count(), "from 1 byte to 1 GiB, such as kib(16)"};
+    return ParamError{"sack_bytes", sack_bytes.count(), "from 1 byte to 1 GiB, such as one mtu"};
   }
   if (tracking_window < 1 || tracking_window > kMaxTrackingWindow) {
     return ParamError{"tracking_window", tracking_window, "from 1 to 1024 packets"};

@@ -66,17 +66,15 @@ TEST(StrackParams, ForLink_DelaySfIsTheRttInReferenceRtts) {
 // [T1.beta] [D23] 5 x 4096 x 8/3 = 54613.3.
 TEST(StrackParams, ForLink_Beta) { EXPECT_EQ(params_400g().beta, bytes(54'613)); }
 
-// [T1.eta] [D23] 0.15 x 4096 = 614.4, cut to 614; x 8/3 = 1637.3.
-TEST(StrackParams, ForLink_Eta) { EXPECT_EQ(params_400g().eta, bytes(1'637)); }
+// [T1.eta] [D23] 0.15 x 4096 x 8/3 = 1638.4, truncated once: 614 x 8/3 would be 1637.3.
+TEST(StrackParams, ForLink_Eta) { EXPECT_EQ(params_400g().eta, bytes(1'638)); }
 
-// [T1.alpha] [D7] [D23] 4 x 4096 x 8/3 = 43690.7, cut to 43690; x 2/3 = 29126.7. The field holds
-// alpha x net_base_rtt.
-TEST(StrackParams, ForLink_Alpha) { EXPECT_EQ(params_400g().alpha, bytes(29'126)); }
+// [T1.alpha] [D7] [D23] 4 x 4096 x 8/3 x 2/3 = 29127.1, truncated once: 43690 x 2/3 would be
+// 29126.7. The field holds alpha x net_base_rtt.
+TEST(StrackParams, ForLink_Alpha) { EXPECT_EQ(params_400g().alpha, bytes(29'127)); }
 
 // [T1.gamma] [D23] 0.8 without a floating point in sight.
-TEST(StrackParams, ForLink_GammaIsFourFifths) {
-  EXPECT_EQ(params_400g().gamma, (Ratio{4, 5}));
-}
+TEST(StrackParams, ForLink_GammaIsFourFifths) { EXPECT_EQ(params_400g().gamma, (Ratio{4, 5})); }
 
 // ---- Table 1 on other links ----
 
@@ -105,12 +103,13 @@ TEST(StrackParams, ForLink_At200Gbps) {
   EXPECT_EQ(params.bdp_sf, (Ratio{200'000, 150'000}));
   EXPECT_EQ(params.delay_sf, (Ratio{8'000'000, 12'000'000}));
   EXPECT_EQ(params.beta, bytes(27'306));   // 20480 x 4/3 = 27306.7
-  EXPECT_EQ(params.eta, bytes(818));       // 614 x 4/3 = 818.7
-  EXPECT_EQ(params.alpha, bytes(14'563));  // 16384 x 4/3 -> 21845; x 2/3 = 14563.3
+  EXPECT_EQ(params.eta, bytes(819));       // 614.4 x 4/3 = 819.2
+  EXPECT_EQ(params.alpha, bytes(14'563));  // 16384 x 4/3 x 2/3 = 14563.6
   EXPECT_EQ(params.max_cwnd, kb(200));
 }
 
-// [T1.bdp_sf] [T1.delay_sf] [T1.beta] [T1.eta] [T1.alpha] 800 Gb/s, 8 us: bdp_sf 16/3, delay_sf 2/3.
+// [T1.bdp_sf] [T1.delay_sf] [T1.beta] [T1.eta] [T1.alpha] 800 Gb/s, 8 us: bdp_sf 16/3, delay_sf
+// 2/3.
 TEST(StrackParams, ForLink_At800Gbps) {
   const StrackParams params = params_for(gbps(800), us(8));
   EXPECT_EQ(params.bdp, kb(800));
@@ -119,8 +118,8 @@ TEST(StrackParams, ForLink_At800Gbps) {
   EXPECT_EQ(params.bdp_sf, (Ratio{800'000, 150'000}));
   EXPECT_EQ(params.delay_sf, (Ratio{8'000'000, 12'000'000}));
   EXPECT_EQ(params.beta, bytes(109'226));  // 20480 x 16/3 = 109226.7
-  EXPECT_EQ(params.eta, bytes(3'274));     // 614 x 16/3 = 3274.7
-  EXPECT_EQ(params.alpha, bytes(58'254));  // 16384 x 16/3 -> 87381; x 2/3 = 58254
+  EXPECT_EQ(params.eta, bytes(3'276));     // 614.4 x 16/3 = 3276.8
+  EXPECT_EQ(params.alpha, bytes(58'254));  // 16384 x 16/3 x 2/3 = 58254.2
   EXPECT_EQ(params.max_cwnd, kb(800));
 }
 
@@ -162,11 +161,12 @@ TEST(StrackParams, ForLink_MaxCwndIsAtMostWhatCanBeTracked) {
   EXPECT_EQ(params_for(gbps(400), us(84)).max_cwnd, bytes(4'194'304));
 }
 
-// [D3] [P.oblivious] [P.max_paths] [D24] [D9] The switches start at what the decisions chose.
+// [D3] [P.oblivious] [D30] [P.max_paths] [D24] [D9] The switches start at what the decisions chose.
 TEST(StrackParams, ForLink_SwitchesHaveTheirDefaults) {
   const StrackParams params = params_400g();
   EXPECT_EQ(params.increase_rule, IncreaseRule::acked_bytes);
   EXPECT_EQ(params.path_policy, PathPolicy::adaptive);
+  EXPECT_TRUE(params.recycle_moves_rotation);
   EXPECT_EQ(params.max_paths, 256U);
   EXPECT_EQ(params.min_paths, 8U);
   EXPECT_EQ(params.ecn_bitmap_reset, ps(0));
@@ -175,7 +175,7 @@ TEST(StrackParams, ForLink_SwitchesHaveTheirDefaults) {
 // [D11] [D13] [D14] [D15] [D17] [D19] [D26] And so do those of the reliability half.
 TEST(StrackParams, ForLink_ReliabilityHasItsDefaults) {
   const StrackParams params = params_400g();
-  EXPECT_EQ(params.sack_bytes, kib(16));
+  EXPECT_EQ(params.sack_bytes, kMtu);
   EXPECT_TRUE(params.sack_on_epsn);
   EXPECT_EQ(params.echo_rule, EchoRule::trigger);
   EXPECT_EQ(params.ooo_cwnd, (Ratio{1, 1}));
@@ -216,8 +216,8 @@ TEST(StrackParams, ForLink_NetBaseRttMustBeFrom10NsTo1S) {
   EXPECT_EQ(complaint(gbps(1), ps(0), kMtu), "net_base_rtt");
   EXPECT_EQ(complaint(gbps(1), ns(10) - ps(1), kMtu), "net_base_rtt");
   EXPECT_EQ(complaint(gbps(1), ns(10), kMtu), "");
-  EXPECT_EQ(complaint(gbps(1), seconds(1), kMtu), "");
-  EXPECT_EQ(complaint(gbps(1), seconds(1) + ps(1), kMtu), "net_base_rtt");
+  EXPECT_EQ(complaint(mbps(100), seconds(1), kMtu), "");
+  EXPECT_EQ(complaint(mbps(100), seconds(1) + ps(1), kMtu), "net_base_rtt");
 }
 
 // [D20] An MTU is a payload that fits the packet's 16-bit length.

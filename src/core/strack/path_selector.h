@@ -35,10 +35,11 @@ class PathSelector {
   constexpr PathId choose_path(const StrackParams& params, std::uint32_t cwnd_packets,
                                Events& events) {
     if (next_path_id_ != kNoPath) {  // [A2.L12] [D2]
-      rr_ = next_path_id_;           // [A2.L13]
-      next_path_id_ = kNoPath;       // [A2.L14]
-      events.on(PathChosen{rr_, true});
-      return rr_;  // [A2.L29]
+      const PathId recycled = next_path_id_;
+      if (params.recycle_moves_rotation) rr_ = recycled;  // [A2.L13] [D30]
+      next_path_id_ = kNoPath;                            // [A2.L14]
+      events.on(PathChosen{recycled, true});
+      return recycled;  // [A2.L29]
     }
     // [A2.L15]
     const std::uint32_t paths = path_count(params, cwnd_packets);

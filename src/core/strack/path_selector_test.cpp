@@ -195,11 +195,22 @@ TEST(PathSelector, ChoosePath_RememberedPathForgivesNothing) {
   EXPECT_TRUE(selector.is_marked(1));
 }
 
-// [A2.L13] [A2.L29] The rotation goes on from the remembered path.
+// [A2.L13] [A2.L29] [D30] The rotation goes on from the remembered path.
 TEST(PathSelector, ChoosePath_RotationGoesOnFromTheRememberedPath) {
   Selector selector;
   selector.ack(kClean, 5);
   EXPECT_EQ(selector.choose_many(3), (Paths{5, 6, 7}));
+}
+
+// [D30] With the switch off it goes on from where it was.
+TEST(PathSelector, ChoosePath_RotationMayStayWhereItWas) {
+  Selector selector;
+  selector.params().recycle_moves_rotation = false;
+  EXPECT_EQ(selector.choose(), 1);
+  selector.ack(kClean, 5);
+  EXPECT_EQ(selector.choose_many(3), (Paths{5, 2, 3}));
+  EXPECT_EQ(selector.events().chosen.at(1).path_id, 5);
+  EXPECT_TRUE(selector.events().chosen.at(1).recycled);
 }
 
 // [A2.L13] [A2.L19] A remembered path may lie above the path count; (200 + 1) mod 8 = 1.
@@ -385,7 +396,8 @@ TEST(PathSelector, ChoosePath_WithoutASkipNothingIsForgiven) {
   EXPECT_EQ(selector.marked_paths(), 1U);
 }
 
-// [A2.L11] [A2.L23] [D4] With all paths marked the scan comes round to the one it has just forgiven.
+// [A2.L11] [A2.L23] [D4] With all paths marked the scan comes round to the one it has just
+// forgiven.
 TEST(PathSelector, ChoosePath_AllMarkedTakesTheOneItForgave) {
   Selector selector;
   selector.mark(0, 8);

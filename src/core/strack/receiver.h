@@ -44,7 +44,8 @@ class Receiver {
       ++beyond_window_;
       return {ArrivalKind::beyond_window, false};
     }
-    note_lpsn(packet.psn);
+    note_lpsn(ahead < 0 ? epsn_
+                        : packet.psn);  // whatever lies below EPSN asks for the first segment
     marked_since_sack_ |= ecn;
     if (ahead < 0 || arrived_.test(packet.psn.value)) {
       // [D11] The sender does not know that we have it, or it would not have sent it again.

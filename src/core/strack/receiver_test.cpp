@@ -155,20 +155,18 @@ TEST_P(ReceiverTest, OnPacket_ByteCountStartsAfreshWithEachSack) {
   EXPECT_TRUE(receiver.poll_ack(kNow));
 }
 
-// [D11] By default the threshold is 16 KiB, four packets of 4 KiB, and the expected packet is
-// answered at once.
-TEST_P(ReceiverTest, OnPacket_DefaultThresholdIs16KiB) {
+// [D11] By default the threshold is one MTU: every full packet is answered, the expected one and
+// any other.
+TEST_P(ReceiverTest, OnPacket_DefaultAnswersEveryFullPacket) {
   params = StrackParams::for_link(gbps(400), us(8), bytes(4'096)).value();
   EXPECT_TRUE(params.sack_on_epsn);
+  EXPECT_EQ(params.sack_bytes, bytes(4'096));
   auto receiver = make();
 
-  for (const std::uint32_t n : {1u, 2u, 3u}) {
+  for (const std::uint32_t n : {1u, 3u, 2u, 0u}) {
     receiver.on_packet(data(n, 4'096), false, kNow);
-    EXPECT_FALSE(receiver.poll_ack(kNow));
+    EXPECT_TRUE(receiver.poll_ack(kNow));
   }
-  receiver.on_packet(data(4, 4'096), false, kNow);
-
-  EXPECT_TRUE(receiver.poll_ack(kNow));
 }
 
 // [R.sack.epsn] [D11] The expected packet is answered at once; the one after it, come too early, is
@@ -436,6 +434,18 @@ TEST_P(ReceiverTest, OnPacket_DeliversAMessageThatEpsnHasEntered) {
   EXPECT_TRUE(receiver.on_packet(part(0, 2, 4'000, 9), false, kNow).delivered);
 
   EXPECT_EQ(log.delivered, (std::vector<MessageId>{9}));
+}
+
+// [D21] [D26] A message longer than the tracking window is not delivered by a part of it.
+TEST_P(ReceiverTest, OnPacket_LongMessageIsNotDeliveredByAPart) {
+  auto receiver = make();
+
+  for (std::uint32_t index = 1'023; index > 0; --index) {
+    EXPECT_FALSE(receiver.on_packet(part(0, index, 2'000'000, 9), false, kNow).delivered);
+  }
+  EXPECT_FALSE(receiver.on_packet(part(0, 0, 2'000'000, 9), false, kNow).delivered);
+
+  EXPECT_EQ(rel(receiver.epsn()), 1'024);
 }
 
 // [D21] Exactly once: neither duplicates nor later arrivals of other messages deliver it again.
@@ -726,6 +736,22 @@ TEST_P(ReceiverTest, PollAck_LpsnBelowEpsnMeansTheFirstSegment) {
   EXPECT_EQ(rel(sack.sack_base), 1);
   EXPECT_EQ(sack.bitmap, 0u);
   EXPECT_EQ(log.count(Rare::later_segment), 0);
+}
+
+// [D12] [R.sack.lpsn] So it is for a PSN that was half the circle below EPSN before EPSN moved on.
+TEST_P(ReceiverTest, PollAck_LpsnFarBelowEpsnMeansTheFirstSegment) {
+  for (const std::uint32_t distance : {0x7fff'ffffu, 0x8000'0000u}) {
+    auto receiver = make();
+    for (std::uint32_t n = 1; n < 4; ++n) receiver.on_packet(data(n), false, kNow);
+
+    EXPECT_EQ(receiver.on_packet(data(0u - distance), false, kNow).kind, ArrivalKind::duplicate);
+    receiver.on_packet(data(0), false, kNow);  // without a poll in between
+    receiver.on_packet(data(100), false, kNow);
+    const Sack sack = receiver.poll_ack(kNow).value();
+
+    EXPECT_EQ(rel(sack.epsn), 4);
+    EXPECT_EQ(rel(sack.sack_base), 4);
+  }
 }
 
 // [R.probe.bit] [R.probe.reply] [D13] The answer to a probe says so, and echoes the probe.

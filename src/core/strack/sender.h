@@ -260,8 +260,10 @@ class Sender {
   /// [D25] What no honest receiver could have said. O(1).
   [[nodiscard]] constexpr std::optional<SackFault> find_fault(const Sack& sack,
                                                               Picoseconds measured_rtt) const {
-    if (sack.epsn > psn_next_) return SackFault::epsn_not_sent;
-    if (!sack.for_probe && (sack.psn >= psn_next_)) return SackFault::psn_not_sent;
+    // A PSN more than a quarter of the circle back is one that was never sent.
+    if (psn_next_.value - sack.epsn.value > kOldest) return SackFault::epsn_not_sent;
+    if (!sack.for_probe && psn_next_.value - 1 - sack.psn.value > kOldest)
+      return SackFault::psn_not_sent;
     const std::int32_t base = sack.sack_base - sack.epsn;
     if (base < 0 || base >= static_cast<std::int32_t>(kMaxTrackingWindow)) {
       return SackFault::base_outside_window;
@@ -280,6 +282,8 @@ class Sender {
     if (measured_rtt < ps(0)) return SackFault::timestamp_ahead;
     return std::nullopt;
   }
+
+  static constexpr std::uint32_t kOldest = 1u << 30;
 
   /// [R.bitmap.sender] [R.recovery.update] Notes everything the SACK says has arrived; returns the
   /// new bytes.

@@ -1,0 +1,23 @@
+// What physics allows: a lower bound on the slowest flow's completion time, printed beside every
+// result.
+#pragma once
+
+#include "base/units.h"
+#include "sim/config.h"
+#include "workload/workload.h"
+
+namespace strack::cli {
+
+/// No scheduling of any kind can bring the largest flow completion time below this.
+///
+/// Every port, and every rack's and pod's bundle of uplinks, is a server of its goodput's rate. Of
+/// all ways to serve, first come first served makes the longest sojourn shortest; so the longest
+/// sojourn there, and the rest of a base RTT, are a bound. Where all flows start together it is the
+/// familiar one: M/B + base RTT for a permutation, kM/B + base RTT for an incast, times the
+/// oversubscription where a rack's whole traffic leaves it; only that a base RTT contains the
+/// serialisation of one packet that M/B contains too, and it is counted once, so that a flow alone
+/// in the network takes exactly this long. Links that are down or slow from the start to the end
+/// count with what they can carry; failures in between, stragglers and jitter are left out.
+[[nodiscard]] Picoseconds ideal_fct(const sim::SimConfig& config, const workload::Flows& flows);
+
+}  // namespace strack::cli

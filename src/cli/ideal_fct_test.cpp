@@ -1,0 +1,161 @@
+#include "cli/ideal_fct.h"
+
+#include <gtest/gtest.h>
+
+#include "base/testing.h"
+#include "sim/simulation.h"
+
+namespace strack::cli {
+namespace {
+
+using workload::Flow;
+using workload::Flows;
+
+/// 4 racks of 4 hosts, 4 spines, 400 Gb/s and 1 us everywhere; packets of 4096 + 64 bytes.
+sim::SimConfig small() {
+  sim::SimConfig config;
+  config.topology.racks = 4;
+  config.topology.hosts_per_rack = 4;
+  config.topology.spines = 4;
+  config.topology.host_latency = us(1);
+  config.topology.fabric_latency = us(1);
+  config.topology.core_latency = us(1);
+  const auto derived = sim::derive(config.topology, config.hosts, bytes(4096));
+  config.transport = core::StrackParams::for_link(gbps(400), derived.base_rtt, bytes(4096)).value();
+  config.switches.kmin = derived.bdp / 4;
+  config.switches.kmax = 3 * derived.bdp / 4;
+  config.switches.queue_limit = 5 * derived.bdp;
+  return config;
+}
+
+Picoseconds base_rtt(const sim::SimConfig& config) {
+  return sim::derive(config.topology, config.hosts, config.transport.mtu).base_rtt;
+}
+
+constexpr Bytes kSize = kib(4000);                             // 1000 packets
+constexpr Picoseconds kWire = bytes(1000 * 4160) / gbps(400);  // M/B
+constexpr Picoseconds kPacket = bytes(4160) / gbps(400);
+
+// M/B + base RTT, with the packet that both contain counted once.
+TEST(IdealFct, OneFlow) {
+  const auto config = small();
+  EXPECT_EQ(ideal_fct(config, {{0, 4, kSize, {}}}), kWire - kPacket + base_rtt(config));
+}
+
+TEST(IdealFct, OnePacketTakesABaseRtt) {
+  const auto config = small();
+  EXPECT_EQ(ideal_fct(config, {{0, 4, bytes(4096), {}}}), base_rtt(config));
+}
+
+TEST(IdealFct, ASmallMessageIsSerialisedFaster) {
+  const auto config = small();
+  EXPECT_EQ(ideal_fct(config, {{0, 4, bytes(96), {}}}),
+            base_rtt(config) - 4 * (bytes(4000) / gbps(400)));
+}
+
+TEST(IdealFct, WithinARackTheWayIsShorter) {
+  const auto config = small();
+  EXPECT_EQ(ideal_fct(config, {{0, 1, kSize, {}}}),
+            kWire - kPacket + 2 * (kPacket + us(1)) + 2 * (bytes(64) / gbps(400) + us(1)));
+}
+
+TEST(IdealFct, AFlowIsReadyWhenItStarts) {
+  const auto config = small();
+  EXPECT_EQ(ideal_fct(config, {{0, 4, kSize, at(ms(3))}}), ideal_fct(config, {{0, 4, kSize, {}}}));
+}
+
+TEST(IdealFct, PermutationOnFullBisectionIsAsOneFlow) {
+  const auto config = small();
+  Flows flows;
+  for (std::uint32_t h = 0; h < 16; ++h) flows.push_back({h, (h + 4) % 16, kSize, {}});
+  EXPECT_EQ(ideal_fct(config, flows), kWire - kPacket + base_rtt(config));
+}
+
+// kM/B + base RTT
+TEST(IdealFct, IncastIsTheReceiversPort) {
+  const auto config = small();
+  Flows flows;
+  for (std::uint32_t h = 4; h < 12; ++h) flows.push_back({h, 0, kSize, {}});
+  EXPECT_EQ(ideal_fct(config, flows), 8 * kWire - kPacket + base_rtt(config));
+}
+
+TEST(IdealFct, OversubscriptionMultipliesWhatLeavesARack) {
+  auto config = small();
+  config.topology.spines = 1;  // 4:1
+  Flows flows;
+  for (std::uint32_t h = 0; h < 16; ++h) flows.push_back({h, (h + 4) % 16, kSize, {}});
+  EXPECT_EQ(ideal_fct(config, flows), 4 * kWire - kPacket + base_rtt(config));
+
+  Flows inside;
+  for (std::uint32_t h = 0; h < 16; ++h) inside.push_back({h, h ^ 1, kSize, {}});
+  EXPECT_LT(ideal_fct(config, inside), kWire + base_rtt(config));
+}
+
+// Two of four uplinks down for good: half the capacity, for that rack's whole traffic.
+TEST(IdealFct, DeadAndSlowLinksCarryLess) {
+  auto config = small();
+  Flows flows;
+  for (std::uint32_t h = 0; h < 4; ++h) flows.push_back({h, h + 4, kSize, {}});
+  sim::Failure failure;
+  failure.link = sim::LinkRef{sim::LinkRef::Tier::fabric, 1, 0};
+  config.failures.failures.push_back(failure);
+  failure.link->upper = 1;
+  config.failures.failures.push_back(failure);
+  EXPECT_EQ(ideal_fct(config, flows), 2 * kWire - kPacket + base_rtt(config));
+
+  // One that mends is not counted: it could be up whenever it matters.
+  config.failures.failures[1].until = at(us(10));
+  EXPECT_LT(ideal_fct(config, flows), 2 * kWire);
+
+  sim::Impairment half;
+  half.link = *config.failures.failures[0].link;
+  half.rate = {1, 2};
+  auto slow = small();
+  slow.failures.impairments.push_back(half);
+  const Picoseconds at_rack = bytes(1000 * 4160) / gbps(1400);  // three and a half uplinks
+  EXPECT_EQ(ideal_fct(slow, flows), 4 * at_rack - kPacket + base_rtt(slow));
+}
+
+TEST(IdealFct, ThreeTiersHaveLongerPathsAndPods) {
+  auto config = small();
+  config.topology.tiers = 3;
+  config.topology.racks_per_pod = 2;
+  config.topology.aggs_per_pod = 4;
+  config.topology.cores_per_agg = 1;  // 2:1 above the pods
+  EXPECT_EQ(ideal_fct(config, {{0, 8, kSize, {}}}), kWire - kPacket + base_rtt(config));
+  Flows flows;
+  for (std::uint32_t h = 0; h < 8; ++h) flows.push_back({h, h + 8, kSize, {}});
+  EXPECT_EQ(ideal_fct(config, flows), 2 * kWire - kPacket + base_rtt(config));
+}
+
+// Two flows that do not overlap need not wait for each other; two that do, wait in part.
+TEST(IdealFct, ArrivalsOverTimeShareOnlyWhileTheyOverlap) {
+  const auto config = small();
+  const Picoseconds alone = ideal_fct(config, {{0, 4, kSize, {}}});
+  EXPECT_EQ(ideal_fct(config, {{0, 4, kSize, {}}, {0, 8, kSize, at(2 * kWire)}}), alone);
+  EXPECT_EQ(ideal_fct(config, {{0, 8, kSize, at(kWire / 2)}, {0, 4, kSize, {}}}),
+            alone + kWire / 2);
+}
+
+TEST(IdealFct, NothingToSendTakesNoTime) { EXPECT_EQ(ideal_fct(small(), {}), ps(0)); }
+
+/// Keeps the last end.
+struct Last : sim::Observer {
+  Picoseconds fct{0};
+  void on_flow(const metrics::FlowRecord& flow) override { fct = flow.end - flow.start; }
+};
+
+// A flow alone in the simulated network is as fast as physics allows, to the picosecond.
+TEST(IdealFct, IsWhatTheSimulatorTakesForOneFlow) {
+  const auto config = small();
+  for (const Bytes size : {bytes(100), bytes(4096), bytes(40'960), kSize}) {
+    const Flows flows{{0, 4, size, {}}};
+    sim::Simulation simulation(config, flows);
+    Last last;
+    EXPECT_EQ(simulation.run(last), sim::Ending::finished);
+    EXPECT_EQ(last.fct, ideal_fct(config, flows)) << size.count();
+  }
+}
+
+}  // namespace
+}  // namespace strack::cli

@@ -1,0 +1,19 @@
+// Ctrl-C and its relatives, for commands that have something to put in order before they stop.
+#pragma once
+
+#include <atomic>
+
+namespace strack::cli {
+
+/// From now on the first SIGINT, SIGTERM or SIGHUP sets the flag that is returned; a second one
+/// ends the program at once. A full disk or a file size limit arrives as an error of the writing
+/// call, never as a signal.
+std::atomic<bool>& stop_on_signals();
+
+/// Whether it was a signal that set the flag.
+[[nodiscard]] bool signal_came();
+
+/// What a shell expects of a program that Ctrl-C has stopped.
+inline constexpr int kInterruptedStatus = 130;
+
+}  // namespace strack::cli

@@ -1,0 +1,79 @@
+#include "cli/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cli/text.h"
+
+namespace strack::cli {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(2);
+constexpr auto kRedraw = std::chrono::milliseconds(100);
+
+std::size_t terminal_columns() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+bool can_redraw() {
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDERR_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(bool wanted) : enabled_(wanted && can_redraw()) {}
+
+bool ProgressLine::due() const {
+  if (!enabled_) return false;
+  const auto now = Clock::now();
+  return now - began_ >= kPatience && now - drawn_ >= kRedraw;
+}
+
+void ProgressLine::show(const std::string& line) {
+  if (!enabled_) return;
+  // A line that wraps could not be redrawn.
+  fmt::print(stderr, "\r\033[K{}", line.substr(0, terminal_columns() - 1));
+  std::fflush(stderr);
+  drawn_ = Clock::now();
+  shown_ = true;
+}
+
+void ProgressLine::clear() {
+  if (!shown_) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+double ProgressLine::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - began_).count();
+}
+
+std::string time_left(double seconds, double done) {
+  if (done <= 0) return "no estimate yet";
+  const double left = seconds * (1 - done) / done;
+  if (left < 90) return fmt::format("about {:.0f} s left", left);
+  if (left < 5'400) return fmt::format("about {:.0f} min left", left / 60);
+  return fmt::format("about {:.1f} h left", left / 3'600);
+}
+
+std::string describe(const sim::Progress& progress, double seconds) {
+  const double done = progress.bytes == 0 ? 0
+                                          : static_cast<double>(progress.bytes_acked) /
+                                                static_cast<double>(progress.bytes);
+  const double rate = seconds <= 0 ? 0 : static_cast<double>(progress.packet_hops) / seconds / 1e6;
+  return fmt::format("{}  {} of {} flows  {:.1f} % of bytes  {:.1f} M packet-hops/s  {}",
+                     time_text(progress.now - Instant{}), progress.flows_done, progress.flows,
+                     100 * done, rate, time_left(seconds, done));
+}
+
+}  // namespace strack::cli

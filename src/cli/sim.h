@@ -1,0 +1,54 @@
+// `strack sim ...`: scenarios run, looked at, compared. Each function is one command and returns
+// the program's exit status: 0, 1 for a run that did not end well, 2 for a mistake of the user's,
+// 130 after Ctrl-C.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace strack::cli {
+
+struct RunOptions {
+  std::filesystem::path file;
+  std::vector<std::string> set;  ///< "key=value", as given
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint32_t> threads;
+  std::filesystem::path out;  ///< empty: results/<name>-<scheme>-s<seed>.db
+  bool force = false;
+  bool quiet = false;
+};
+int sim_run(const RunOptions& options);
+
+struct ShowOptions {
+  std::filesystem::path file;
+  std::vector<std::string> set;
+  std::optional<std::uint64_t> seed;
+};
+int sim_show(const ShowOptions& options);
+
+struct SummaryOptions {
+  std::vector<std::filesystem::path> files;
+  bool json = false;
+};
+int sim_summary(const SummaryOptions& options);
+
+struct SweepOptions {
+  std::filesystem::path file;
+  std::vector<std::string> set;  ///< "key=value,value,..."
+  std::string seeds;             ///< "1,2,5-8"; empty: the scenario's
+  unsigned jobs = 0;             ///< 0: one per processor
+  std::uint32_t threads = 1;     ///< of each run
+  std::filesystem::path out;     ///< a folder; empty: results/<name>-sweep
+  bool force = false;
+  bool quiet = false;
+  bool compare = false;  ///< the first axis is what is compared
+};
+int sim_sweep(const SweepOptions& options);
+
+/// A file name made of what people may have put into a name.
+[[nodiscard]] std::string safe_name(const std::string& text);
+
+}  // namespace strack::cli

@@ -1,0 +1,298 @@
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <new>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "cli/build_info.h"
+#include "cli/ideal_fct.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "cli/sim.h"
+#include "cli/summary_text.h"
+#include "cli/text.h"
+#include "metrics/result_file.h"
+#include "metrics/summary.h"
+#include "sim/scenario/scenario.h"
+#include "sim/simulation.h"
+
+namespace strack::cli {
+namespace {
+
+using metrics::RunStatus;
+
+/// Puts what happens into the file and on the terminal.
+class Recorder final : public sim::Observer {
+ public:
+  Recorder(metrics::ResultWriter& writer, ProgressLine& line, std::atomic<bool>& stop)
+      : writer_(writer), line_(line), stop_(stop) {}
+
+  void on_flow(const metrics::FlowRecord& flow) override { writer_.add(flow); }
+  void on_link_sample(const metrics::LinkSample& sample) override { writer_.add(sample); }
+  void on_flow_sample(const metrics::FlowSample& sample) override { writer_.add(sample); }
+  void on_progress(const sim::Progress& progress) override {
+    writer_.tick(progress.now);
+    if (writer_.error()) stop_.store(true, std::memory_order_relaxed);
+    if (line_.due()) line_.show(describe(progress, line_.seconds()));
+  }
+
+ private:
+  metrics::ResultWriter& writer_;
+  ProgressLine& line_;
+  std::atomic<bool>& stop_;
+};
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+Bytes peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return bytes(usage.ru_maxrss * 1024);
+}
+
+RunStatus status_of(sim::Ending ending) {
+  switch (ending) {
+    case sim::Ending::finished:
+      return RunStatus::finished;
+    case sim::Ending::time_limit:
+      return RunStatus::time_limit;
+    case sim::Ending::interrupted:
+      return RunStatus::interrupted;
+    case sim::Ending::stalled:
+      return RunStatus::stalled;
+  }
+  return RunStatus::failed;
+}
+
+metrics::RunInfo header_of(const sim::Scenario& scenario, const sim::SimConfig& config,
+                           const workload::Flows& flows) {
+  const sim::Derived derived = sim::derive(config.topology, config.hosts, config.transport.mtu);
+  metrics::RunInfo run;
+  run.name = scenario.name;
+  run.scheme = sim::name_of(scenario.scheme);
+  run.scenario = sim::to_toml(scenario);
+  run.seed = config.seed;
+  run.threads = config.threads;
+  run.version = kBuildInfo.version;
+  run.commit = kBuildInfo.commit;
+  run.source = kBuildInfo.source;
+  run.hosts = config.topology.hosts();
+  run.links = derived.links;
+  run.switches = derived.switches;
+  run.flows = flows.size();
+  for (const workload::Flow& flow : flows) run.bytes += flow.size;
+  run.mtu = config.transport.mtu;
+  run.host_rate = config.topology.host_rate;
+  run.base_rtt = derived.base_rtt;
+  run.bdp = derived.bdp;
+  run.ideal_fct = ideal_fct(config, flows);
+  return run;
+}
+
+int fail(const std::string& message) {
+  fmt::print(stderr, "error: {}\n", message);
+  return 2;
+}
+
+/// One run with everything decided: what it is called, what it sends, where its rows go.
+struct Plan {
+  const RunOptions& options;
+  const sim::Scenario& scenario;
+  sim::SimConfig config;
+  workload::Flows flows;
+  metrics::RunInfo run;
+  std::filesystem::path out;
+};
+
+struct Outcome {
+  RunStatus status = RunStatus::failed;
+  metrics::Counters counters;
+  double wall = 0;
+  double cpu = 0;
+};
+
+/// Runs it and writes its file, whole or as far as it came.
+Result<Outcome, metrics::FileError> execute(const Plan& plan) {
+  std::atomic<bool>& stop = stop_on_signals();
+  const auto created =
+      metrics::ResultWriter::create(plan.out, plan.run, {.force = plan.options.force});
+  if (!created) return created.error();
+  metrics::ResultWriter& writer = *created.value();
+  Outcome outcome;
+  const auto began = std::chrono::steady_clock::now();
+  const double cpu_before = cpu_seconds();
+  try {
+    sim::Simulation simulation(plan.config, plan.flows);
+    if (plan.config.record.interval > ps(0)) {
+      for (const metrics::LinkInfo& link : simulation.links()) writer.add(link);
+    }
+    {
+      ProgressLine line(!plan.options.quiet);
+      Recorder recorder(writer, line, stop);
+      outcome.status = status_of(simulation.run(recorder, &stop));
+    }
+    outcome.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    outcome.cpu = cpu_seconds() - cpu_before;
+    outcome.counters = simulation.counters();
+    const auto unwritten = writer.finish(outcome.status, simulation.now(), outcome.counters,
+                                         outcome.wall, outcome.cpu);
+    if (unwritten) return *unwritten;
+  } catch (const std::bad_alloc&) {
+    static_cast<void>(writer.finish(RunStatus::failed, Instant{}, {}, 0, 0));
+    return metrics::FileError{
+        fmt::format("{}: there is not enough memory for this run, which takes about {}. use fewer "
+                    "hosts or flows, or record less",
+                    plan.options.file.string(), size_text(sim::memory_estimate(plan.scenario)))};
+  }
+  return outcome;
+}
+
+}  // namespace
+
+std::string safe_name(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '.' || c == '-' || c == '+' || c == '=' || c == '_';
+    if (plain) {
+      name += c;
+    } else if (c != ' ' && c != '"' && c != '\'') {
+      name += '_';
+    }
+  }
+  // A leading dot would hide the file, a leading dash would make it an option.
+  if (name.empty() || name.front() == '.' || name.front() == '-') name.insert(0, "_");
+  return name;
+}
+
+int sim_run(const RunOptions& options) {
+  auto loaded = sim::load(options.file, options.set);
+  if (!loaded) return fail(loaded.error().text());
+  const std::uint64_t seed = options.seed.value_or(loaded.value().seeds.front());
+  const std::size_t seeds = options.seed ? 1 : loaded.value().seeds.size();
+  // Once more with this one seed, so that the scenario in the file is that of this very run.
+  std::vector<std::string> overrides = options.set;
+  overrides.push_back(fmt::format("run.seed={}", seed));
+  loaded = sim::load(options.file, overrides);
+  if (!loaded) return fail(loaded.error().text());
+  const sim::Scenario& scenario = loaded.value();
+
+  Plan plan{options, scenario,   sim::make_config(scenario, seed), sim::make_flows(scenario, seed),
+            {},      options.out};
+  if (options.threads) plan.config.threads = *options.threads;
+  plan.run = header_of(scenario, plan.config, plan.flows);
+  const metrics::RunInfo& run = plan.run;
+  if (plan.out.empty()) {
+    plan.out = std::filesystem::path("results") /
+               fmt::format("{}-{}-s{}.db", safe_name(run.name), run.scheme, seed);
+  }
+  if (!options.quiet) {
+    fmt::print("{}: {}, seed {}, {} hosts, {} flows, {} in all\n", run.name, run.scheme, seed,
+               run.hosts, run.flows, size_text(run.bytes));
+    if (seeds > 1) {
+      fmt::print("the scenario has {} seeds; `strack sim sweep` runs them all\n", seeds);
+    }
+    std::fflush(stdout);
+  }
+  std::string replay = fmt::format("strack sim run {}", options.file.string());
+  for (const std::string& set : options.set) replay += fmt::format(" --set '{}'", set);
+  replay += fmt::format(" --seed {} --out replay.db", seed);
+  set_replay_hint(replay.c_str());
+  const auto executed = execute(plan);
+  set_replay_hint(nullptr);
+  if (!executed) return fail(executed.error().message);
+  const Outcome& outcome = executed.value();
+
+  if (!options.quiet) {
+    const auto summary = metrics::summarise(plan.out);
+    if (!summary) return fail(summary.error().message);
+    const std::string warnings = warnings_text(plan.out.string(), summary.value());
+    fmt::print("\n{}\n{}", run_text(summary.value()), warnings);
+    const double hops = static_cast<double>(outcome.counters.packet_hops) / 1e6;
+    fmt::print(
+        "took {:.1f} s: {:.1f} million packet-hops per second, {:.1f} per CPU-second; {} of "
+        "memory\n",
+        outcome.wall, outcome.wall > 0 ? hops / outcome.wall : 0,
+        outcome.cpu > 0 ? hops / outcome.cpu : 0, size_text(peak_memory()));
+    fmt::print("results: {}\n", plan.out.string());
+  }
+  if (outcome.status == RunStatus::interrupted) return kInterruptedStatus;
+  return outcome.status == RunStatus::stalled ? 1 : 0;
+}
+
+int sim_show(const ShowOptions& options) {
+  const auto loaded = sim::load(options.file, options.set);
+  if (!loaded) return fail(loaded.error().text());
+  const sim::Scenario& scenario = loaded.value();
+  const std::uint64_t seed = options.seed.value_or(scenario.seeds.front());
+  const sim::SimConfig config = sim::make_config(scenario, seed);
+  const workload::Flows flows = sim::make_flows(scenario, seed);
+  const metrics::RunInfo run = header_of(scenario, config, flows);
+  const sim::TopologyParams& t = config.topology;
+
+  // As comments, so that what is printed is a scenario file again.
+  const auto line = [](std::string_view name, const std::string& value) {
+    fmt::print("# {:<14} {}\n", name, value);
+  };
+  line("scenario", fmt::format("{}, {}, seed {}", run.name, run.scheme, seed));
+  line("network", fmt::format("{} hosts in {} racks, {} switches, {} directed links", run.hosts,
+                              t.racks, run.switches, run.links));
+  line("host links", fmt::format("{}, {}", rate_text(t.host_rate), time_text(t.host_latency)));
+  line("fabric links",
+       fmt::format("{}, {}", rate_text(t.fabric_rate), time_text(t.fabric_latency)));
+  if (t.tiers == 3) {
+    line("core links", fmt::format("{}, {}", rate_text(t.core_rate), time_text(t.core_latency)));
+  }
+  line("base RTT", time_text(run.base_rtt));
+  line("BDP", size_text(run.bdp));
+  line("flows", fmt::format("{}, {} in all", run.flows, size_text(run.bytes)));
+  line("ideal FCT", fmt::format("{}, of the slowest flow", time_text(run.ideal_fct)));
+  line("memory", fmt::format("about {}", size_text(sim::memory_estimate(scenario))));
+  fmt::print("\n{}", run.scenario);
+  if (!run.scenario.ends_with('\n')) fmt::print("\n");
+  return 0;
+}
+
+int sim_summary(const SummaryOptions& options) {
+  std::vector<SummaryRow> rows;
+  std::string warnings;
+  std::string json;
+  bool unreadable = false;
+  for (const auto& file : options.files) {
+    const auto summary = metrics::summarise(file);
+    if (!summary) {
+      // The others are still worth seeing.
+      unreadable = true;
+      std::fflush(stdout);
+      fail(summary.error().message);
+      continue;
+    }
+    const metrics::Summary& s = summary.value();
+    warnings += warnings_text(file.string(), s);
+    json += (json.empty() ? "[\n  " : ",\n  ") + json_text(file.string(), s);
+    rows.push_back({{s.run.name, s.run.scheme, fmt::format("{}", s.run.seed)}, s});
+  }
+  if (options.json) {
+    fmt::print("{}\n", json.empty() ? "[]" : json + "\n]");
+  } else if (options.files.size() == 1 && rows.size() == 1) {
+    fmt::print("{}{}{}", run_text(rows.front().summary), warnings.empty() ? "" : "\n", warnings);
+  } else if (!rows.empty()) {
+    fmt::print("{}{}{}", table_text({"scenario", "scheme", "seed"}, rows),
+               warnings.empty() ? "" : "\n", warnings);
+  }
+  return unreadable ? 2 : 0;
+}
+
+}  // namespace strack::cli

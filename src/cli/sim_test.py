@@ -1,0 +1,481 @@
+#!/usr/bin/env python3
+"""`strack sim` as a person meets it: results, errors, Ctrl-C, crashes, full disks, sweeps.
+
+usage: sim_test.py PROGRAM [unittest arguments]
+"""
+
+import json
+import os
+import pathlib
+import pty
+import resource
+import select
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "strack"
+
+SMALL = """
+name = "small"
+[topology]
+hosts = 16
+hosts_per_rack = 4
+[workload]
+kind = "permutation"
+size = "200 KB"
+"""
+
+# Longer than any test wants to wait.
+LONG = """
+name = "long"
+[topology]
+hosts = 64
+hosts_per_rack = 8
+[workload]
+kind = "random"
+size = "1 MB"
+load = 0.8
+duration_us = 100000
+"""
+
+
+class SimTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_sim_"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.write("small.toml", SMALL)
+        self.write("long.toml", LONG)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+
+    def strack(self, *words, **options):
+        return subprocess.run([PROGRAM, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=120, **options)
+
+    def good(self, *words, **options):
+        done = self.strack(*words, **options)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stderr, "")
+        return done.stdout
+
+    def bad(self, *words, status=2, **options):
+        """Fails with one line that starts with `error: `; returns it."""
+        done = self.strack(*words, **options)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, r"\Aerror: ")
+        return done.stderr.splitlines()[0]
+
+    def start(self, *words):
+        """A process of ours in the background."""
+        process = subprocess.Popen([PROGRAM, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_until(self, condition, what):
+        for _ in range(1200):
+            if condition():
+                return
+            time.sleep(0.05)
+        self.fail(f"timed out: {what}")
+
+    def rows(self, file, sql):
+        # Read-only: looking must not make a file that is not there yet.
+        connection = sqlite3.connect(f"file:{self.folder / file}?mode=ro", uri=True)
+        try:
+            return connection.execute(sql).fetchall()
+        finally:
+            connection.close()
+
+    def flows_in(self, file):
+        """Committed so far, seen from outside."""
+        try:
+            return self.rows(file, "SELECT count(*) FROM flows")[0][0]
+        except sqlite3.Error:
+            return 0
+
+    def check_integrity(self, file):
+        self.assertEqual(self.rows(file, "PRAGMA integrity_check"), [("ok",)])
+
+    # --- run ---
+
+    def test_run_writes_results_and_names_the_file_last(self):
+        out = self.good("sim", "run", "small.toml")
+        self.assertRegex(out, r"\Asmall: strack, seed 1, 16 hosts, 16 flows, 3.2 MB in all\n")
+        self.assertRegex(out, r"max FCT +\d+\.\d +\d+\.\d{3}\n")
+        self.assertEqual(out.splitlines()[-1], "results: results/small-strack-s1.db")
+        self.assertEqual(os.listdir(self.folder / "results"), ["small-strack-s1.db"])
+        file = "results/small-strack-s1.db"
+        self.check_integrity(file)
+        self.assertEqual(self.rows(file, "SELECT status, seed, name, flows FROM run"),
+                         [("finished", 1, "small", 16)])
+        self.assertGreaterEqual(self.rows(file, "SELECT max(slowdown) FROM fct")[0][0], 1)
+        self.assertEqual(self.flows_in(file), 16)
+
+    def test_run_takes_overrides_seed_and_out(self):
+        self.good("sim", "run", "small.toml", "--set", "topology.hosts=8", "--set",
+                  "transport.scheme=strack-oblivious", "--seed", "7", "--out", "a/b/c.db")
+        self.assertEqual(self.rows("a/b/c.db", "SELECT scheme, seed, hosts FROM run"),
+                         [("strack-oblivious", 7, 8)])
+
+    def test_the_scenario_in_a_result_repeats_the_run(self):
+        self.good("sim", "run", "small.toml", "--seed", "3", "--out", "a.db")
+        self.write("again.toml", self.rows("a.db", "SELECT scenario FROM run")[0][0])
+        self.good("sim", "run", "again.toml", "--out", "b.db")
+        hashes = [self.rows(f, "SELECT hash, seed FROM run") for f in ("a.db", "b.db")]
+        self.assertEqual(hashes[0], hashes[1])
+
+    def test_threads_change_nothing(self):
+        self.good("sim", "run", "small.toml", "--out", "a.db")
+        self.good("sim", "run", "small.toml", "--out", "b.db", "--threads", "3")
+        hashes = [self.rows(f, "SELECT hash FROM run") for f in ("a.db", "b.db")]
+        self.assertEqual(hashes[0], hashes[1])
+
+    def test_quiet_says_nothing(self):
+        self.assertEqual(self.good("sim", "run", "small.toml", "--quiet"), "")
+
+    def test_time_series_are_recorded_as_asked(self):
+        self.good("sim", "run", "small.toml", "--out", "a.db", "--set", "record.interval_us=2",
+                  "--set", "record.queues=true", "--set", "record.links=true", "--set",
+                  "record.flows=2")
+        self.assertGreater(self.rows("a.db", "SELECT count(*) FROM link_samples")[0][0], 0)
+        self.assertEqual(self.rows("a.db", "SELECT DISTINCT flow FROM flow_samples ORDER BY flow"),
+                         [(0,), (1,)])
+        # Every sample's link has a name.
+        self.assertEqual(self.rows("a.db", "SELECT count(*) FROM link_samples "
+                                   "WHERE link NOT IN (SELECT link FROM links)"), [(0,)])
+        self.assertEqual(self.rows("a.db", "SELECT count(*) FROM links"),
+                         self.rows("a.db", "SELECT links FROM run"))
+
+    def test_unfinished_flows_are_loud(self):
+        out = self.good("sim", "run", "small.toml", "--out", "a.db", "--set", "run.end_ms=0.005")
+        self.assertIn("STOPPED at its time limit", out)
+        self.assertIn("16 of 16 flows are UNFINISHED", out)
+        self.assertEqual(self.rows("a.db", "SELECT status FROM run"), [("time limit",)])
+
+    # --- mistakes ---
+
+    def test_mistakes_are_explained(self):
+        self.assertIn("missing.toml", self.bad("sim", "run", "missing.toml"))
+        self.assertIn("hots in [topology]. did you mean hosts?",
+                      self.bad("sim", "run", "small.toml", "--set", "topology.hots=3"))
+        self.assertIn("--seed", self.bad("sim", "run", "small.toml", "--seed", "tuesday"))
+        self.assertIn("--threads", self.bad("sim", "run", "small.toml", "--threads", "0"))
+        self.assertIn("FILE is required", self.bad("sim", "run"))
+        self.assertIn("no command given", self.bad("sim"))
+        self.assertIn("--frobnicate", self.bad("sim", "run", "small.toml", "--frobnicate"))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["long.toml", "small.toml"])
+
+    def test_an_existing_file_is_kept(self):
+        self.good("sim", "run", "small.toml", "--out", "a.db", "--quiet")
+        before = (self.folder / "a.db").read_bytes()
+        self.assertEqual(self.bad("sim", "run", "small.toml", "--out", "a.db", "--seed", "2"),
+                         "error: a.db: exists already. choose another --out, or --force to "
+                         "replace it")
+        self.assertEqual((self.folder / "a.db").read_bytes(), before)
+        self.good("sim", "run", "small.toml", "--out", "a.db", "--seed", "2", "--force")
+        self.assertEqual(self.rows("a.db", "SELECT seed FROM run"), [(2,)])
+
+    def test_force_spares_what_is_no_result(self):
+        self.assertIn("small.toml: is not a result file",
+                      self.bad("sim", "run", "small.toml", "--out", "small.toml", "--force"))
+        self.assertEqual((self.folder / "small.toml").read_text(), SMALL)
+
+    def test_an_out_that_cannot_be_is_explained(self):
+        self.assertIn("is a folder", self.bad("sim", "run", "small.toml", "--out", "."))
+        self.assertIn("its folder cannot be made",
+                      self.bad("sim", "run", "small.toml", "--out", "small.toml/a.db"))
+        self.assertIn("choose another --out",
+                      self.bad("sim", "run", "small.toml", "--out", "/proc/a.db"))
+
+    def test_a_full_disk_is_explained(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", disk],
+                                 capture_output=True, check=False)
+        if mounted.returncode != 0:
+            self.skipTest("not allowed to mount a small disk")
+        try:
+            message = self.bad("sim", "run", "long.toml", "--out", "disk/a.db")
+            self.assertEqual(message, "error: disk/a.db: the disk is full. free some space or "
+                             "choose another --out")
+            summary = self.good("sim", "summary", "disk/a.db")
+            self.assertIn("PARTIAL", summary)
+            with open(disk / "ballast", "wb", buffering=0) as ballast, \
+                    self.assertRaises(OSError):
+                while True:
+                    ballast.write(b"x" * 4096)
+            message = self.bad("sim", "run", "small.toml", "--out", "disk/b.db")
+            self.assertIn("disk/b.db: the disk is full", message)
+            self.assertNotIn("b.db", os.listdir(disk))
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+    def test_a_file_size_limit_is_explained(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+        message = self.bad("sim", "run", "long.toml", "--out", "a.db", preexec_fn=limit)
+        self.assertIn("a.db: the file has reached the largest size allowed here", message)
+        self.assertIn("PARTIAL", self.good("sim", "summary", "a.db"))
+
+    # --- stopping ---
+
+    def stopped_by(self, number):
+        process = self.start("sim", "run", "long.toml", "--out", "a.db")
+        self.wait_until(lambda: self.flows_in("a.db") > 0, "no flow was committed")
+        process.send_signal(number)
+        asked = time.monotonic()
+        out, err = process.communicate(timeout=60)
+        self.assertLess(time.monotonic() - asked, 20)
+        return process.returncode, out, err
+
+    def test_ctrl_c_leaves_a_partial_file(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            status, out, err = self.stopped_by(number)
+            self.assertEqual(status, 130, out + err)
+            self.assertEqual(err, "")
+            self.assertIn("!! a.db: PARTIAL: interrupted at", out)
+            self.assertEqual(out.splitlines()[-1], "results: a.db")
+            self.check_integrity("a.db")
+            self.assertEqual(self.rows("a.db", "SELECT status FROM run"),
+                             [("partial: interrupted",)])
+            self.assertFalse((self.folder / "a.db-wal").exists())
+            # Flows that were on their way are there, without an end.
+            self.assertGreater(
+                self.rows("a.db", "SELECT count(*) FROM flows WHERE end_ps IS NULL")[0][0], 0)
+            self.assertIn("UNFINISHED", self.good("sim", "summary", "a.db"))
+            (self.folder / "a.db").unlink()
+
+    def test_kill_leaves_a_readable_partial_file(self):
+        status, _, _ = self.stopped_by(signal.SIGKILL)
+        self.assertEqual(status, -signal.SIGKILL)
+        summary = self.good("sim", "summary", "a.db")
+        self.assertIn("PARTIAL: the program died", summary)
+        self.assertIn("UNFINISHED", summary)
+        self.check_integrity("a.db")
+        self.assertGreater(self.flows_in("a.db"), 0)
+        # Nobody holds it any more.
+        self.good("sim", "run", "small.toml", "--out", "a.db", "--force", "--quiet")
+        self.assertEqual(self.rows("a.db", "SELECT name, status FROM run"),
+                         [("small", "finished")])
+
+    def test_a_run_can_be_watched_and_is_not_overrun(self):
+        process = self.start("sim", "run", "long.toml", "--out", "a.db")
+        self.wait_until(lambda: self.flows_in("a.db") > 0, "no flow was committed")
+        self.assertIn("STILL RUNNING", self.good("sim", "summary", "a.db"))
+        self.assertIn("another run is writing it",
+                      self.bad("sim", "run", "small.toml", "--out", "a.db", "--force"))
+        self.assertIsNone(process.poll())
+
+    # --- progress ---
+
+    def on_terminal(self, seconds, *words, terminal="xterm"):
+        """What a person sees in the first seconds, and the status after Ctrl-C."""
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.environ["TERM"] = terminal
+            os.execv(PROGRAM, [PROGRAM, *words])
+        seen = b""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if select.select([fd], [], [], 0.1)[0]:
+                try:
+                    seen += os.read(fd, 65536)
+                except OSError:
+                    break
+        os.write(fd, b"\x03")
+        while True:
+            try:
+                more = os.read(fd, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            seen += more
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        os.close(fd)
+        return seen.decode(), status
+
+    def test_progress_on_a_terminal(self):
+        seen, status = self.on_terminal(6, "sim", "run", "long.toml", "--out", "a.db")
+        self.assertEqual(status, 130, seen)
+        self.assertRegex(seen, r"\r\x1b\[K[0-9.]+ [um]s  \d+ of \d+ flows  \d+\.\d % of bytes  "
+                         r"\d+\.\d M packet-hops/s  about ")
+        # The last that is drawn is nothing, so that the table stands alone.
+        self.assertIn("\r\x1b[K\r\n", seen)
+        self.assertEqual(self.rows("a.db", "SELECT status FROM run"), [("partial: interrupted",)])
+
+    def test_no_progress_for_short_runs_and_for_quiet_ones(self):
+        seen, status = self.on_terminal(1, "sim", "run", "small.toml", "--out", "a.db")
+        self.assertEqual(status, 0, seen)
+        self.assertNotIn("\x1b", seen)
+        for words, terminal in ((("--quiet",), "xterm"), ((), "dumb")):
+            seen, status = self.on_terminal(3.5, "sim", "run", "long.toml", "--out", "b.db",
+                                            "--force", *words, terminal=terminal)
+            self.assertEqual(status, 130, seen)
+            self.assertNotIn("\x1b", seen)
+
+    def test_quiet_when_not_a_terminal(self):
+        process = self.start("sim", "run", "long.toml", "--out", "a.db")
+        time.sleep(3.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(err, "")
+        self.assertNotIn("\r", out)
+
+    # --- summary ---
+
+    def test_summary_of_several_files_is_one_table(self):
+        self.good("sim", "run", "small.toml", "--out", "a.db", "--quiet")
+        self.good("sim", "run", "small.toml", "--out", "b.db", "--quiet", "--seed", "2", "--set",
+                  "run.end_ms=0.005")
+        out = self.good("sim", "summary", "a.db", "b.db")
+        lines = out.splitlines()
+        self.assertRegex(lines[0], r"^scenario +scheme +seed +flows +max us +mean us +p50 us +p99 "
+                         r"us +ideal us +x ideal +drops +marks +resent +util %$")
+        self.assertRegex(lines[1], r"^small +strack +1 +16 ")
+        self.assertRegex(lines[2], r"^small +strack +2 +0 of 16 +- ")
+        self.assertIn("!! b.db: 16 of 16 flows are UNFINISHED", out)
+
+    def test_summary_for_programs(self):
+        self.good("sim", "run", "small.toml", "--out", "a.db", "--quiet")
+        (only,) = json.loads(self.good("sim", "summary", "a.db", "--json"))
+        self.assertEqual(only["status"], "finished")
+        self.assertEqual(only["flows_finished"], 16)
+        self.assertGreaterEqual(only["slowdown"], 1)
+        self.assertGreaterEqual(only["max_fct_ps"], only["ideal_fct_ps"])
+        self.assertEqual(only["hash"], self.rows("a.db", "SELECT hash FROM run")[0][0])
+
+    def test_summary_of_what_is_no_result(self):
+        self.write("empty.db", "")
+        self.write("text.db", "hello, hello, hello")
+        self.assertIn("there is no such file", self.bad("sim", "summary", "nothing.db"))
+        self.assertIn("is empty", self.bad("sim", "summary", "empty.db"))
+        self.assertIn("is not a result file", self.bad("sim", "summary", "text.db"))
+        self.assertIn("is a folder", self.bad("sim", "summary", "."))
+        self.good("sim", "run", "small.toml", "--out", "a.db", "--quiet")
+        connection = sqlite3.connect(self.folder / "a.db")
+        connection.execute("PRAGMA user_version = 99")
+        connection.close()
+        self.assertIn("was written by a newer strack", self.bad("sim", "summary", "a.db"))
+
+    # --- show, help ---
+
+    def test_show_prints_a_scenario_that_loads(self):
+        out = self.good("sim", "show", "small.toml", "--set", "topology.hosts=8")
+        self.assertRegex(out, r"# base RTT +8 us\n")
+        self.assertRegex(out, r"# BDP +400 KB\n")
+        self.assertRegex(out, r"# flows +8, 1.6 MB in all\n")
+        self.assertRegex(out, r"# ideal FCT +1\d\.\d+ us")
+        self.assertRegex(out, r"# memory +about ")
+        self.write("shown.toml", out)
+        self.assertEqual(self.good("sim", "show", "shown.toml"), out)
+
+    def test_help(self):
+        self.assertIn("hosts_per_rack", self.good("help", "scenario"))
+        self.assertIn("strack help scenario", self.good("help"))
+        self.assertIn("--threads", self.good("help", "sim", "run"))
+        self.assertIn("strack sim run", self.good("help", "sim", "run"))
+        self.assertIn("there is no help on", self.bad("help", "flying"))
+
+    # --- sweep ---
+
+    def test_sweep_runs_the_product_and_resumes(self):
+        words = ("sim", "sweep", "small.toml", "--set", "workload.size=4096,64 KB", "--set",
+                 "transport.scheme=strack,strack-oblivious", "--seeds", "1-2", "--out", "s")
+        out = self.good(*words)
+        self.assertIn("8 runs, results in s\n", out)
+        table = [line for line in out.splitlines() if line.startswith(("4096", "64 KB"))]
+        self.assertEqual(len(table), 8)
+        self.assertRegex(out, r"\nsize +scheme +seed +flows ")
+        self.assertRegex(table[0], r"^4096 +strack +1 +16 ")
+        self.assertRegex(table[7], r"^64 KB +strack-oblivious +2 +16 ")
+        self.assertEqual(out.splitlines()[-1], "results: s")
+        files = sorted(os.listdir(self.folder / "s"))
+        self.assertEqual(files[0], "small-4096-strack-oblivious-s1.db")
+        self.assertEqual(len(files), 8)
+
+        # One is missing, one is partial; the others are left as they are.
+        before = {f: (self.folder / "s" / f).stat().st_mtime_ns for f in files}
+        (self.folder / "s" / files[0]).unlink()
+        connection = sqlite3.connect(self.folder / "s" / files[1])
+        connection.execute("UPDATE run SET status = 'partial: interrupted'")
+        connection.commit()
+        connection.close()
+        again = self.good(*words)
+        self.assertIn("8 runs, 6 of them there already", again)
+        self.assertEqual(again.split("\n\n", 1)[1], out.split("\n\n", 1)[1])
+        after = {f: (self.folder / "s" / f).stat().st_mtime_ns for f in files}
+        self.assertEqual([f for f in files if before[f] != after[f]], files[:2])
+
+        # More seeds are run beside what is there.
+        more = self.good(*words[:-4], "--seeds", "1-3", "--out", "s")
+        self.assertIn("12 runs, 8 of them there already", more)
+
+        # A changed scenario does not silently take the place of the old one's results.
+        self.write("small.toml", SMALL + "start_us = 1\n")
+        self.assertIn("holds a finished run of another scenario", self.bad(*words))
+        self.assertIn("8 runs, results in s\n", self.good(*words, "--force"))
+
+    def test_sweep_finds_mistakes_before_it_starts(self):
+        self.assertIn("hots", self.bad("sim", "sweep", "small.toml", "--set", "topology.hots=1,2"))
+        self.assertIn("write key=v1,v2", self.bad("sim", "sweep", "small.toml", "--set", "size"))
+        self.assertIn("--seeds", self.bad("sim", "sweep", "small.toml", "--seeds", "x"))
+        self.bad("sim", "sweep", "small.toml", "--set", "topology.hosts=16,17")
+        self.assertFalse((self.folder / "results").exists())
+
+    def children_of(self, pid):
+        found = []
+        for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+            found += [int(word) for word in task.read_text().split()]
+        return found
+
+    def test_sweep_stops_its_runs(self):
+        for number in (signal.SIGINT, signal.SIGKILL):
+            process = self.start("sim", "sweep", "long.toml", "--seeds", "1-4", "--jobs", "2",
+                                 "--out", "s")
+            files = [f"s/long-strack-s{seed}.db" for seed in (1, 2)]
+            self.wait_until(lambda: all(self.flows_in(f) > 0 for f in files), "no run started")
+            children = self.children_of(process.pid)
+            self.assertEqual(len(children), 2)
+            process.send_signal(number)
+            out, _ = process.communicate(timeout=60)
+            self.wait_until(lambda: not any(os.path.exists(f"/proc/{c}") for c in children),
+                            "runs outlived their sweep")
+            for file in files:
+                self.assertEqual(self.rows(file, "SELECT status FROM run"),
+                                 [("partial: interrupted",)])
+            self.assertEqual(len(os.listdir(self.folder / "s")), 2)
+            if number == signal.SIGINT:
+                self.assertEqual(process.returncode, 130)
+                self.assertIn("0 of 4 runs are done; the same command goes on from here", out)
+
+    def test_sweep_says_which_run_failed(self):
+        (self.folder / "s").mkdir()
+        (self.folder / "s" / "small-strack-s2.db").mkdir()
+        self.assertIn("small-strack-s2.db", self.bad("sim", "sweep", "small.toml", "--seeds",
+                                                     "1-2", "--out", "s"))
+
+    def test_compare_puts_schemes_side_by_side(self):
+        out = self.good("sim", "compare", "small.toml", "--out", "c")
+        lines = out.split("\n\n")[1].splitlines()
+        self.assertRegex(lines[0], r"^scheme +flows .* x strack$")
+        self.assertRegex(lines[1], r"^strack +16 .* 1\.000$")
+        self.assertRegex(lines[2], r"^strack-oblivious +16 ")
+        self.assertRegex(lines[3], r"^strack-single-path +16 ")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,159 @@
+// One run, one SQLite file: written while the run goes, readable at any moment, and after a crash.
+//
+// The command line writes it with ResultWriter; `strack sim summary`, sweeps and reports read it
+// with ResultReader. docs/results.md describes the tables. What stays true: from its first commit
+// on, the file is valid whatever happens to the writer, and says that it is partial until finish()
+// has said otherwise.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "metrics/records.h"
+
+namespace strack::metrics {
+
+/// "STRK": what SQLite's header says about whose file it is.
+inline constexpr std::int32_t kApplicationId = 0x5354524B;
+/// Goes up whenever a reader of the old tables would go wrong.
+inline constexpr std::int32_t kSchemaVersion = 1;
+
+/// A sentence for people: the file, what is wrong with it, what would work.
+struct FileError {
+  std::string message;
+};
+
+/// What is known before a run starts.
+struct RunInfo {
+  std::string name;      ///< of the scenario
+  std::string scheme;    ///< adaptive, oblivious, ...
+  std::string scenario;  ///< the resolved scenario, as TOML
+  std::uint64_t seed = 0;
+  std::uint32_t threads = 1;
+  std::string version;  ///< of the program
+  std::string commit;   ///< it was built from, where known
+  std::string source;   ///< a fingerprint of the sources that decide results
+
+  std::uint32_t hosts = 0;
+  std::uint64_t links = 0;
+  std::uint64_t switches = 0;
+  std::uint64_t flows = 0;
+  Bytes bytes{0};  ///< of all flows
+  Bytes mtu{0};
+  BitsPerSecond host_rate{0};
+  Picoseconds base_rtt{0};
+  Bytes bdp{0};
+  Picoseconds ideal_fct{0};  ///< what physics allows the slowest flow
+};
+
+/// How far a run has come.
+enum class RunStatus : std::uint8_t {
+  running,     ///< somebody is writing the file; or was, and died
+  finished,    ///< every flow is done
+  time_limit,  ///< stopped where the scenario said
+  stalled,     ///< flows are left, but nothing would ever have happened again
+  interrupted,
+  disk_full,
+  failed,
+};
+
+/// As the file says it; partial ones begin with "partial: ".
+[[nodiscard]] std::string_view to_text(RunStatus status);
+
+/// How a run ended, or where it is.
+struct RunState {
+  RunStatus status = RunStatus::running;
+  bool live = false;         ///< a program is writing the file right now
+  std::string started_at;    ///< UTC, ISO 8601
+  std::string finished_at;   ///< empty while it runs
+  std::string heartbeat_at;  ///< the newest commit
+  Instant now{};             ///< simulated time at the newest commit
+  double wall_seconds = 0;
+  double cpu_seconds = 0;
+  std::string hash;  ///< of every completion, drop and mark; empty while it runs
+
+  /// The run has reached its own end: the same scenario would end in the same way again.
+  [[nodiscard]] bool complete() const {
+    return status == RunStatus::finished || status == RunStatus::time_limit ||
+           status == RunStatus::stalled;
+  }
+};
+
+struct WriterOptions {
+  bool force = false;          ///< replace an existing result file
+  std::int64_t max_pages = 0;  ///< for tests: a file of more 4 KB pages finds the disk full
+};
+
+class ResultWriter {
+ public:
+  /// Makes the file and its folder, and writes the header. Never replaces a file unasked, and
+  /// never one that is not a result file.
+  [[nodiscard]] static Result<std::shared_ptr<ResultWriter>, FileError> create(
+      const std::filesystem::path& path, const RunInfo& run, const WriterOptions& options = {});
+
+  ResultWriter(const ResultWriter&) = delete;
+  ResultWriter& operator=(const ResultWriter&) = delete;
+  /// Commits what there is. Without finish(), the file stays marked as running.
+  ~ResultWriter();
+
+  void add(const LinkInfo& link);
+  void add(const FlowRecord& flow);
+  void add(const LinkSample& sample);
+  void add(const FlowSample& sample);
+
+  /// Commits when the newest commit is older than half a second. To be called often.
+  void tick(Instant now);
+
+  /// The first thing that went wrong; nothing is written after it.
+  [[nodiscard]] const std::optional<FileError>& error() const;
+
+  /// Writes totals and the ending, commits, and folds everything into the one file.
+  [[nodiscard]] std::optional<FileError> finish(RunStatus status, Instant now,
+                                                const Counters& counters, double wall_seconds,
+                                                double cpu_seconds);
+
+ private:
+  struct Impl;
+  explicit ResultWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+class ResultReader {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<ResultReader>, FileError> open(
+      const std::filesystem::path& path);
+
+  ResultReader(const ResultReader&) = delete;
+  ResultReader& operator=(const ResultReader&) = delete;
+  ~ResultReader();
+
+  [[nodiscard]] const std::filesystem::path& path() const;
+  [[nodiscard]] const RunInfo& run() const;
+  [[nodiscard]] const RunState& state() const;
+
+  /// By flow number. A run that died has reported only the flows that were done.
+  [[nodiscard]] Result<std::vector<FlowRecord>, FileError> flows();
+  /// All zero where the run has not ended.
+  [[nodiscard]] Result<Counters, FileError> counters();
+  [[nodiscard]] Result<std::vector<LinkInfo>, FileError> links();
+  /// In the order they were recorded, which is that of time.
+  [[nodiscard]] std::optional<FileError> for_each(
+      const std::function<void(const LinkSample&)>& take);
+  [[nodiscard]] std::optional<FileError> for_each(
+      const std::function<void(const FlowSample&)>& take);
+
+ private:
+  struct Impl;
+  explicit ResultReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace strack::metrics

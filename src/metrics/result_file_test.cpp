@@ -1,0 +1,464 @@
+#include "metrics/result_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/testing.h"
+
+namespace strack::metrics {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+/// A folder of its own for each test, gone afterwards.
+class ResultFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "strack_result_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    path_ = folder_ / "run.db";
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  std::size_t files_in_folder() const {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder_)) ++count;
+    return count;
+  }
+  void write(std::string_view text) const { std::ofstream(path_) << text; }
+
+  fs::path folder_;
+  fs::path path_;
+};
+
+RunInfo some_run() {
+  RunInfo run;
+  run.name = "perm";
+  run.scheme = "adaptive";
+  run.scenario = "name = \"perm\"\n# it's \xce\xbcs\n";
+  run.seed = 0xfedcba9876543210;
+  run.threads = 2;
+  run.version = "0.1.0";
+  run.commit = "1b205e9";
+  run.source = "0011223344ff";
+  run.hosts = 8192;
+  run.links = 32768;
+  run.switches = 192;
+  run.flows = 3;
+  run.bytes = mb(48);
+  run.mtu = bytes(4096);
+  run.host_rate = gbps(400);
+  run.base_rtt = ps(8'000'001);
+  run.bdp = bytes(400'000);
+  run.ideal_fct = ps(333'000'000);
+  return run;
+}
+
+FlowRecord flow(std::uint32_t number, Instant end) {
+  FlowRecord record;
+  record.flow = number;
+  record.src = number + 1;
+  record.dst = number + 2;
+  record.size = mb(16);
+  record.start = at(us(1));
+  record.delivered = end;
+  record.end = end;
+  record.packets = 4000;
+  record.retransmissions = 3;
+  record.probes = 2;
+  record.timeouts = 1;
+  record.path_changes = 3999;
+  return record;
+}
+
+Counters some_counters() {
+  Counters c;
+  c.data_packets_sent = 1;
+  c.data_packets_delivered = 2;
+  c.control_packets_sent = 3;
+  c.retransmissions = 4;
+  c.probes = 5;
+  c.timeouts = 6;
+  c.marks = 7;
+  c.queue_drops = 8;
+  c.failure_drops = 9;
+  c.error_drops = 10;
+  c.no_route_drops = 11;
+  c.packet_hops = 12;
+  c.windows = 13;
+  c.deepest_queue = bytes(14);
+  c.hash = 0x0123456789abcdef;
+  return c;
+}
+
+std::shared_ptr<ResultWriter> create(const fs::path& path, const WriterOptions& options = {}) {
+  const auto writer = ResultWriter::create(path, some_run(), options);
+  EXPECT_TRUE(writer) << writer.error().message;
+  return writer.value();
+}
+
+std::string refusal(const fs::path& path, const WriterOptions& options = {}) {
+  const auto writer = ResultWriter::create(path, some_run(), options);
+  EXPECT_FALSE(writer);
+  return writer ? "" : writer.error().message;
+}
+
+std::string cannot_read(const fs::path& path) {
+  const auto reader = ResultReader::open(path);
+  EXPECT_FALSE(reader);
+  return reader ? "" : reader.error().message;
+}
+
+// Everything that goes in comes out, to the last bit, and one file is all that is left.
+TEST_F(ResultFile, HoldsARun) {
+  {
+    auto writer = create(path_);
+    writer->add(LinkInfo{7, "host 3", "tor 0", gbps(400), ns(500)});
+    writer->add(flow(2, at(us(400))));
+    writer->add(flow(0, Instant::never()));
+    LinkSample link;
+    link.time = at(us(10));
+    link.link = 7;
+    link.carried = kb(500);
+    link.queue_max = kb(40);
+    link.qdelay_max = ns(800);
+    link.marks = 5;
+    link.drops = 6;
+    writer->add(link);
+    FlowSample sample;
+    sample.time = at(us(10));
+    sample.flow = 2;
+    sample.cwnd = kb(400);
+    sample.rtt = us(9);
+    sample.avg_qdelay = ns(100);
+    sample.acked = kb(300);
+    sample.ecn_marks = 4;
+    writer->add(sample);
+    EXPECT_FALSE(writer->finish(RunStatus::finished, at(us(401)), some_counters(), 1.5, 2.5));
+  }
+  EXPECT_EQ(files_in_folder(), 1u);
+
+  const auto opened = ResultReader::open(path_);
+  ASSERT_TRUE(opened) << opened.error().message;
+  ResultReader& reader = *opened.value();
+  const RunInfo wanted = some_run();
+  EXPECT_EQ(reader.run().name, wanted.name);
+  EXPECT_EQ(reader.run().scheme, wanted.scheme);
+  EXPECT_EQ(reader.run().scenario, wanted.scenario);
+  EXPECT_EQ(reader.run().seed, wanted.seed);
+  EXPECT_EQ(reader.run().threads, wanted.threads);
+  EXPECT_EQ(reader.run().version, wanted.version);
+  EXPECT_EQ(reader.run().commit, wanted.commit);
+  EXPECT_EQ(reader.run().source, wanted.source);
+  EXPECT_EQ(reader.run().hosts, wanted.hosts);
+  EXPECT_EQ(reader.run().links, wanted.links);
+  EXPECT_EQ(reader.run().switches, wanted.switches);
+  EXPECT_EQ(reader.run().flows, wanted.flows);
+  EXPECT_EQ(reader.run().bytes, wanted.bytes);
+  EXPECT_EQ(reader.run().mtu, wanted.mtu);
+  EXPECT_EQ(reader.run().host_rate, wanted.host_rate);
+  EXPECT_EQ(reader.run().base_rtt, wanted.base_rtt);
+  EXPECT_EQ(reader.run().bdp, wanted.bdp);
+  EXPECT_EQ(reader.run().ideal_fct, wanted.ideal_fct);
+  EXPECT_EQ(reader.state().status, RunStatus::finished);
+  EXPECT_TRUE(reader.state().complete());
+  EXPECT_FALSE(reader.state().live);
+  EXPECT_EQ(reader.state().now, at(us(401)));
+  EXPECT_EQ(reader.state().wall_seconds, 1.5);
+  EXPECT_EQ(reader.state().cpu_seconds, 2.5);
+  EXPECT_EQ(reader.state().hash, "0123456789abcdef");
+  EXPECT_EQ(reader.state().finished_at.size(), std::string("2026-01-02T03:04:05.678Z").size());
+
+  const auto flows = reader.flows();
+  ASSERT_TRUE(flows);
+  ASSERT_EQ(flows.value().size(), 2u);
+  EXPECT_EQ(flows.value()[0].end, Instant::never());
+  EXPECT_EQ(flows.value()[0].delivered, Instant::never());
+  const FlowRecord& done = flows.value()[1];
+  EXPECT_EQ(done.flow, 2u);
+  EXPECT_EQ(done.src, 3u);
+  EXPECT_EQ(done.dst, 4u);
+  EXPECT_EQ(done.size, mb(16));
+  EXPECT_EQ(done.start, at(us(1)));
+  EXPECT_EQ(done.delivered, at(us(400)));
+  EXPECT_EQ(done.end, at(us(400)));
+  EXPECT_EQ(done.packets, 4000u);
+  EXPECT_EQ(done.retransmissions, 3u);
+  EXPECT_EQ(done.probes, 2u);
+  EXPECT_EQ(done.timeouts, 1u);
+  EXPECT_EQ(done.path_changes, 3999u);
+
+  const auto counters = reader.counters();
+  ASSERT_TRUE(counters);
+  const Counters& c = counters.value();
+  EXPECT_EQ(c.data_packets_sent, 1u);
+  EXPECT_EQ(c.data_packets_delivered, 2u);
+  EXPECT_EQ(c.control_packets_sent, 3u);
+  EXPECT_EQ(c.retransmissions, 4u);
+  EXPECT_EQ(c.probes, 5u);
+  EXPECT_EQ(c.timeouts, 6u);
+  EXPECT_EQ(c.marks, 7u);
+  EXPECT_EQ(c.queue_drops, 8u);
+  EXPECT_EQ(c.failure_drops, 9u);
+  EXPECT_EQ(c.error_drops, 10u);
+  EXPECT_EQ(c.no_route_drops, 11u);
+  EXPECT_EQ(c.packet_hops, 12u);
+  EXPECT_EQ(c.windows, 13u);
+  EXPECT_EQ(c.deepest_queue, bytes(14));
+  EXPECT_EQ(c.hash, 0x0123456789abcdefu);
+
+  const auto links = reader.links();
+  ASSERT_TRUE(links);
+  ASSERT_EQ(links.value().size(), 1u);
+  EXPECT_EQ(links.value()[0].link, 7u);
+  EXPECT_EQ(links.value()[0].from, "host 3");
+  EXPECT_EQ(links.value()[0].to, "tor 0");
+  EXPECT_EQ(links.value()[0].rate, gbps(400));
+  EXPECT_EQ(links.value()[0].latency, ns(500));
+
+  int link_samples = 0;
+  EXPECT_FALSE(reader.for_each([&](const LinkSample& s) {
+    ++link_samples;
+    EXPECT_EQ(s.time, at(us(10)));
+    EXPECT_EQ(s.link, 7u);
+    EXPECT_EQ(s.carried, kb(500));
+    EXPECT_EQ(s.queue_max, kb(40));
+    EXPECT_EQ(s.qdelay_max, ns(800));
+    EXPECT_EQ(s.marks, 5u);
+    EXPECT_EQ(s.drops, 6u);
+  }));
+  EXPECT_EQ(link_samples, 1);
+  int flow_samples = 0;
+  EXPECT_FALSE(reader.for_each([&](const FlowSample& s) {
+    ++flow_samples;
+    EXPECT_EQ(s.time, at(us(10)));
+    EXPECT_EQ(s.flow, 2u);
+    EXPECT_EQ(s.cwnd, kb(400));
+    EXPECT_EQ(s.rtt, us(9));
+    EXPECT_EQ(s.avg_qdelay, ns(100));
+    EXPECT_EQ(s.acked, kb(300));
+    EXPECT_EQ(s.ecn_marks, 4u);
+  }));
+  EXPECT_EQ(flow_samples, 1);
+}
+
+TEST_F(ResultFile, Create_MakesItsFolder) {
+  create(folder_ / "a" / "b" / "run.db");
+  EXPECT_TRUE(fs::exists(folder_ / "a" / "b" / "run.db"));
+}
+
+TEST_F(ResultFile, Create_LeavesAnExistingFileAlone) {
+  write("precious");
+  EXPECT_EQ(refusal(path_),
+            path_.string() + ": exists already. choose another --out, or --force to replace it");
+  std::string text;
+  std::getline(std::ifstream(path_), text);
+  EXPECT_EQ(text, "precious");
+}
+
+// --force is for old results, not for the scenario file that somebody named by mistake.
+TEST_F(ResultFile, Create_ForceReplacesOnlyResults) {
+  write("precious");
+  EXPECT_THAT(refusal(path_, {.force = true}), HasSubstr("is not a result file of strack"));
+  write(std::string(5000, 'x'));
+  EXPECT_THAT(refusal(path_, {.force = true}), HasSubstr("is not a result file of strack"));
+  EXPECT_EQ(fs::file_size(path_), 5000u);
+
+  fs::remove(path_);
+  create(path_)->add(flow(0, at(us(5))));
+  {
+    auto writer = create(path_, {.force = true});
+    EXPECT_FALSE(writer->finish(RunStatus::finished, at(us(1)), {}, 0, 0));
+  }
+  const auto reader = ResultReader::open(path_);
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE(reader.value()->flows().value().empty());
+  write("");
+  create(path_, {.force = true});
+}
+
+TEST_F(ResultFile, Create_RefusesAFileInUse) {
+  const auto writer = create(path_);
+  EXPECT_THAT(refusal(path_, {.force = true}), HasSubstr("another run is writing it"));
+}
+
+TEST_F(ResultFile, Create_RefusesAFolder) {
+  EXPECT_EQ(refusal(folder_), folder_.string() +
+                                  ": is a folder. name a file in it, such as --out " +
+                                  (folder_ / "results.db").string());
+}
+
+TEST_F(ResultFile, Create_SaysWhenAFileIsInTheWayOfTheFolder) {
+  write("a file");
+  EXPECT_THAT(refusal(path_ / "run.db"), HasSubstr("its folder cannot be made: Not a directory"));
+}
+
+TEST_F(ResultFile, Create_SaysWhenTheFolderCannotBeWritten) {
+  // /proc refuses everybody, root too.
+  EXPECT_THAT(refusal("/proc/run.db"), HasSubstr("/proc/run.db: "));
+  EXPECT_THAT(refusal("/proc/run.db"), HasSubstr(". choose another --out"));
+}
+
+// A full disk stops the writing, not the program; what was committed stays readable and says so.
+TEST_F(ResultFile, DiskFull_IsSaidOnceAndLeavesAReadableFile) {
+  {
+    auto writer = create(path_, {.max_pages = 40});
+    for (std::uint32_t i = 0; i < 200'000 && !writer->error(); ++i) writer->add(flow(i, at(us(5))));
+    ASSERT_TRUE(writer->error());
+    EXPECT_EQ(writer->error()->message,
+              path_.string() + ": the disk is full. free some space or choose another --out");
+    writer->add(flow(999'999, at(us(5))));
+    writer->tick(at(us(6)));
+    const auto error = writer->finish(RunStatus::interrupted, at(us(7)), some_counters(), 1, 1);
+    ASSERT_TRUE(error);
+    EXPECT_THAT(error->message, HasSubstr("the disk is full"));
+  }
+  const auto reader = ResultReader::open(path_);
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_EQ(reader.value()->state().status, RunStatus::disk_full);
+  EXPECT_FALSE(reader.value()->state().complete());
+  EXPECT_TRUE(reader.value()->flows());
+}
+
+// Without finish() the file stays marked, and is nobody's.
+TEST_F(ResultFile, Abandoned_StaysMarkedAsRunning) {
+  create(path_)->add(flow(0, at(us(5))));
+  const auto reader = ResultReader::open(path_);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(reader.value()->state().status, RunStatus::running);
+  EXPECT_FALSE(reader.value()->state().complete());
+  EXPECT_FALSE(reader.value()->state().live);
+  EXPECT_EQ(reader.value()->flows().value().size(), 1u);
+  EXPECT_EQ(reader.value()->counters().value().marks, 0u);
+}
+
+/// Starts a process that writes until it is killed, and waits for its first `rows` to be committed.
+pid_t start_writer(const fs::path& path, std::size_t rows) {
+  const pid_t child = fork();
+  if (child == 0) {
+    auto writer = ResultWriter::create(path, some_run());
+    for (std::uint32_t i = 0; writer; ++i) {
+      writer.value()->add(flow(i, at(us(5))));
+      writer.value()->tick(at(us(i)));
+      if (i % 64 == 0) usleep(1'000);
+    }
+    _exit(1);
+  }
+  for (int i = 0; i < 1'000; ++i) {
+    usleep(10'000);
+    const auto reader = ResultReader::open(path);
+    if (!reader) continue;
+    const auto flows = reader.value()->flows();
+    if (flows && flows.value().size() >= rows) break;
+  }
+  return child;
+}
+
+// A run can be looked at while it goes on: by a process that does not disturb it.
+TEST_F(ResultFile, Live_IsReadableAndRecognised) {
+  const pid_t child = start_writer(path_, 1);
+  const auto reader = ResultReader::open(path_);
+  EXPECT_TRUE(reader);
+  if (reader) {
+    EXPECT_TRUE(reader.value()->state().live);
+    EXPECT_EQ(reader.value()->state().status, RunStatus::running);
+    EXPECT_GT(reader.value()->state().now, at(ps(0)));
+    EXPECT_GE(reader.value()->flows().value().size(), 1u);
+  }
+  EXPECT_THAT(refusal(path_, {.force = true}), HasSubstr("another run is writing it"));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+TEST_F(ResultFile, Killed_LeavesAValidFileThatSaysItIsPartial) {
+  const pid_t child = start_writer(path_, 100);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+
+  const auto reader = ResultReader::open(path_);
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_EQ(reader.value()->state().status, RunStatus::running);
+  EXPECT_FALSE(reader.value()->state().live);
+  EXPECT_FALSE(reader.value()->state().complete());
+  EXPECT_GE(reader.value()->flows().value().size(), 100u);
+  create(path_, {.force = true});
+}
+
+TEST_F(ResultFile, Open_ExplainsWhatIsWrong) {
+  EXPECT_EQ(cannot_read(path_), path_.string() + ": there is no such file");
+  EXPECT_THAT(cannot_read(folder_), HasSubstr("is a folder"));
+  write("");
+  EXPECT_THAT(cannot_read(path_), HasSubstr("is empty: its run ended before it began"));
+  write("not a database, though long enough to look at twice");
+  EXPECT_THAT(cannot_read(path_), HasSubstr("is not a result file of strack"));
+}
+
+/// Changes four bytes of the header, big-endian.
+void patch(const fs::path& path, std::streamoff offset, std::uint32_t value) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(offset);
+  for (int shift = 24; shift >= 0; shift -= 8) file.put(static_cast<char>(value >> shift & 0xff));
+}
+
+TEST_F(ResultFile, Open_KnowsOtherVersionsAndOtherPeoplesFiles) {
+  {
+    auto writer = create(path_);
+    EXPECT_FALSE(writer->finish(RunStatus::finished, at(us(1)), {}, 0, 0));
+  }
+  patch(path_, 60, 99);
+  EXPECT_THAT(cannot_read(path_), HasSubstr("was written by a newer strack (its tables are version "
+                                            "99, this program reads version 1)"));
+  patch(path_, 60, 0);
+  EXPECT_THAT(cannot_read(path_), HasSubstr("was written by an older strack"));
+  patch(path_, 68, 12345);
+  EXPECT_THAT(cannot_read(path_), HasSubstr("is not a result file of strack"));
+}
+
+TEST_F(ResultFile, Open_FindsDamage) {
+  {
+    auto writer = create(path_);
+    for (std::uint32_t i = 0; i < 20'000; ++i) writer->add(flow(i, at(us(5))));
+    EXPECT_FALSE(writer->finish(RunStatus::finished, at(us(1)), {}, 0, 0));
+  }
+  // The schema's page is gone: not even the header can be read.
+  const auto size = fs::file_size(path_);
+  fs::resize_file(path_, 2'000);
+  EXPECT_FALSE(cannot_read(path_).empty());
+  // The second half is noise: opening may work, reading the rows must not.
+  fs::remove(path_);
+  {
+    auto writer = create(path_);
+    for (std::uint32_t i = 0; i < 20'000; ++i) writer->add(flow(i, at(us(5))));
+    EXPECT_FALSE(writer->finish(RunStatus::finished, at(us(1)), {}, 0, 0));
+  }
+  {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(size / 2));
+    file << std::string(size / 2, '\x5a');
+  }
+  const auto reader = ResultReader::open(path_);
+  if (reader) {
+    const auto flows = reader.value()->flows();
+    ASSERT_FALSE(flows);
+    EXPECT_THAT(flows.error().message, HasSubstr("is damaged"));
+  } else {
+    EXPECT_THAT(reader.error().message, HasSubstr("is damaged"));
+  }
+}
+
+}  // namespace
+}  // namespace strack::metrics

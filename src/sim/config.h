@@ -1,0 +1,118 @@
+// Everything a simulated cluster is made from, as plain values. Scenario files are read into this
+// (sim/scenario), tests fill it by hand, sim/simulation.h runs it. Defaults are the paper's
+// evaluation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/units.h"
+#include "core/strack/params.h"
+
+namespace strack::sim {
+
+/// A Clos network of two or three switch tiers.
+///
+/// Two tiers: racks x (hosts_per_rack hosts, one ToR), every ToR linked to every spine
+/// `uplinks_per_tor / spines` times. Three tiers: pods of racks_per_pod racks and aggs_per_pod
+/// aggregation switches, each ToR linked to each of its pod's aggs; agg a of every pod is linked to
+/// the same cores_per_agg core switches.
+struct TopologyParams {
+  int tiers = 2;
+  std::uint32_t racks = 128;
+  std::uint32_t hosts_per_rack = 64;
+  std::uint32_t spines = 64;          ///< tiers = 2
+  std::uint32_t links_per_spine = 1;  ///< tiers = 2: parallel links between a ToR and a spine
+  std::uint32_t racks_per_pod = 16;   ///< tiers = 3; divides racks
+  std::uint32_t aggs_per_pod = 16;    ///< tiers = 3
+  std::uint32_t cores_per_agg = 16;   ///< tiers = 3
+
+  BitsPerSecond host_rate = gbps(400);    ///< host <-> ToR
+  BitsPerSecond fabric_rate = gbps(400);  ///< ToR <-> spine, or ToR <-> agg
+  BitsPerSecond core_rate = gbps(400);    ///< agg <-> core
+
+  Picoseconds host_latency{0};  ///< of each such link, one way; all positive
+  Picoseconds fabric_latency{0};
+  Picoseconds core_latency{0};
+
+  [[nodiscard]] std::uint32_t hosts() const { return racks * hosts_per_rack; }
+};
+
+/// A switch's egress queues.
+struct SwitchParams {
+  Bytes kmin{0};                 ///< marks begin: the queue left behind at departure
+  Bytes kmax{0};                 ///< marks have reached pmax; beyond, every packet is marked
+  Ratio pmax{1, 1};              ///< probability of a mark at kmax
+  Bytes queue_limit{0};          ///< a data packet that would exceed it is dropped
+  bool control_priority = true;  ///< SACKs overtake queued data
+};
+
+struct HostParams {
+  Bytes data_header = bytes(64);   ///< what the wire carries beyond the payload
+  Bytes control_size = bytes(64);  ///< a SACK or probe on the wire, whole
+  Picoseconds start_jitter{0};     ///< each flow starts up to this much later
+  Ratio straggler_share{0, 1};     ///< this share of hosts ...
+  Ratio straggler_rate{1, 1};      ///< ... sends at this fraction of the port's rate
+};
+
+/// Names one inter-switch link by its lower and upper end. Both directions fail together.
+struct LinkRef {
+  enum class Tier : std::uint8_t { host, fabric, core };
+  Tier tier = Tier::fabric;
+  std::uint32_t lower = 0;  ///< host: the host; fabric: the rack; core: the aggregation switch (pod
+                            ///< x aggs_per_pod + a)
+  std::uint32_t upper = 0;  ///< which of the lower end's uplinks; 0 for a host
+};
+
+struct SwitchRef {
+  enum class Tier : std::uint8_t { tor, agg, core };  ///< a two-tier network's spines are `agg`
+  Tier tier = Tier::agg;
+  std::uint32_t index = 0;
+};
+
+/// Something that breaks, and perhaps mends. Routes follow `convergence` later, except for what is
+/// down from the start.
+struct Failure {
+  std::optional<LinkRef> link;
+  std::optional<SwitchRef> node;  ///< a switch dying takes all its links along
+  Instant from{};                 ///< 0: down from the start, routed around from the start
+  Instant until = Instant::never();
+};
+
+/// A link that works badly.
+struct Impairment {
+  LinkRef link;
+  Ratio rate{1, 1};           ///< of its nominal rate
+  Ratio loss{0, 1};           ///< of packets, at random
+  double bit_error_rate = 0;  ///< of bits, at random
+};
+
+struct FailureParams {
+  std::vector<Failure> failures;
+  std::vector<Impairment> impairments;
+  Picoseconds convergence = us(100);
+};
+
+/// What is sampled, and how often. Totals and flows are always recorded.
+struct RecordParams {
+  Picoseconds interval{0};  ///< 0: no time series
+  bool queues = false;  ///< per link: deepest queue in the interval, where above queue_threshold
+  Bytes queue_threshold{0};
+  bool links = false;       ///< per link: bytes carried in the interval
+  std::uint32_t flows = 0;  ///< cwnd, RTT and bytes acknowledged of the first so many flows
+};
+
+struct SimConfig {
+  TopologyParams topology;
+  SwitchParams switches;
+  HostParams hosts;
+  FailureParams failures;
+  core::StrackParams transport;
+  RecordParams record;
+  std::uint64_t seed = 1;
+  std::uint32_t threads = 1;
+  Instant end = Instant::never();  ///< stop here though flows be unfinished
+};
+
+}  // namespace strack::sim

@@ -1,0 +1,85 @@
+#include "sim/engine/workers.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace strack::sim {
+namespace {
+
+// Each thread runs its share once per round, whatever their number; zero means the caller alone.
+TEST(Workers, Round_EveryThreadOnce) {
+  for (const std::uint32_t threads : {0u, 1u, 2u, 3u, 8u}) {
+    std::vector<int> runs(threads == 0 ? 1 : threads, 0);  // each counted by its own thread
+    Workers workers(threads, [&](std::uint32_t thread) { ++runs[thread]; });
+    for (int round = 1; round <= 200; ++round) {
+      workers.round();
+      for (const int count : runs) ASSERT_EQ(count, round);
+    }
+  }
+}
+
+// The caller is thread 0, the others are others.
+TEST(Workers, Round_CallerIsThreadZero) {
+  std::vector<std::thread::id> ids(3);
+  Workers workers(3, [&](std::uint32_t thread) { ids[thread] = std::this_thread::get_id(); });
+  workers.round();
+  EXPECT_EQ(ids[0], std::this_thread::get_id());
+  EXPECT_NE(ids[1], ids[0]);
+  EXPECT_NE(ids[2], ids[0]);
+  EXPECT_NE(ids[1], ids[2]);
+}
+
+// What one round wrote, plainly and by any thread, all threads read in the next.
+TEST(Workers, Round_SeesTheRoundBefore) {
+  constexpr std::uint32_t kThreads = 4;
+  std::vector<std::uint64_t> now(kThreads, 1);
+  std::vector<std::uint64_t> next(kThreads, 0);
+  Workers workers(kThreads, [&](std::uint32_t thread) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t value : now) sum += value;
+    next[thread] = sum % 1'000'003;
+  });
+  std::uint64_t expected = 1;
+  for (int round = 0; round < 500; ++round) {
+    workers.round();
+    now.swap(next);
+    expected = expected * kThreads % 1'000'003;
+    for (const std::uint64_t value : now) ASSERT_EQ(value, expected);
+  }
+}
+
+// Threads that have gone to sleep wake up for the next round.
+TEST(Workers, Round_AfterALongPause) {
+  std::atomic<int> runs{0};
+  Workers workers(3, [&](std::uint32_t) { ++runs; });
+  for (int round = 1; round <= 3; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    workers.round();
+    ASSERT_EQ(runs.load(), 3 * round);
+  }
+}
+
+// A caller that is done long before its helpers waits for them.
+TEST(Workers, Round_WaitsForTheSlowest) {
+  std::atomic<bool> done{false};
+  Workers workers(2, [&](std::uint32_t thread) {
+    if (thread == 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    done = true;
+  });
+  workers.round();
+  EXPECT_TRUE(done.load());
+}
+
+// Ending without a single round hangs nothing.
+TEST(Workers, End_WithoutARound) {
+  for (int i = 0; i < 50; ++i) Workers workers(4, [](std::uint32_t) {});
+}
+
+}  // namespace
+}  // namespace strack::sim

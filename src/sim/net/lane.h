@@ -1,0 +1,77 @@
+// One directed link's packets under way, handed from the sending node to the receiving one between
+// windows.
+//
+// Two buffers: during window k the sender writes the one that the receiver will read in window k
+// + 1. Each is written by one node and read by one other, never in the same window, so there is no
+// lock and no atomic. A receiver never writes: whether a buffer holds anything new is told by the
+// number of the window it was written in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "sim/net/sim_packet.h"
+
+namespace strack::sim {
+
+/// A packet and when its last bit arrives.
+struct Transit {
+  Instant time;
+  SimPacket packet;
+};
+static_assert(sizeof(Transit) == 40);
+
+class Lane {
+ public:
+  Lane() = default;
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+  ~Lane() {
+    for (Buffer& b : buffers_) std::free(b.data);
+  }
+
+  /// Appends a packet in window k and gives the slot to fill. Times must not decrease. `first`
+  /// tells whether it is the window's first.
+  Transit& push(std::uint64_t window, bool& first) {
+    Buffer& b = buffers_[(window + 1) & 1];
+    first = b.window != window;
+    if (first) {
+      b.window = window;
+      b.size = 0;
+    }
+    if (b.size == b.capacity) grow(b);
+    return b.data[b.size++];
+  }
+
+  /// What was written in the window before this one.
+  [[nodiscard]] std::span<const Transit> arrivals(std::uint64_t window) const {
+    const Buffer& b = buffers_[window & 1];
+    if (b.window != window - 1) return {};
+    return {b.data, b.size};
+  }
+
+ private:
+  struct Buffer {
+    Transit* data = nullptr;
+    std::uint64_t window = ~std::uint64_t{0} - 1;  ///< when it was written
+    std::uint32_t size = 0;
+    std::uint32_t capacity = 0;
+  };
+
+  /// Grows to what the link can hold in a window, then never again.
+  static void grow(Buffer& b) {
+    const std::uint32_t capacity = b.capacity == 0 ? 16 : b.capacity * 2;
+    auto* data = static_cast<Transit*>(std::realloc(b.data, capacity * sizeof(Transit)));
+    STRACK_CHECK(data != nullptr);
+    b.data = data;
+    b.capacity = capacity;
+  }
+
+  std::array<Buffer, 2> buffers_{};
+};
+
+}  // namespace strack::sim

@@ -1,0 +1,184 @@
+// A switch's egress: a FIFO for data and one for control, served at the link's rate, marked as
+// packets leave.
+//
+// Nothing couples the ports of a lossy switch, so each works through a whole window's arrivals on
+// its own. Service is never preempted: control goes before queued data, not before the packet on
+// the wire. An arrival at the very instant of a departure counts as left behind by it. All exact to
+// the picosecond.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "sim/config.h"
+#include "sim/net/packet_ring.h"
+#include "sim/net/sim_packet.h"
+#include "sim/net/wire.h"
+
+namespace strack::sim {
+
+/// A packet that reaches a port, by reference to where it waits.
+struct PortArrival {
+  Instant time;
+  const SimPacket* packet;
+};
+
+/// What all ports of a network share.
+struct PortRules {
+  std::int64_t kmin = 0;
+  std::int64_t kmax = 0;
+  std::uint64_t mark_slope = 0;  ///< probability per byte above kmin, in 2^-48
+  std::int64_t queue_limit = 0;
+  std::int64_t data_header = 0;
+  std::int64_t control_size = 0;
+  bool control_priority = true;
+
+  PortRules(const SwitchParams& s, const HostParams& h)
+      : kmin(s.kmin.value),
+        kmax(s.kmax.value),
+        mark_slope(kmax > kmin ? static_cast<std::uint64_t>(
+                                     static_cast<Int128>(s.pmax.num) * (Int128{1} << 48) /
+                                     (static_cast<Int128>(s.pmax.den) * (kmax - kmin)))
+                               : 0),
+        queue_limit(s.queue_limit.value),
+        data_header(h.data_header.value),
+        control_size(h.control_size.value),
+        control_priority(s.control_priority) {}
+
+  [[nodiscard]] std::int64_t wire_size(const SimPacket& p) const {
+    return p.kind() == PacketKind::data ? static_cast<std::int64_t>(p.payload()) + data_header
+                                        : control_size;
+  }
+};
+
+class Port {
+ public:
+  Wire wire;
+
+  /// Works through one window: `arrivals` in order of time, all before context.end.
+  void run(std::span<const PortArrival> arrivals, const PortRules& rules, WindowContext& context,
+           Fingerprint& fingerprint, DropCounts& drops) {
+    for (const PortArrival& arrival : arrivals) {
+      while (done_ < arrival.time) depart(rules, context, fingerprint, drops);
+      accept(*arrival.packet, arrival.time, rules, fingerprint, drops);
+    }
+    while (done_ < context.end) depart(rules, context, fingerprint, drops);
+  }
+
+  /// When the packet in service has left; never, if there is none.
+  [[nodiscard]] Instant next_event() const { return done_; }
+  [[nodiscard]] std::uint32_t packets_held() const {
+    return data_.size() + control_.size() + (done_ == Instant::never() ? 0 : 1);
+  }
+
+  /// Since the last time it was asked, or over the whole run.
+  struct Tally {
+    std::int64_t carried = 0;
+    std::int64_t queue_max = 0;
+    std::uint32_t marks = 0;
+    std::uint32_t drops = 0;
+  };
+  Tally take_interval() {
+    Tally tally = interval_;
+    interval_ = {};
+    interval_.queue_max = queued_bytes_;
+    return tally;
+  }
+  [[nodiscard]] std::int64_t deepest_queue() const { return deepest_; }
+  [[nodiscard]] std::uint64_t marks() const { return marks_; }
+  void seed(std::uint64_t seed) { mark_rng_ = seed | 1; }
+
+ private:
+  void accept(const SimPacket& packet, Instant now, const PortRules& rules,
+              Fingerprint& fingerprint, DropCounts& drops) {
+    const std::int64_t size = rules.wire_size(packet);
+    if (done_ == Instant::never()) {
+      serve(packet, size, now);
+      return;
+    }
+    if (packet.is_control() && rules.control_priority) {
+      control_.push(packet);
+      return;
+    }
+    if (queued_bytes_ + size > rules.queue_limit) {
+      ++drops.queue;
+      ++interval_.drops;
+      fingerprint.add(packet, now);
+      return;
+    }
+    queued_bytes_ += size;
+    if (queued_bytes_ > interval_.queue_max) interval_.queue_max = queued_bytes_;
+    data_.push(packet);
+  }
+
+  void serve(const SimPacket& packet, std::int64_t size, Instant start) {
+    in_service_ = packet;
+    start_ = start;
+    done_ = start + wire.byte_time(size);
+    in_service_size_ = size;
+  }
+
+  /// The packet in service leaves; what it leaves behind decides whether it is marked.
+  void depart(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
+              DropCounts& drops) {
+    const Instant now = done_;
+    const Instant arrival = now + wire.latency;
+    interval_.carried += in_service_size_;
+    ++context.packet_hops;
+    if (wire.is_cut(start_, arrival)) [[unlikely]] {
+      ++drops.failure;
+      ++interval_.drops;
+      fingerprint.add(in_service_, now);
+    } else if (wire.is_corrupted(in_service_size_)) [[unlikely]] {
+      ++drops.error;
+      ++interval_.drops;
+      fingerprint.add(in_service_, now);
+    } else {
+      SimPacket& under_way = context.send(wire, in_service_, arrival);
+      if (queued_bytes_ > rules.kmin && !in_service_.is_control() && draw_mark(rules)) {
+        under_way.mark();
+        ++marks_;
+        ++interval_.marks;
+        fingerprint.add(in_service_, now);
+      }
+    }
+    if (!control_.empty()) {
+      serve(control_.front(), rules.control_size, now);
+      control_.pop();
+    } else if (!data_.empty()) {
+      if (queued_bytes_ > deepest_) deepest_ = queued_bytes_;
+      const SimPacket& next = data_.front();
+      const std::int64_t size = rules.wire_size(next);
+      queued_bytes_ -= size;
+      serve(next, size, now);
+      data_.pop();
+    } else {
+      done_ = Instant::never();
+    }
+  }
+
+  [[nodiscard]] bool draw_mark(const PortRules& rules) {
+    if (queued_bytes_ >= rules.kmax) return true;
+    mark_rng_ = mark_rng_ * 0x5851f42d4c957f2d + 0x14057b7ef767814f;
+    const std::uint64_t probability =
+        static_cast<std::uint64_t>(queued_bytes_ - rules.kmin) * rules.mark_slope;
+    return (mark_rng_ >> 16) < probability;
+  }
+
+  Instant done_ = Instant::never();
+  Instant start_{};
+  std::int64_t in_service_size_ = 0;
+  std::int64_t queued_bytes_ = 0;  ///< waiting, the packet in service not counted
+  SimPacket in_service_;
+  PacketRing data_;
+  PacketRing control_;
+  std::uint64_t mark_rng_ = 1;
+  std::int64_t deepest_ = 0;
+  std::uint64_t marks_ = 0;
+  Tally interval_;
+};
+
+}  // namespace strack::sim

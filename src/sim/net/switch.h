@@ -1,0 +1,175 @@
+// An output-queued switch: takes a window's arrivals from all its lanes, routes each, and lets
+// every port work through its share.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/units.h"
+#include "sim/net/port.h"
+#include "sim/net/topology.h"
+#include "sim/net/wire.h"
+
+namespace strack::sim {
+
+/// A thread's working memory for switches: the window's arrivals, by port. Shared by all switches a
+/// thread runs.
+class SwitchScratch {
+ public:
+  void prepare(std::size_t ports) {
+    if (lists_.size() < ports) lists_.resize(ports);
+  }
+  std::vector<PortArrival>& list(std::size_t port) { return lists_[port]; }
+
+ private:
+  std::vector<std::vector<PortArrival>> lists_;
+};
+
+/// Routes as a switch knows them from some time on.
+struct RouteVersion {
+  Instant from{};
+  RouteTable table;
+};
+
+class Switch {
+ public:
+  Switch(const SwitchInfo& info, const TopologyParams& topology, std::uint64_t salt)
+      : ports_(std::make_unique<Port[]>(info.ports.size())),
+        port_count_(static_cast<std::uint32_t>(info.ports.size())),
+        rack_reciprocal_((std::uint64_t{1} << 32) / topology.hosts_per_rack + 1),
+        local_hosts_(info.ref.tier == SwitchRef::Tier::tor ? topology.hosts_per_rack : 0),
+        first_host_(info.ref.tier == SwitchRef::Tier::tor ? info.ref.index * topology.hosts_per_rack
+                                                          : 0),
+        salt_(salt) {
+    in_.resize(port_count_);
+    held_.resize(port_count_);
+  }
+
+  /// Runs one window; returns when it next has something to do by itself.
+  Instant run(const PortRules& rules, WindowContext& context, SwitchScratch& scratch) {
+    scratch.prepare(port_count_);
+    Instant next = Instant::never();
+    for (std::uint32_t i = 0; i < port_count_; ++i) {
+      std::span<const Transit> arrivals = in_[i]->arrivals(context.window);
+      if (!held_[i].empty()) [[unlikely]] {
+        held_[i].insert(held_[i].end(), arrivals.begin(), arrivals.end());
+        arrivals = held_[i];
+      }
+      std::size_t taken = 0;
+      for (; taken < arrivals.size() && arrivals[taken].time < context.end; ++taken) {
+        const Transit& transit = arrivals[taken];
+        const std::int32_t port = route(transit.packet, transit.time);
+        if (port < 0) [[unlikely]] {
+          ++drops.no_route;
+          fingerprint.add(transit.packet, transit.time);
+          continue;
+        }
+        scratch.list(static_cast<std::size_t>(port)).push_back({transit.time, &transit.packet});
+      }
+      if (taken < arrivals.size()) {
+        // A slower link than the fastest: these are for a later window.
+        if (arrivals[taken].time < next) next = arrivals[taken].time;
+        to_hold_.push_back({i, taken});
+      } else if (!held_[i].empty()) {
+        to_hold_.push_back({i, taken});
+      }
+    }
+    for (std::uint32_t p = 0; p < port_count_; ++p) {
+      std::vector<PortArrival>& list = scratch.list(p);
+      Port& port = ports_[p];
+      if (list.empty() && port.next_event() >= context.end) {
+        next = std::min(next, port.next_event());
+        continue;
+      }
+      sort(list);
+      port.run(list, rules, context, fingerprint, drops);
+      list.clear();
+      next = std::min(next, port.next_event());
+    }
+    if (!to_hold_.empty()) hold(context.window);
+    return next;
+  }
+
+  Port& port(std::uint32_t p) { return ports_[p]; }
+  [[nodiscard]] std::uint32_t port_count() const { return port_count_; }
+  void connect(std::uint32_t port, const Lane* in) { in_[port] = in; }
+  void set_routes(std::vector<RouteVersion> versions) { versions_ = std::move(versions); }
+  [[nodiscard]] std::uint64_t packets_held() const {
+    std::uint64_t total = 0;
+    for (std::uint32_t p = 0; p < port_count_; ++p) total += ports_[p].packets_held();
+    for (const auto& held : held_) total += held.size();
+    return total;
+  }
+
+  DropCounts drops;
+  Fingerprint fingerprint;
+
+ private:
+  /// The egress port, or -1 where none leads there.
+  [[nodiscard]] std::int32_t route(const SimPacket& packet, Instant now) {
+    const std::uint32_t dst = packet.dst();
+    const std::uint32_t local = dst - first_host_;
+    if (local < local_hosts_) return static_cast<std::int32_t>(local);
+    const RouteTable& table = routes_at(now);
+    const auto rack = static_cast<std::uint32_t>((dst * rack_reciprocal_) >> 32);
+    const RouteTable::Group group = table.groups[table.group_of_rack[rack]];
+    if (group.count == 1) return table.ports[group.first];
+    if (group.count == 0) [[unlikely]]
+      return -1;
+    // ECMP: a hash of the header, salted by switch, scaled to the live ports.
+    const std::uint64_t hash = mix64(packet.header() ^ salt_) >> 32;
+    return table.ports[group.first + static_cast<std::uint32_t>((hash * group.count) >> 32)];
+  }
+
+  [[nodiscard]] const RouteTable& routes_at(Instant now) const {
+    std::size_t v = 0;
+    while (v + 1 < versions_.size() && now >= versions_[v + 1].from) ++v;
+    return versions_[v].table;
+  }
+
+  /// By time, and at one time by port and then order of arrival: lists are filled port by port, and
+  /// the sort is stable.
+  static void sort(std::vector<PortArrival>& list) {
+    const auto earlier = [](const PortArrival& a, const PortArrival& b) { return a.time < b.time; };
+    if (list.size() > 48) {
+      std::stable_sort(list.begin(), list.end(), earlier);
+      return;
+    }
+    for (std::size_t i = 1; i < list.size(); ++i) {
+      const PortArrival item = list[i];
+      std::size_t j = i;
+      for (; j > 0 && item.time < list[j - 1].time; --j) list[j] = list[j - 1];
+      list[j] = item;
+    }
+  }
+
+  /// Keeps what arrives after this window; pointers into the lanes are no longer needed.
+  void hold(std::uint64_t window) {
+    for (const auto& [i, taken] : to_hold_) {
+      if (held_[i].empty()) {
+        const auto arrivals = in_[i]->arrivals(window);
+        held_[i].assign(arrivals.begin() + static_cast<std::ptrdiff_t>(taken), arrivals.end());
+      } else {
+        held_[i].erase(held_[i].begin(), held_[i].begin() + static_cast<std::ptrdiff_t>(taken));
+      }
+    }
+    to_hold_.clear();
+  }
+
+  std::unique_ptr<Port[]> ports_;
+  std::uint32_t port_count_;
+  std::uint64_t rack_reciprocal_;
+  std::uint32_t local_hosts_;
+  std::uint32_t first_host_;
+  std::uint64_t salt_;
+  std::vector<const Lane*> in_;
+  std::vector<std::vector<Transit>> held_;
+  std::vector<std::pair<std::uint32_t, std::size_t>> to_hold_;
+  std::vector<RouteVersion> versions_;
+};
+
+}  // namespace strack::sim

@@ -1,0 +1,86 @@
+// Who is linked to whom, and which way packets go: Clos networks of two and three tiers.
+//
+// Nodes are numbered hosts first, then ToRs, then spines (or aggregation switches), then cores. A
+// switch's ports are numbered down before up. Every directed link has a number too: a host's uplink
+// is the host's number, then follow all switches' ports in order.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "sim/config.h"
+
+namespace strack::sim {
+
+using NodeId = std::uint32_t;
+using LinkId = std::uint32_t;
+
+struct PortInfo {
+  NodeId peer = 0;
+  LinkId link = 0;     ///< this port's outgoing link
+  LinkId reverse = 0;  ///< what comes in at this port
+  LinkRef ref;         ///< both, as people name them
+};
+
+struct SwitchInfo {
+  NodeId node = 0;
+  SwitchRef ref;
+  std::vector<PortInfo> ports;
+  std::uint32_t down_ports = 0;
+};
+
+class Topology {
+ public:
+  explicit Topology(const TopologyParams& params);
+
+  [[nodiscard]] const TopologyParams& params() const { return params_; }
+  [[nodiscard]] std::uint32_t hosts() const { return params_.hosts(); }
+  [[nodiscard]] std::uint32_t nodes() const {
+    return hosts() + static_cast<std::uint32_t>(switches_.size());
+  }
+  [[nodiscard]] std::uint32_t links() const { return links_; }
+  [[nodiscard]] const std::vector<SwitchInfo>& switches() const { return switches_; }
+  [[nodiscard]] const SwitchInfo& tor(std::uint32_t rack) const { return switches_[rack]; }
+  [[nodiscard]] std::uint32_t rack_of(std::uint32_t host) const {
+    return host / params_.hosts_per_rack;
+  }
+  [[nodiscard]] std::uint32_t pods() const {
+    return params_.tiers == 3 ? params_.racks / params_.racks_per_pod : 1;
+  }
+
+  [[nodiscard]] BitsPerSecond rate(LinkRef::Tier tier) const;
+  [[nodiscard]] Picoseconds latency(LinkRef::Tier tier) const;
+  [[nodiscard]] Picoseconds smallest_latency() const;
+  [[nodiscard]] std::string name(NodeId node) const;
+
+  /// Links of a failure: one, or all of a switch's. Lower and upper end as LinkRef names them.
+  [[nodiscard]] std::vector<LinkRef> links_of(const Failure& failure) const;
+
+ private:
+  TopologyParams params_;
+  std::vector<SwitchInfo> switches_;
+  LinkId links_ = 0;
+};
+
+/// For one switch: to which ports packets for a rack may go. Ports of equal worth form a group;
+/// ECMP picks one.
+struct RouteTable {
+  struct Group {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  std::vector<std::uint16_t> ports;
+  std::vector<Group> groups;
+  std::vector<std::uint32_t> group_of_rack;
+};
+
+/// Tables for every switch, given which links are known to be down. `is_down(ref)` is asked per
+/// link.
+template <class IsDown>
+std::vector<RouteTable> make_routes(const Topology& topology, IsDown&& is_down);
+
+}  // namespace strack::sim
+
+#include "sim/net/routes.h"

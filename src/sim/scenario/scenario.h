@@ -1,0 +1,120 @@
+// A scenario file: one TOML text that describes a run, made into the plain values of sim/config.h
+// and a workload.
+//
+// The command line loads it, tests too. What a key means, what it accepts and its default stand in
+// one table, keys.cpp; reading, checking, `to_toml`, the help text and docs/scenarios.md all follow
+// that table.
+//
+//   auto scenario = load("incast32.toml", {"topology.link_gbps=800"});
+//   if (!scenario) fail(scenario.error().text());
+//   for (std::uint64_t seed : scenario.value().seeds)
+//     Simulation(make_config(scenario.value(), seed), make_flows(scenario.value(), seed)) ...
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "sim/config.h"
+#include "workload/sizes.h"
+#include "workload/workload.h"
+
+namespace strack::sim {
+
+/// What is wrong with a scenario, for its author.
+struct ScenarioError {
+  std::string file;  ///< as the caller named it; "--set" for an override
+  int line = 0;      ///< from 1; 0 where no single line is to blame
+  std::string message;
+
+  /// "incast32.toml:14: link_gbps is 0. a link needs ..."; the caller prints "error: " before it.
+  [[nodiscard]] std::string text() const;
+};
+
+enum class Scheme : std::uint8_t { strack, strack_oblivious, strack_single_path };
+/// As in a scenario file: "strack", "strack-oblivious", "strack-single-path".
+[[nodiscard]] std::string_view name_of(Scheme scheme);
+
+enum class WorkloadKind : std::uint8_t { permutation, incast, random, file };
+[[nodiscard]] std::string_view name_of(WorkloadKind kind);
+
+/// What make_flows makes flows from. Only the fields of its kind mean something.
+struct WorkloadSpec {
+  WorkloadKind kind = WorkloadKind::permutation;
+  Bytes size{0};               ///< permutation, incast
+  bool cross_rack = false;     ///< permutation, random
+  std::uint32_t fan_in = 0;    ///< incast
+  std::uint32_t receiver = 0;  ///< incast
+  Instant start{};             ///< added to every start
+  Ratio load{1, 2};            ///< random
+  std::uint64_t flows = 0;     ///< random: so many, or 0
+  Picoseconds duration{0};     ///< random: or arriving within this time
+  workload::SizeDistribution sizes = workload::SizeDistribution::fixed(bytes(1));  ///< random
+  workload::Flows list;  ///< file: as read
+};
+
+/// Links that fail or suffer, drawn anew for each seed: `links` in all, the same number on each of
+/// `racks` racks.
+struct RandomLinks {
+  std::uint32_t links = 0;
+  std::uint32_t racks = 0;
+  bool impaired = false;  ///< true: `impairment` says how; false: they are down as `failure` says
+  Failure failure;        ///< its link is to be filled in
+  Impairment impairment;  ///< its link is to be filled in
+};
+
+struct Scenario {
+  std::string name;  ///< the file's, unless it says otherwise
+  std::string description;
+  Scheme scheme = Scheme::strack;
+  WorkloadSpec workload;
+  std::vector<std::uint64_t> seeds;  ///< at least one
+  SimConfig config;                  ///< without the links drawn at random: those are make_config's
+  std::vector<RandomLinks> random_links;
+
+  // What follows from the topology, in the words of sim::derive.
+  Picoseconds base_rtt{0};
+  Bytes bdp{0};
+  Ratio oversubscription{1, 1};  ///< of the ToRs: host rates over uplink rates
+
+  std::string resolved;  ///< what to_toml returns
+};
+
+/// Overrides are "section.key=value", as after --set; they come after the file and obey the same
+/// rules. An entry of an array is named by its number: "failure.0.random_links=256".
+[[nodiscard]] Result<Scenario, ScenarioError> load(const std::filesystem::path& file,
+                                                   const std::vector<std::string>& overrides = {});
+
+/// The same for a text in memory. `file` is its name in messages; other files it names are sought
+/// in `folder`.
+[[nodiscard]] Result<Scenario, ScenarioError> load_text(
+    std::string_view text, const std::string& file, const std::filesystem::path& folder = {},
+    const std::vector<std::string>& overrides = {});
+
+/// The configuration for one seed: links that fail at random are drawn here.
+[[nodiscard]] SimConfig make_config(const Scenario& scenario, std::uint64_t seed);
+
+/// The flows for one seed, start jitter included.
+[[nodiscard]] workload::Flows make_flows(const Scenario& scenario, std::uint64_t seed);
+
+/// How many flows make_flows makes; for random arrivals within a time, how many to expect.
+[[nodiscard]] std::uint64_t expected_flows(const Scenario& scenario);
+
+/// The scenario with every key that applies to it. Loads to the same scenario again. Values that
+/// follow from others are comments, so that a changed link rate still changes what depends on it.
+[[nodiscard]] std::string to_toml(const Scenario& scenario);
+
+/// What a run will take of memory, from the sizes of what there is one of per host, link and flow.
+[[nodiscard]] Bytes memory_estimate(const Scenario& scenario);
+
+/// All keys for `strack help scenario`: plain text of at most 100 columns.
+[[nodiscard]] std::string help_text();
+/// The same as a page: docs/scenarios.md.
+[[nodiscard]] std::string documentation();
+
+}  // namespace strack::sim

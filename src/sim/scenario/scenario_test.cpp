@@ -1,0 +1,1206 @@
+#include "sim/scenario/scenario.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/testing.h"
+#include "base/units.h"
+#include "sim/config.h"
+#include "sim/scenario/keys.h"
+#include "sim/simulation.h"
+
+namespace strack::sim {
+namespace {
+
+Scenario loaded(std::string_view text, const std::vector<std::string>& overrides = {}) {
+  const auto scenario = load_text(text, "x.toml", {}, overrides);
+  if (!scenario) {
+    ADD_FAILURE() << scenario.error().text();
+    return {};
+  }
+  return scenario.value();
+}
+
+std::string error_of(std::string_view text, const std::vector<std::string>& overrides = {}) {
+  const auto scenario = load_text(text, "x.toml", {}, overrides);
+  return scenario ? "loaded" : scenario.error().text();
+}
+
+std::string override_error(const std::string& override_text) {
+  return error_of("", {override_text});
+}
+
+/// A folder for the files of one test, gone with it.
+class Folder {
+ public:
+  Folder()
+      : path_(std::filesystem::path(testing::TempDir()) /
+              ("scenario_test_" +
+               std::string(testing::UnitTest::GetInstance()->current_test_info()->name()))) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::filesystem::path write(const std::string& name, std::string_view text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return path_ / name;
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// --- Defaults: the paper's evaluation
+
+TEST(Defaults, TopologyIsThePapers) {
+  const Scenario s = loaded("");
+  const TopologyParams& t = s.config.topology;
+  EXPECT_EQ(t.tiers, 2);
+  EXPECT_EQ(t.hosts(), 8'192u);
+  EXPECT_EQ(t.racks, 128u);
+  EXPECT_EQ(t.hosts_per_rack, 64u);
+  EXPECT_EQ(t.spines, 64u);
+  EXPECT_EQ(t.links_per_spine, 1u);
+  EXPECT_EQ(t.host_rate, gbps(400));
+  EXPECT_EQ(t.fabric_rate, gbps(400));
+  EXPECT_EQ(s.base_rtt, us(8));
+  EXPECT_EQ(s.bdp, kb(400));
+  EXPECT_EQ(s.oversubscription, (Ratio{1, 1}));
+  // 8 us less four times 4160 and 64 bytes at 400 Gb/s, over eight links.
+  EXPECT_EQ(t.host_latency, ps(957'760));
+  EXPECT_EQ(t.fabric_latency, ps(957'760));
+}
+
+TEST(Defaults, SwitchesAndHostsAreThePapers) {
+  const Scenario s = loaded("");
+  EXPECT_EQ(s.config.switches.kmin, kb(100));
+  EXPECT_EQ(s.config.switches.kmax, kb(300));
+  EXPECT_EQ(s.config.switches.pmax, (Ratio{1, 1}));
+  EXPECT_EQ(s.config.switches.queue_limit, mb(2));
+  EXPECT_TRUE(s.config.switches.control_priority);
+  EXPECT_EQ(s.config.failures.convergence, us(100));
+  EXPECT_EQ(s.config.hosts.data_header, bytes(64));
+  EXPECT_EQ(s.config.hosts.control_size, bytes(64));
+  EXPECT_EQ(s.config.hosts.start_jitter, ps(0));
+  EXPECT_EQ(s.config.hosts.straggler_share, (Ratio{0, 1}));
+  EXPECT_EQ(s.config.hosts.straggler_rate, (Ratio{1, 1}));
+}
+
+void expect_same(const core::StrackParams& a, const core::StrackParams& b) {
+  EXPECT_EQ(a.net_base_rtt, b.net_base_rtt);
+  EXPECT_EQ(a.mtu, b.mtu);
+  EXPECT_EQ(a.bdp, b.bdp);
+  EXPECT_EQ(a.target_qdelay, b.target_qdelay);
+  EXPECT_EQ(a.target_qhigh, b.target_qhigh);
+  EXPECT_EQ(a.ewma_q16, b.ewma_q16);
+  EXPECT_EQ(a.bdp_sf, b.bdp_sf);
+  EXPECT_EQ(a.delay_sf, b.delay_sf);
+  EXPECT_EQ(a.beta, b.beta);
+  EXPECT_EQ(a.eta, b.eta);
+  EXPECT_EQ(a.alpha, b.alpha);
+  EXPECT_EQ(a.gamma, b.gamma);
+  EXPECT_EQ(a.max_cwnd, b.max_cwnd);
+  EXPECT_EQ(a.min_cwnd, b.min_cwnd);
+  EXPECT_EQ(a.increase_rule, b.increase_rule);
+  EXPECT_EQ(a.window_rule, b.window_rule);
+  EXPECT_EQ(a.path_policy, b.path_policy);
+  EXPECT_EQ(a.recycle_moves_rotation, b.recycle_moves_rotation);
+  EXPECT_EQ(a.max_paths, b.max_paths);
+  EXPECT_EQ(a.min_paths, b.min_paths);
+  EXPECT_EQ(a.ecn_bitmap_reset, b.ecn_bitmap_reset);
+  EXPECT_EQ(a.sack_bytes, b.sack_bytes);
+  EXPECT_EQ(a.sack_on_epsn, b.sack_on_epsn);
+  EXPECT_EQ(a.echo_rule, b.echo_rule);
+  EXPECT_EQ(a.tracking_window, b.tracking_window);
+  EXPECT_EQ(a.ooo_cwnd, b.ooo_cwnd);
+  EXPECT_EQ(a.ooo_min, b.ooo_min);
+  EXPECT_EQ(a.probe_interval, b.probe_interval);
+  EXPECT_EQ(a.probe_rtt_limit, b.probe_rtt_limit);
+  EXPECT_EQ(a.probe_recovers, b.probe_recovers);
+  EXPECT_EQ(a.rto, b.rto);
+  EXPECT_EQ(a.rto_backoff_max, b.rto_backoff_max);
+}
+
+// The table's defaults say what the core's own say, on every link.
+TEST(Defaults, TransportIsWhatTheCoreDerives) {
+  for (const char* gigabits : {"40", "100", "200", "400", "800", "1600"}) {
+    for (const char* rtt : {"4", "8", "100"}) {
+      const Scenario s = loaded("[topology]\nlink_gbps = " + std::string(gigabits) +
+                                "\nbase_rtt_us = " + rtt + "\n[switch]\nqueue_limit = \"1 MB\"");
+      const auto expected =
+          core::StrackParams::for_link(s.config.topology.host_rate, s.base_rtt, bytes(4'096));
+      ASSERT_TRUE(expected);
+      expect_same(s.config.transport, expected.value());
+    }
+  }
+}
+
+TEST(Defaults, TheRest) {
+  const Scenario s = loaded("");
+  EXPECT_EQ(s.name, "x");
+  EXPECT_EQ(s.description, "");
+  EXPECT_EQ(s.scheme, Scheme::strack);
+  EXPECT_EQ(s.workload.kind, WorkloadKind::permutation);
+  EXPECT_EQ(s.workload.size, mb(16));
+  EXPECT_EQ(s.seeds, std::vector<std::uint64_t>{1});
+  EXPECT_EQ(s.config.seed, 1u);
+  EXPECT_EQ(s.config.threads, 1u);
+  EXPECT_EQ(s.config.end, Instant::never());
+  EXPECT_EQ(s.config.record.interval, ps(0));
+  EXPECT_TRUE(s.config.failures.failures.empty());
+}
+
+// --- What follows from what
+
+TEST(Topology, OversubscriptionSetsTheUplinks) {
+  EXPECT_EQ(loaded("[topology]\noversubscription = \"4:1\"").config.topology.spines, 16u);
+  EXPECT_EQ(loaded("[topology]\noversubscription = 8").config.topology.spines, 8u);
+  EXPECT_EQ(loaded("[topology]\noversubscription = \"1/2\"").config.topology.spines, 128u);
+  // Half as fast below as above.
+  EXPECT_EQ(loaded("[topology]\nhost_gbps = 200").config.topology.spines, 32u);
+  EXPECT_EQ(loaded("[topology]\nlinks_per_spine = 4").config.topology.spines, 16u);
+}
+
+TEST(Topology, SpinesSetTheOversubscription) {
+  const Scenario s = loaded("[topology]\nspines = 24");
+  EXPECT_EQ(s.config.topology.spines, 24u);
+  EXPECT_EQ(s.oversubscription, (Ratio{8, 3}));
+  // Both may be said when they agree.
+  EXPECT_EQ(loaded("[topology]\nspines = 16\noversubscription = 4").oversubscription,
+            (Ratio{4, 1}));
+}
+
+TEST(Topology, ThreeTiers) {
+  const Scenario s =
+      loaded("[topology]\ntiers = 3\noversubscription = 2\ncore_oversubscription = 4");
+  const TopologyParams& t = s.config.topology;
+  EXPECT_EQ(t.racks_per_pod, 16u);
+  EXPECT_EQ(t.aggs_per_pod, 32u);
+  EXPECT_EQ(t.cores_per_agg, 4u);
+  EXPECT_EQ(s.base_rtt, us(8));
+  // 8 us less six times 4160 and 64 bytes at 400 Gb/s, over twelve links.
+  EXPECT_EQ(t.host_latency + t.fabric_latency + t.core_latency, ps((8'000'000 - 506'880) / 4));
+}
+
+TEST(Topology, BaseRttIsKeptAtEveryRate) {
+  for (const char* text : {"link_gbps = 100", "link_gbps = 200", "link_gbps = 800",
+                           "host_gbps = 100\nfabric_gbps = 400", "base_rtt_us = 12.5"}) {
+    const Scenario s = loaded("[topology]\n" + std::string(text));
+    EXPECT_EQ(s.base_rtt, std::string_view(text).starts_with("base") ? ns(12'500) : us(8)) << text;
+    EXPECT_EQ(s.bdp, s.config.topology.host_rate * s.base_rtt) << text;
+    EXPECT_EQ(s.config.transport.net_base_rtt, s.base_rtt) << text;
+  }
+}
+
+// What the scenario says is what the simulator will find.
+TEST(Topology, BaseRttIsTheSimulators) {
+  for (const char* text : {"", "link_gbps = 800", "link_gbps = 300", "tiers = 3",
+                           "tiers = 3\ncore_gbps = 800", "oversubscription = \"8:1\"",
+                           "host_gbps = 200", "host_latency_ns = 500\nfabric_latency_ns = 700"}) {
+    const Scenario s =
+        loaded("[topology]\nhosts = 1024\nhosts_per_rack = 16\n" + std::string(text));
+    const Derived derived = derive(s.config.topology, s.config.hosts, s.config.transport.mtu);
+    EXPECT_EQ(s.base_rtt, derived.base_rtt) << text;
+    EXPECT_EQ(s.bdp, derived.bdp) << text;
+  }
+}
+
+// A third of a rate does not serialise in whole picoseconds; then it is kept to a picosecond for
+// each link.
+TEST(Topology, BaseRttIsNearlyKeptWherePicosecondsDoNotDivide) {
+  const Scenario s = loaded("[topology]\nlink_gbps = 300\noversubscription = 1");
+  EXPECT_LE(s.base_rtt, us(8));
+  EXPECT_GT(s.base_rtt, us(8) - ps(4));
+}
+
+TEST(Topology, LatenciesSetTheBaseRtt) {
+  const Scenario s = loaded("[topology]\nhost_latency_ns = 500\nfabric_latency_ns = \"1.5 us\"");
+  EXPECT_EQ(s.config.topology.host_latency, ns(500));
+  EXPECT_EQ(s.config.topology.fabric_latency, ns(1'500));
+  EXPECT_EQ(s.base_rtt, us(8) + ps(337'920));
+}
+
+TEST(Switch, RelativeSizesFollowTheLink) {
+  const Scenario s = loaded("[topology]\nlink_gbps = 800\n[switch]\nkmin = \"2 MTU\"");
+  EXPECT_EQ(s.config.switches.kmin, bytes(8'192));
+  EXPECT_EQ(s.config.switches.kmax, kb(600));
+  EXPECT_EQ(s.config.switches.queue_limit, mb(4));
+}
+
+TEST(Transport, SchemesChooseThePaths) {
+  EXPECT_EQ(loaded("[transport]\nscheme = \"strack-oblivious\"").config.transport.path_policy,
+            core::PathPolicy::oblivious);
+  const Scenario single = loaded("[transport]\nscheme = \"strack-single-path\"");
+  EXPECT_EQ(single.config.transport.max_paths, 1u);
+  EXPECT_EQ(single.scheme, Scheme::strack_single_path);
+  EXPECT_EQ(name_of(single.scheme), "strack-single-path");
+  EXPECT_EQ(loaded("[transport]\npath_policy = \"bitmap_only\"").config.transport.path_policy,
+            core::PathPolicy::bitmap_only);
+}
+
+TEST(Transport, EveryFieldCanBeSet) {
+  const Scenario s = loaded(R"([transport]
+mtu = 2048
+max_paths = 32
+min_paths = 4
+path_policy = "recycle_only"
+recycle_moves_rotation = false
+ecn_bitmap_reset_us = 100
+target_qdelay_us = 6
+target_qhigh_us = "4 RTT"
+ewma = "1/16"
+alpha = "10 KB"
+beta = "5 MTU"
+eta = 100
+gamma = 0.75
+max_cwnd = "1.5 BDP"
+min_cwnd = "2 MTU"
+increase_rule = "per_ack"
+window_rule = "overshoot"
+sack_bytes = "4 KiB"
+sack_on_epsn = false
+echo_rule = "any_mark"
+tracking_window = 512
+ooo_cwnd = 0.5
+ooo_min = 3
+probe_interval_us = "2 RTT"
+probe_rtt_limit_us = 12
+probe_recovers = "highest_received"
+rto_us = 300
+rto_backoff_max = 0
+)");
+  auto p = core::StrackParams::for_link(gbps(400), us(8), bytes(2'048)).value();
+  p.max_paths = 32;
+  p.min_paths = 4;
+  p.path_policy = core::PathPolicy::recycle_only;
+  p.recycle_moves_rotation = false;
+  p.ecn_bitmap_reset = us(100);
+  p.target_qdelay = us(6);
+  p.target_qhigh = us(32);
+  p.ewma_q16 = 4'096;
+  p.alpha = kb(10);
+  p.beta = bytes(10'240);
+  p.eta = bytes(100);
+  p.gamma = {3, 4};
+  p.max_cwnd = kb(600);
+  p.min_cwnd = bytes(4'096);
+  p.increase_rule = core::IncreaseRule::per_ack;
+  p.window_rule = core::WindowRule::overshoot;
+  p.sack_bytes = kib(4);
+  p.sack_on_epsn = false;
+  p.echo_rule = core::EchoRule::any_mark;
+  p.tracking_window = 512;
+  p.ooo_cwnd = {1, 2};
+  p.ooo_min = 3;
+  p.probe_interval = us(16);
+  p.probe_rtt_limit = us(12);
+  p.probe_recovers = core::ProbeRecovers::highest_received;
+  p.rto = us(300);
+  p.rto_backoff_max = 0;
+  expect_same(s.config.transport, p);
+}
+
+// --- Workloads
+
+TEST(Workload, Incast) {
+  const Scenario s = loaded(
+      "[topology]\nhosts = 128\nhosts_per_rack = 16\n"
+      "[workload]\nkind = \"incast\"\nfan_in = 112\nreceiver = 100\nsize = \"1 MB\"\nstart_us = 3");
+  const workload::Flows flows = make_flows(s, 1);
+  ASSERT_EQ(flows.size(), 112u);
+  EXPECT_EQ(expected_flows(s), 112u);
+  for (const workload::Flow& flow : flows) {
+    EXPECT_EQ(flow.dst, 100u);
+    EXPECT_NE(flow.src / 16, 6u);
+    EXPECT_EQ(flow.size, mb(1));
+    EXPECT_EQ(flow.start, at(us(3)));
+  }
+}
+
+TEST(Workload, PermutationCrossRack) {
+  const Scenario s = loaded(
+      "[topology]\nhosts = 8\nhosts_per_rack = 4\n[workload]\ncross_rack = true\nsize = 4096");
+  for (const workload::Flow& flow : make_flows(s, 7)) EXPECT_NE(flow.src / 4, flow.dst / 4);
+  EXPECT_EQ(expected_flows(s), 8u);
+}
+
+TEST(Workload, RandomWithEachKindOfSizes) {
+  const std::string begin =
+      "[topology]\nhosts = 128\nhosts_per_rack = 16\n[workload]\nkind = \"random\"\nflows = 500\n";
+  for (const workload::Flow& flow : make_flows(loaded(begin + "size = 777"), 1))
+    EXPECT_EQ(flow.size, bytes(777));
+  for (const workload::Flow& flow :
+       make_flows(loaded(begin + "size_min = 10\nsize_max = \"20 B\""), 1)) {
+    EXPECT_GE(flow.size, bytes(10));
+    EXPECT_LE(flow.size, bytes(20));
+  }
+  std::set<std::int64_t> sizes;
+  for (const workload::Flow& flow :
+       make_flows(loaded(begin + "cdf = [[\"1 KB\", 0.5], [1001, 1]]"), 1)) {
+    sizes.insert(flow.size.count());
+  }
+  EXPECT_EQ(sizes, (std::set<std::int64_t>{1'000, 1'001}));
+}
+
+TEST(Workload, RandomDurationExpectsItsFlows) {
+  const Scenario s = loaded(
+      "[topology]\nhosts = 128\nhosts_per_rack = 16\n"
+      "[workload]\nkind = \"random\"\nload = 0.5\nsize = \"100 KB\"\nduration_us = 500");
+  EXPECT_EQ(expected_flows(s), 16'000u);  // 128 x 500 us x 200 Gb/s / 100 KB
+  EXPECT_NEAR(static_cast<double>(make_flows(s, 1).size()), 16'000, 500);
+}
+
+TEST(Workload, CdfFromAFileIsInlineInTheResolvedScenario) {
+  const Folder folder;
+  folder.write("sizes.txt", "1000 0.25\n10KB 0.7\n1MB 1\n");
+  const auto file = folder.write("a.toml",
+                                 "[workload]\nkind = \"random\"\nflows = 10\n"
+                                 "cdf_file = \"sizes.txt\"\n");
+  const auto s = load(file);
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_NE(to_toml(s.value()).find("cdf = [[1000, 0.25], [10000, 0.7], [1000000, 1.0]]\n"),
+            std::string::npos);
+  const Scenario again = loaded(to_toml(s.value()));
+  EXPECT_EQ(again.workload.sizes, s.value().workload.sizes);
+}
+
+TEST(Workload, FlowsFromAFile) {
+  const Folder folder;
+  folder.write("flows.txt", "0 1 16MB 0\n1 127 4096 10us\n");
+  const auto file =
+      folder.write("a.toml",
+                   "[topology]\nhosts = 128\nhosts_per_rack = 16\n"
+                   "[workload]\nkind = \"file\"\nfile = \"flows.txt\"\nstart_us = 1\n");
+  const auto s = load(file);
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_EQ(s.value().name, "a");
+  const workload::Flows flows = make_flows(s.value(), 1);
+  ASSERT_EQ(flows.size(), 2u);
+  EXPECT_EQ(flows[1].dst, 127u);
+  EXPECT_EQ(flows[1].start, at(us(11)));
+  const auto again = load_text(to_toml(s.value()), "x.toml", folder.path());
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again.value().workload.list.size(), 2u);
+}
+
+TEST(Workload, JitterDelaysStarts) {
+  const Scenario s =
+      loaded("[topology]\nhosts = 128\nhosts_per_rack = 16\n[host]\nstart_jitter_us = 10");
+  std::set<std::int64_t> starts;
+  for (const workload::Flow& flow : make_flows(s, 1)) {
+    EXPECT_LE(flow.start, at(us(10)));
+    starts.insert(flow.start.ps);
+  }
+  EXPECT_GT(starts.size(), 100u);
+}
+
+// --- Failures
+
+TEST(Failures, NamedLinksAndSwitches) {
+  const Scenario s = loaded(R"([[failure]]
+rack = 3
+uplink = 7
+from_us = 100
+until_us = 200
+[[failure]]
+host = 5
+[[failure]]
+switch = "spine 3"
+[[failure]]
+switch = "tor 127"
+[[impairment]]
+rack = 1
+uplink = 63
+rate = 0.5
+loss = 1e-3
+bit_error_rate = 1e-12
+)");
+  const auto& failures = s.config.failures.failures;
+  ASSERT_EQ(failures.size(), 4u);
+  EXPECT_EQ(failures[0].link->tier, LinkRef::Tier::fabric);
+  EXPECT_EQ(failures[0].link->lower, 3u);
+  EXPECT_EQ(failures[0].link->upper, 7u);
+  EXPECT_EQ(failures[0].from, at(us(100)));
+  EXPECT_EQ(failures[0].until, at(us(200)));
+  EXPECT_EQ(failures[1].link->tier, LinkRef::Tier::host);
+  EXPECT_EQ(failures[1].link->lower, 5u);
+  EXPECT_EQ(failures[1].from, Instant{});
+  EXPECT_EQ(failures[1].until, Instant::never());
+  EXPECT_FALSE(failures[2].link);
+  EXPECT_EQ(failures[2].node->tier, SwitchRef::Tier::agg);
+  EXPECT_EQ(failures[2].node->index, 3u);
+  EXPECT_EQ(failures[3].node->tier, SwitchRef::Tier::tor);
+  const auto& impairments = s.config.failures.impairments;
+  ASSERT_EQ(impairments.size(), 1u);
+  EXPECT_EQ(impairments[0].link.upper, 63u);
+  EXPECT_EQ(impairments[0].rate, (Ratio{1, 2}));
+  EXPECT_EQ(impairments[0].loss, (Ratio{1, 1'000}));
+  EXPECT_DOUBLE_EQ(impairments[0].bit_error_rate, 1e-12);
+}
+
+TEST(Failures, ThreeTiersHaveMoreNames) {
+  const Scenario s = loaded(
+      "[topology]\ntiers = 3\n[[failure]]\nagg = 511\nuplink = 15\n"
+      "[[failure]]\nswitch = \"agg 2\"\n[[failure]]\nswitch = \"core 1023\"");
+  const auto& failures = s.config.failures.failures;
+  ASSERT_EQ(failures.size(), 3u);
+  EXPECT_EQ(failures[0].link->tier, LinkRef::Tier::core);
+  EXPECT_EQ(failures[0].link->lower, 511u);
+  EXPECT_EQ(failures[0].link->upper, 15u);
+  EXPECT_EQ(failures[1].node->tier, SwitchRef::Tier::agg);
+  EXPECT_EQ(failures[2].node->tier, SwitchRef::Tier::core);
+}
+
+// The paper: on 16 ToRs, 4 or 16 links each.
+TEST(Failures, RandomLinksAreSpreadOverRacks) {
+  for (const std::uint32_t links : {64u, 256u}) {
+    const Scenario s = loaded("[[failure]]\nrandom_links = " + std::to_string(links));
+    EXPECT_TRUE(s.config.failures.failures.empty());
+    const SimConfig config = make_config(s, 5);
+    EXPECT_EQ(config.seed, 5u);
+    ASSERT_EQ(config.failures.failures.size(), links);
+    std::map<std::uint32_t, std::set<std::uint32_t>> by_rack;
+    for (const Failure& failure : config.failures.failures) {
+      ASSERT_LT(failure.link->lower, 128u);
+      ASSERT_LT(failure.link->upper, 64u);
+      ASSERT_TRUE(by_rack[failure.link->lower].insert(failure.link->upper).second);
+    }
+    ASSERT_EQ(by_rack.size(), 16u);
+    for (const auto& [rack, uplinks] : by_rack) EXPECT_EQ(uplinks.size(), links / 16);
+  }
+}
+
+TEST(Failures, RandomLinksFollowTheSeed) {
+  const Scenario s = loaded("[[failure]]\nrandom_links = 64\nfrom_us = 10");
+  const auto racks = [&s](std::uint64_t seed) {
+    std::vector<std::uint32_t> numbers;
+    for (const Failure& failure : make_config(s, seed).failures.failures) {
+      EXPECT_EQ(failure.from, at(us(10)));
+      numbers.push_back(failure.link->lower * 64 + failure.link->upper);
+    }
+    return numbers;
+  };
+  EXPECT_EQ(racks(1), racks(1));
+  EXPECT_NE(racks(1), racks(2));
+}
+
+TEST(Failures, RandomLinksCanBeImpaired) {
+  const Scenario s = loaded("[[impairment]]\nrandom_links = 8\nracks = 2\nloss = 0.01");
+  const SimConfig config = make_config(s, 1);
+  ASSERT_EQ(config.failures.impairments.size(), 8u);
+  EXPECT_EQ(config.failures.impairments[3].loss, (Ratio{1, 100}));
+  EXPECT_EQ(config.failures.impairments[3].link.tier, LinkRef::Tier::fabric);
+}
+
+// --- Every key, there and back
+
+struct Sample {
+  std::string_view section;
+  std::string_view key;
+  std::string_view value;
+  std::string_view around;  ///< what else it needs: whole lines, in front
+};
+
+// One value other than the default for each key.
+constexpr Sample kSamples[] = {
+    {"", "name", "\"n \\\"quoted\\\" \\\\ \\t\"", ""},
+    {"", "description", "\"über\"", ""},
+    {"topology", "tiers", "3", ""},
+    {"topology", "hosts", "1024", ""},
+    {"topology", "hosts_per_rack", "32", ""},
+    {"topology", "oversubscription", "\"4:1\"", ""},
+    {"topology", "spines", "32", ""},
+    {"topology", "links_per_spine", "2", ""},
+    {"topology", "racks_per_pod", "8", "tiers = 3"},
+    {"topology", "aggs_per_pod", "32", "tiers = 3"},
+    {"topology", "core_oversubscription", "2", "tiers = 3"},
+    {"topology", "cores_per_agg", "4", "tiers = 3"},
+    {"topology", "link_gbps", "800", ""},
+    {"topology", "host_gbps", "\"200 Gb/s\"", ""},
+    {"topology", "fabric_gbps", "800", ""},
+    {"topology", "core_gbps", "800", "tiers = 3"},
+    {"topology", "base_rtt_us", "8.5", ""},
+    {"topology", "host_latency_ns", "500", "fabric_latency_ns = 700"},
+    {"topology", "fabric_latency_ns", "500", "host_latency_ns = 700"},
+    {"topology", "core_latency_ns", "500", "tiers = 3\nhost_latency_ns = 1\nfabric_latency_ns = 2"},
+    {"switch", "kmin", "\"0.1 BDP\"", ""},
+    {"switch", "kmax", "350000", ""},
+    {"switch", "pmax", "0.25", ""},
+    {"switch", "queue_limit", "\"3 MiB\"", ""},
+    {"switch", "control_priority", "false", ""},
+    {"switch", "convergence_us", "\"1 ms\"", ""},
+    {"host", "data_header", "48", ""},
+    {"host", "control_size", "80", ""},
+    {"host", "start_jitter_us", "2.5", ""},
+    {"host", "straggler_share", "\"1 %\"", "straggler_rate = 0.5"},
+    {"host", "straggler_rate", "\"1/3\"", "straggler_share = 0.5"},
+    {"transport", "scheme", "\"strack-oblivious\"", ""},
+    {"transport", "mtu", "1024", ""},
+    {"transport", "max_paths", "64", ""},
+    {"transport", "min_paths", "4", ""},
+    {"transport", "path_policy", "\"bitmap_only\"", ""},
+    {"transport", "recycle_moves_rotation", "false", ""},
+    {"transport", "ecn_bitmap_reset_us", "50", ""},
+    {"transport", "target_qdelay_us", "10", ""},
+    {"transport", "target_qhigh_us", "30", ""},
+    {"transport", "ewma", "0.25", ""},
+    {"transport", "alpha", "1", ""},
+    {"transport", "beta", "2", ""},
+    {"transport", "eta", "3", ""},
+    {"transport", "gamma", "0.5", ""},
+    {"transport", "max_cwnd", "\"2 BDP\"", ""},
+    {"transport", "min_cwnd", "8192", ""},
+    {"transport", "increase_rule", "\"per_ack\"", ""},
+    {"transport", "window_rule", "\"overshoot\"", ""},
+    {"transport", "sack_bytes", "1", ""},
+    {"transport", "sack_on_epsn", "false", ""},
+    {"transport", "echo_rule", "\"any_mark\"", ""},
+    {"transport", "tracking_window", "256", ""},
+    {"transport", "ooo_cwnd", "1.5", ""},
+    {"transport", "ooo_min", "9", ""},
+    {"transport", "probe_interval_us", "99", ""},
+    {"transport", "probe_rtt_limit_us", "98", ""},
+    {"transport", "probe_recovers", "\"highest_received\"", ""},
+    {"transport", "rto_us", "\"50 RTT\"", ""},
+    {"transport", "rto_backoff_max", "5", ""},
+    {"workload", "kind", "\"incast\"", ""},
+    {"workload", "size", "\"64 KiB\"", ""},
+    {"workload", "cross_rack", "true", ""},
+    {"workload", "fan_in", "8", "kind = \"incast\""},
+    {"workload", "receiver", "77", "kind = \"incast\""},
+    {"workload", "load", "0.3", "kind = \"random\""},
+    {"workload", "flows", "100", "kind = \"random\""},
+    {"workload", "duration_us", "10", "kind = \"random\""},
+    {"workload", "size_min", "10", "kind = \"random\"\nsize_max = \"1 GB\""},
+    {"workload", "size_max", "\"1 GB\"", "kind = \"random\"\nsize_min = 20"},
+    {"workload", "cdf", "[[\"1 KB\", 0.125], [2000, 1]]", "kind = \"random\"\nflows = 5"},
+    {"workload", "start_us", "7", ""},
+    {"failure", "rack", "3", "uplink = 2"},
+    {"failure", "agg", "3", "uplink = 2"},
+    {"failure", "uplink", "2", "rack = 2"},
+    {"failure", "host", "100", ""},
+    {"failure", "switch", "\"tor 3\"", ""},
+    {"failure", "random_links", "32", ""},
+    {"failure", "racks", "8", "random_links = 16"},
+    {"failure", "from_us", "10", "host = 1"},
+    {"failure", "until_us", "20", "host = 1"},
+    {"impairment", "rack", "3", "loss = 0.5\nuplink = 2"},
+    {"impairment", "agg", "3", "loss = 0.5\nuplink = 2"},
+    {"impairment", "uplink", "2", "loss = 0.5\nrack = 2"},
+    {"impairment", "host", "100", "loss = 0.5"},
+    {"impairment", "random_links", "32", "loss = 0.5"},
+    {"impairment", "racks", "8", "loss = 0.5\nrandom_links = 16"},
+    {"impairment", "rate", "0.25", "host = 1"},
+    {"impairment", "loss", "0.000001", "host = 1"},
+    {"impairment", "bit_error_rate", "1e-15", "host = 1"},
+    {"record", "interval_us", "10", "queues = true"},
+    {"record", "queues", "true", "interval_us = 5"},
+    {"record", "queue_threshold", "\"0.25 BDP\"", "queues = true\ninterval_us = 5"},
+    {"record", "links", "true", "interval_us = 5"},
+    {"record", "flows", "8", "interval_us = 5"},
+    {"run", "seed", "12345", ""},
+    {"run", "seeds", "[5, 6, 7]", ""},
+    {"run", "threads", "4", ""},
+    {"run", "end_ms", "100", ""},
+};
+
+std::string text_of(const Sample& sample) {
+  const Section* section = find_section(sample.section);
+  std::string text;
+  if (sample.key == "agg") text += "[topology]\ntiers = 3\n";
+  if (!sample.section.empty()) {
+    text += section->array ? "[[" + std::string(section->name) + "]]\n"
+                           : "[" + std::string(section->name) + "]\n";
+  }
+  return text + std::string(sample.around) + "\n" + std::string(sample.key) + " = " +
+         std::string(sample.value) + "\n";
+}
+
+TEST(EveryKey, HasASample) {
+  for (const Key& key : keys()) {
+    if (key.name == "file" || key.name == "cdf_file") continue;  // they need files: see Workload
+    const bool found = std::any_of(
+        std::begin(kSamples), std::end(kSamples),
+        [&key](const Sample& s) { return s.section == key.section && s.key == key.name; });
+    EXPECT_TRUE(found) << key.section << "." << key.name;
+  }
+}
+
+TEST(EveryKey, MakesADifferenceAndRoundTrips) {
+  for (const Sample& sample : kSamples) {
+    const std::string text = text_of(sample);
+    const Scenario s = loaded(text);
+    const std::string resolved = to_toml(s);
+    std::string line = "\n";
+    line.append(sample.key).append(" = ");
+    EXPECT_NE(("\n" + resolved).find(line), std::string::npos) << text << resolved;
+    EXPECT_NE(resolved, to_toml(loaded(""))) << text;
+    const Scenario again = loaded(resolved);
+    EXPECT_EQ(to_toml(again), resolved) << text;
+    expect_same(again.config.transport, s.config.transport);
+    EXPECT_EQ(again.base_rtt, s.base_rtt);
+    EXPECT_EQ(again.seeds, s.seeds);
+    EXPECT_EQ(again.name, s.name);
+  }
+}
+
+TEST(EveryKey, CanBeOverridden) {
+  for (const Sample& sample : kSamples) {
+    const Section* section = find_section(sample.section);
+    std::string path(sample.section);
+    if (section->array) path += ".0";
+    if (!path.empty()) path += ".";
+    // The same text, but with the key's own line as an override.
+    std::string text = text_of(sample);
+    const std::string resolved = to_toml(loaded(text));
+    text.erase(text.rfind('\n', text.size() - 2) + 1);
+    const Scenario s =
+        loaded(text, {path + std::string(sample.key) + "=" + std::string(sample.value)});
+    EXPECT_EQ(to_toml(s), resolved) << sample.section << "." << sample.key;
+  }
+}
+
+// A type that no key accepts is refused by every key, with its line and what would work.
+TEST(EveryKey, RefusesWhatItIsNot) {
+  for (const Sample& sample : kSamples) {
+    Sample wrong = sample;
+    wrong.value = "1979-05-27";
+    const std::string text = text_of(wrong);
+    const Key* key = find_key(sample.section, sample.key);
+    const auto line = std::count(text.begin(), text.end(), '\n');
+    EXPECT_EQ(error_of(text), "x.toml:" + std::to_string(line) + ": " + std::string(sample.key) +
+                                  " is a date or time of day. " + std::string(key->needs));
+  }
+}
+
+TEST(ToToml, IsTheWholeScenario) {
+  const Scenario s = loaded("[topology]\nhosts = 128\nhosts_per_rack = 16\n[run]\nseed = 9");
+  for (const Key& key : keys()) {
+    const Section* section = find_section(key.section);
+    if (section->array || !key.applies.empty() || key.name == "end_ms" || key.name == "seeds")
+      continue;
+    EXPECT_NE(to_toml(s).find(std::string(key.name) + " = "), std::string::npos) << key.name;
+  }
+}
+
+TEST(ToToml, ShowsWhatFollows) {
+  const std::string text = to_toml(loaded(""));
+  EXPECT_NE(text.find("\nkmin = \"0.25 BDP\"  # 100 KB\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nrto_us = \"25 RTT\"  # 200 us\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n# spines = 64  # follows: as oversubscription asks\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n# host_gbps = 400  # follows: link_gbps\n"), std::string::npos) << text;
+}
+
+TEST(ToToml, OfACompositeScenarioReloads) {
+  const Scenario s = loaded(R"(
+[topology]
+tiers = 3
+hosts = 256
+hosts_per_rack = 8
+racks_per_pod = 4
+link_gbps = 12.5
+base_rtt_us = 40
+[[failure]]
+random_links = 8
+racks = 4
+[[failure]]
+switch = "core 3"
+from_us = 10
+[[impairment]]
+host = 3
+loss = 0.125
+[run]
+seeds = [3, 4]
+)");
+  const Scenario again = loaded(to_toml(s));
+  EXPECT_EQ(to_toml(again), to_toml(s));
+  EXPECT_EQ(again.config.failures.failures.size(), 1u);
+  EXPECT_EQ(again.random_links.size(), 1u);
+  EXPECT_EQ(again.config.topology.host_latency, s.config.topology.host_latency);
+  const SimConfig one = make_config(s, 3);
+  const SimConfig two = make_config(again, 3);
+  ASSERT_EQ(one.failures.failures.size(), two.failures.failures.size());
+  for (std::size_t i = 1; i < one.failures.failures.size(); ++i) {
+    EXPECT_EQ(one.failures.failures[i].link->lower, two.failures.failures[i].link->lower);
+    EXPECT_EQ(one.failures.failures[i].link->upper, two.failures.failures[i].link->upper);
+  }
+}
+
+// --- Overrides
+
+TEST(Override, ComesAfterTheFile) {
+  EXPECT_EQ(loaded("[topology]\nlink_gbps = 200", {"topology.link_gbps=800"}).bdp, kb(800));
+  EXPECT_EQ(loaded("", {"workload.size=64 KB"}).workload.size, kb(64));
+  EXPECT_EQ(loaded("", {"workload.size=64KB", "workload.size=\"128 KB\""}).workload.size, kb(128));
+  EXPECT_EQ(loaded("", {"name=7"}).name, "7");
+  EXPECT_EQ(loaded("", {" transport.scheme = strack-oblivious "}).scheme, Scheme::strack_oblivious);
+  EXPECT_EQ(loaded("", {"run.seeds=[4, 5]"}).seeds, (std::vector<std::uint64_t>{4, 5}));
+}
+
+// The command line's --seed must work on a file that lists seeds.
+TEST(Override, SeedReplacesSeeds) {
+  EXPECT_EQ(loaded("[run]\nseeds = [1, 2]", {"run.seed=7"}).seeds, std::vector<std::uint64_t>{7});
+  EXPECT_EQ(loaded("[run]\nseed = 1", {"run.seeds=[7, 8]"}).seeds,
+            (std::vector<std::uint64_t>{7, 8}));
+  EXPECT_EQ(loaded("", {"run.seed=0x5eed42"}).seeds, std::vector<std::uint64_t>{0x5eed42});
+}
+
+TEST(Override, EntriesOfArraysAreNumbered) {
+  const std::string text = "[[failure]]\nrandom_links = 64\n";
+  EXPECT_EQ(loaded(text, {"failure.0.random_links=256"}).random_links[0].links, 256u);
+  EXPECT_EQ(loaded(text, {"failure.1.host=5"}).config.failures.failures.size(), 1u);
+}
+
+TEST(Override, ErrorsNameIt) {
+  EXPECT_EQ(override_error("topology.link_gbps=0"),
+            "--set: link_gbps is 0. a link needs a positive rate, such as link_gbps = 400");
+  EXPECT_EQ(override_error("topology.link_gbps"),
+            "--set: \"topology.link_gbps\" has no =. write section.key=value, such as --set "
+            "topology.link_gbps=800");
+  EXPECT_EQ(override_error("topolgy.link_gbps=1"),
+            "--set: unknown section topolgy. did you mean topology?");
+  EXPECT_EQ(override_error("banana.link_gbps=1"),
+            "--set: unknown section banana. the sections are topology, switch, host, transport, "
+            "workload, failure, impairment, record, run");
+  EXPECT_EQ(override_error("scheme=strack"),
+            "--set: unknown key scheme above the first section. it is a key of [transport]");
+  EXPECT_EQ(override_error("topology.link_gps=1"),
+            "--set: unknown key link_gps in [topology]. did you mean link_gbps?");
+  EXPECT_EQ(override_error("failure.host=1"),
+            "--set: failure.host names no entry. number it from 0, such as --set "
+            "failure.0.from_us=100");
+  EXPECT_EQ(override_error("failure.1.host=1"),
+            "--set: failure.1 does not follow the last one. the next is failure.0");
+  EXPECT_EQ(override_error("name=\xff"), "--set: it is not text. write it in UTF-8");
+  EXPECT_EQ(override_error("workload.size="),
+            "--set: size is \"\". a flow has 1 to 4294967295 bytes, such as size = \"16 MB\"");
+}
+
+// --- Errors: the place, what was found, what would work
+
+TEST(Error, NotToml) {
+  EXPECT_EQ(
+      error_of("[topology]\nhosts = \n"),
+      "x.toml:2: error while parsing key-value pair: expected value, saw '\\n'. a line is key "
+      "= value, [section] or a # comment");
+  EXPECT_TRUE(error_of("[topology]\nhosts = 1\nhosts = 2\n").starts_with("x.toml:3: "));
+  // A character the TOML library stumbles over unless told otherwise.
+  EXPECT_TRUE(error_of("\n[`x]\n").starts_with("x.toml:2: ")) << error_of("\n[`x]\n");
+  EXPECT_TRUE(error_of("\n\u02d2 = 1\n").starts_with("x.toml:2: "));
+}
+
+TEST(Error, UnknownSections) {
+  EXPECT_EQ(error_of("\n[topolgy]\nhosts = 1"),
+            "x.toml:2: unknown section [topolgy]. did you mean [topology]?");
+  EXPECT_EQ(
+      error_of("[banana]"),
+      "x.toml:1: unknown section [banana]. the sections are topology, switch, host, transport, "
+      "workload, failure, impairment, record, run");
+  EXPECT_EQ(error_of("topology = 5"),
+            "x.toml:1: topology is 5. it is a section: write [topology] above its keys");
+  EXPECT_EQ(error_of("[failure]\nhost = 3"),
+            "x.toml:1: failure is a table. there can be several: write [[failure]] above its keys");
+  EXPECT_EQ(error_of("[[topology]]\nhosts = 3"),
+            "x.toml:1: topology is a list. it is a section: write [topology] above its keys");
+}
+
+TEST(Error, UnknownKeys) {
+  EXPECT_EQ(error_of("[topology]\n\nlink_gps = 400"),
+            "x.toml:3: unknown key link_gps in [topology]. did you mean link_gbps?");
+  EXPECT_EQ(error_of("[topology]\nfan_in = 4"),
+            "x.toml:2: unknown key fan_in in [topology]. it is a key of [workload]");
+  EXPECT_EQ(error_of("[topology]\nfan_inn = 4"),
+            "x.toml:2: unknown key fan_inn in [topology]. did you mean fan_in in [workload]?");
+  EXPECT_EQ(error_of("[record]\nbanana = 4"),
+            "x.toml:2: unknown key banana in [record]. its keys are interval_us, queues, "
+            "queue_threshold, links, flows");
+  EXPECT_EQ(error_of("hosts = 4"),
+            "x.toml:1: unknown key hosts above the first section. it is a key of [topology]");
+  EXPECT_EQ(error_of("[[failure]]\nhots = 4"),
+            "x.toml:2: unknown key hots in [[failure]]. did you mean host?");
+  EXPECT_EQ(error_of("[topology.more]\nx = 1"),
+            "x.toml:1: unknown key more in [topology]. its keys are tiers, hosts, hosts_per_rack, "
+            "oversubscription, spines, links_per_spine, racks_per_pod, aggs_per_pod, "
+            "core_oversubscription, cores_per_agg, link_gbps, host_gbps, fabric_gbps, core_gbps, "
+            "base_rtt_us, host_latency_ns, fabric_latency_ns, core_latency_ns");
+}
+
+// The first line that is wrong is the one reported.
+TEST(Error, InTheOrderOfLines) {
+  EXPECT_TRUE(error_of("[workload]\nx = 1\n[topology]\ny = 1").starts_with("x.toml:2: "));
+  EXPECT_TRUE(error_of("[topology]\nhosts = 0\n[run]\nx = 1").starts_with("x.toml:2: "));
+}
+
+TEST(Error, ImpossibleValues) {
+  EXPECT_EQ(error_of("[topology]\nlink_gbps = 0"),
+            "x.toml:2: link_gbps is 0. a link needs a positive rate, such as link_gbps = 400");
+  EXPECT_EQ(error_of("[topology]\nlink_gbps = -400"),
+            "x.toml:2: link_gbps is -400. a link needs a positive rate, such as link_gbps = 400");
+  EXPECT_EQ(
+      error_of("[topology]\nlink_gbps = \"400 GB/s\""),
+      "x.toml:2: link_gbps is \"400 GB/s\". a link needs a positive rate, such as link_gbps = "
+      "400");
+  EXPECT_EQ(error_of("[topology]\nlink_gbps = 0.0015"),
+            "x.toml:2: link_gbps is 0.0015. a rate is a whole number of Mb/s, such as 400 for 400 "
+            "Gb/s");
+  EXPECT_EQ(error_of("[topology]\nhosts = 1.5"),
+            "x.toml:2: hosts is 1.5. a network has 2 to 1048576 hosts, such as hosts = 8192");
+  EXPECT_EQ(error_of("[topology]\nhosts = \"many\""),
+            "x.toml:2: hosts is \"many\". a network has 2 to 1048576 hosts, such as hosts = 8192");
+  EXPECT_EQ(error_of("[topology]\nhosts = [1]"),
+            "x.toml:2: hosts is a list. a network has 2 to 1048576 hosts, such as hosts = 8192");
+  EXPECT_EQ(
+      error_of("[topology]\nbase_rtt_us = nan"),
+      "x.toml:2: base_rtt_us is nan. a base RTT is from 10 ns to 1 s, such as base_rtt_us = 8");
+  EXPECT_EQ(error_of("[topology]\nbase_rtt_us = \"1 RTT\""),
+            "x.toml:2: base_rtt_us is \"1 RTT\". the RTT follows from it. say it in us or ns");
+  EXPECT_EQ(error_of("[transport]\nmtu = \"0.1 BDP\""),
+            "x.toml:2: mtu is \"0.1 BDP\". the BDP follows from it. say it in bytes");
+  EXPECT_EQ(error_of("[switch]\npmax = 1.5"),
+            "x.toml:2: pmax is 1.5. a probability is from 0 to 1, such as pmax = 1");
+  EXPECT_EQ(error_of("[switch]\ncontrol_priority = 1"),
+            "x.toml:2: control_priority is 1. it is true or false");
+  EXPECT_EQ(error_of("[workload]\nsize = 0"),
+            "x.toml:2: size is 0. a flow has 1 to 4294967295 bytes, such as size = \"16 MB\"");
+  EXPECT_EQ(
+      error_of("[workload]\nsize = \"5 GB\""),
+      "x.toml:2: size is \"5 GB\". a flow has 1 to 4294967295 bytes, such as size = \"16 MB\"");
+  EXPECT_EQ(
+      error_of("[workload]\nsize = \"1.5 B\""),
+      "x.toml:2: size is \"1.5 B\". a flow has 1 to 4294967295 bytes, such as size = \"16 MB\"");
+  EXPECT_EQ(error_of("[workload]\nsize = \"100000000 BDP\""),
+            "x.toml:2: size is \"100000000 BDP\". a flow has 1 to 4294967295 bytes, such as size = "
+            "\"16 MB\"");
+  EXPECT_EQ(
+      error_of("[workload]\nkind = \"allreduce\""),
+      "x.toml:2: kind is \"allreduce\". a workload is \"permutation\", \"incast\", \"random\" "
+      "or \"file\"");
+  EXPECT_EQ(error_of("[transport]\nscheme = \"roce\""),
+            "x.toml:2: scheme is \"roce\". a scheme is \"strack\", \"strack-oblivious\" or "
+            "\"strack-single-path\"");
+  EXPECT_EQ(error_of("[run]\nseeds = []"),
+            "x.toml:2: seeds is a list. seeds are a list of numbers from 0, such as seeds = [1, 2, "
+            "3]");
+  EXPECT_EQ(error_of("[run]\nseed = -1"),
+            "x.toml:2: seed is -1. a seed is a number from 0, such as seed = 1");
+  EXPECT_EQ(error_of("[transport]\ngamma = 0.1234567"),
+            "x.toml:2: gamma is 0.1234567. it is a fraction from 0 to 1 with up to six decimals, "
+            "such as gamma = 0.8");
+}
+
+TEST(Error, TopologyContradictions) {
+  EXPECT_EQ(error_of("[topology]\nhosts = 100"),
+            "x.toml:2: hosts is 100 and hosts_per_rack 64. racks are full: hosts = 128 would work");
+  EXPECT_EQ(
+      error_of("[topology]\nhosts = 64"),
+      "x.toml:2: hosts is 64 and hosts_per_rack 64, which is one rack. a network has at least "
+      "two: hosts = 128 would work");
+  EXPECT_EQ(
+      error_of("[topology]\noversubscription = \"3:1\""),
+      "x.toml:2: oversubscription is \"3:1\". 64 links of 400 Gb/s below need whole uplinks of "
+      "400 Gb/s: oversubscription = \"64:21\" gives 21");
+  EXPECT_EQ(error_of("[topology]\nfabric_gbps = 600"),
+            "x.toml:2: oversubscription is not given, which means 1:1. 64 links of 400 Gb/s below "
+            "need whole uplinks of 600 Gb/s: oversubscription = \"64:63\" gives 42");
+  EXPECT_EQ(error_of("[topology]\nlinks_per_spine = 3"),
+            "x.toml:2: oversubscription is not given, which means 1:1. 64 links of 400 Gb/s below "
+            "need whole uplinks of 400 Gb/s, 3 to each: oversubscription = \"64:63\" gives 63");
+  EXPECT_EQ(error_of("[topology]\noversubscription = 4\nspines = 64"),
+            "x.toml:3: oversubscription is 4, but 64 spines make it 1:1. leave one of the two out");
+  EXPECT_EQ(error_of("[topology]\nspines = 64", {"topology.oversubscription=4"}),
+            "--set: oversubscription is 4, but 64 spines make it 1:1. leave one of the two out");
+  EXPECT_EQ(error_of("[topology]\nracks_per_pod = 8"),
+            "x.toml:2: racks_per_pod is set, but tiers is 2. leave it out: it is for tiers = 3");
+  EXPECT_EQ(error_of("[topology]\ntiers = 3\nracks_per_pod = 3"),
+            "x.toml:3: racks_per_pod is 3 and there are 128 racks. two or more whole pods are "
+            "needed: racks_per_pod = 64 would work");
+  EXPECT_EQ(
+      error_of("[topology]\nhosts = 1048576\nhosts_per_rack = 1\noversubscription = 1"),
+      "x.toml:3: the network needs spines with 1048576 ports. a switch has at most 65535: take "
+      "larger racks, or three tiers");
+  EXPECT_EQ(error_of("[topology]\nbase_rtt_us = 8\nhost_latency_ns = 1000"),
+            "x.toml:3: both base_rtt_us and host_latency_ns are set. one follows from the other: "
+            "leave one out");
+  EXPECT_EQ(
+      error_of("[topology]\nhost_latency_ns = 1000"),
+      "x.toml:2: host_latency_ns is set, but fabric_latency_ns is not. give all latencies, or "
+      "base_rtt_us instead");
+  EXPECT_EQ(error_of("[topology]\nbase_rtt_us = 0.2"),
+            "x.toml:2: base_rtt_us is 0.2. on this path packets alone take 337.92 ns on the wire: "
+            "base_rtt_us = 1 or more would work");
+  EXPECT_EQ(error_of("[topology]\nlink_gbps = 10"),
+            "x.toml:2: base_rtt_us is not given, which means 8. on this path packets alone take "
+            "13516.8 ns on the wire: base_rtt_us = 14 or more would work");
+}
+
+TEST(Error, SwitchAndHostContradictions) {
+  EXPECT_EQ(error_of("[switch]\nkmin = \"1 BDP\""),
+            "x.toml:2: kmin is 400 KB and kmax 300 KB. marks begin at kmin, so kmax must not be "
+            "below it");
+  EXPECT_EQ(error_of("[switch]\nqueue_limit = 1000"),
+            "x.toml:2: queue_limit is 1 KB. a queue must hold a packet of 4160 bytes, or all are "
+            "dropped");
+  EXPECT_EQ(error_of("[host]\nstraggler_share = 0.1"),
+            "x.toml:2: straggler_share is 0.1, but straggler_rate is 1, so nobody is slow. set "
+            "straggler_rate, such as straggler_rate = 0.5");
+  EXPECT_EQ(error_of("[host]\nstraggler_rate = 0.1"),
+            "x.toml:2: straggler_rate is 0.1, but straggler_share is 0, so nobody is slow. set "
+            "straggler_share, such as straggler_share = 0.01");
+}
+
+TEST(Error, TransportContradictions) {
+  EXPECT_EQ(error_of("[transport]\nscheme = \"strack-single-path\"\nmax_paths = 8"),
+            "x.toml:3: max_paths is 8, but the scheme is \"strack-single-path\". leave one of the "
+            "two out");
+  EXPECT_EQ(error_of("[transport]\npath_policy = \"oblivious\""),
+            "x.toml:2: path_policy is \"oblivious\", but the scheme is \"strack\". say scheme = "
+            "\"strack-oblivious\"");
+  EXPECT_EQ(error_of("[transport]\nscheme = \"strack-oblivious\"\npath_policy = \"adaptive\""),
+            "x.toml:3: path_policy is \"adaptive\", but the scheme is \"strack-oblivious\". leave "
+            "one of the two out");
+  // What only the core knows to be wrong is reported at the key it is about.
+  EXPECT_EQ(
+      error_of("[transport]\nmin_cwnd = 100"),
+      "x.toml:2: min_cwnd would be 100. it must be at least one mtu, or nothing could ever be "
+      "sent");
+  EXPECT_EQ(error_of("[transport]\n\ntarget_qhigh_us = 4"),
+            "x.toml:3: target_qhigh would be 4000000. it must be a delay not below target_qdelay");
+}
+
+TEST(Error, WorkloadContradictions) {
+  const std::string small = "topology.hosts = 128\ntopology.hosts_per_rack = 16\n[workload]\n";
+  EXPECT_EQ(error_of(small + "kind = \"incast\"\nfan_in = 113"),
+            "x.toml:5: fan_in is 113. senders are in other racks than the receiver, and there are "
+            "112 such hosts: fan_in = 112 or more hosts would work");
+  EXPECT_EQ(error_of(small + "kind = \"incast\"\nreceiver = 128"),
+            "x.toml:5: receiver is 128. there are 128 hosts, so a receiver is from 0 to 127");
+  EXPECT_EQ(error_of(small + "fan_in = 8"),
+            "x.toml:4: fan_in is set, but kind is \"permutation\". leave it out: it is for kind = "
+            "incast");
+  const std::string random = small + "kind = \"random\"\n";
+  EXPECT_EQ(error_of(random + "flows = 1\nduration_us = 1"),
+            "x.toml:6: both flows and duration_us are set. one follows from the other: leave one "
+            "out");
+  EXPECT_EQ(error_of(random + "size = 1\nsize_min = 1\nsize_max = 2"),
+            "x.toml:6: both size and size_min are set. sizes follow from one: leave the other out");
+  EXPECT_EQ(
+      error_of(random + "size_min = 1"),
+      "x.toml:5: only one of size_min and size_max is set. sizes are uniform between the two: "
+      "give both");
+  EXPECT_EQ(error_of(random + "size_min = 3\nsize_max = 2"),
+            "x.toml:6: size_min is 3 B and size_max 2 B. size_max must not be below size_min");
+  EXPECT_EQ(error_of(random + "cdf = [[1, 0.5]]"),
+            "x.toml:5: point 1 of cdf: the last probability is 0.5. the last one must be 1");
+  EXPECT_EQ(
+      error_of(random + "cdf = [1, 0.5]"),
+      "x.toml:5: cdf is a list. a distribution is a list of points, such as cdf = [[\"4 KB\", "
+      "0.5], [\"1 MB\", 1.0]]");
+  EXPECT_EQ(error_of(random + "load = 0.1234567"),
+            "x.toml:5: load is 0.1234567. a load is above 0 and up to 1 with up to six decimals, "
+            "such as load = 0.5");
+  EXPECT_EQ(error_of(random + "duration_us = \"1000 s\""),
+            "x.toml:5: within duration_us some 200000000 flows would arrive. at most 50000000 are "
+            "simulated: take a shorter duration_us");
+  EXPECT_EQ(error_of(random + "size = \"4 GB\"\nload = 0.000001\nflows = 2000000"),
+            "x.toml:7: flows is 2000000. at this load they take more than an hour to arrive. 5 "
+            "flows or a higher load would work");
+  EXPECT_EQ(error_of(small + "kind = \"file\""),
+            "x.toml:4: kind is \"file\", but no file is named. say which, such as file = "
+            "\"flows.txt\"");
+  EXPECT_EQ(error_of(small + "kind = \"file\"\nfile = \"no-such.txt\""),
+            "x.toml:5: file is \"no-such.txt\": there is no such file");
+}
+
+TEST(Error, RunContradictions) {
+  EXPECT_EQ(error_of("[run]\nseed = 1\nseeds = [1, 2]"),
+            "x.toml:3: both seed and seeds are set. leave one out");
+  EXPECT_EQ(error_of("[run]\nseeds = [3, 1, 3]"),
+            "x.toml:2: seeds has 3 twice. that run would only repeat itself");
+  EXPECT_EQ(error_of("[workload]\nstart_us = 1000\n[run]\nend_ms = 1"),
+            "x.toml:2: flows start at 1 ms, but the run ends at 1 ms. set a later end_ms, or leave "
+            "it out");
+  EXPECT_EQ(
+      error_of("[workload]\nkind = \"random\"\nduration_us = 1001\n[run]\nend_ms = 1"),
+      "x.toml:5: flows arrive until 1.001 ms, but the run ends at 1 ms. take a later end_ms or "
+      "a shorter duration_us");
+  EXPECT_EQ(
+      error_of("[[failure]]\nhost = 1\nfrom_us = 5000\n[run]\nend_ms = 1"),
+      "x.toml:3: it breaks at 5 ms, but the run ends at 1 ms. set a later end_ms, or leave it "
+      "out");
+}
+
+TEST(Error, FailureContradictions) {
+  EXPECT_EQ(
+      error_of("\n[[failure]]\nfrom_us = 1"),
+      "x.toml:2: [[failure]] does not say what. name a link, such as rack = 3 and uplink = 7, "
+      "or random_links = 64");
+  EXPECT_EQ(
+      error_of("[[failure]]"),
+      "x.toml:1: [[failure]] does not say what. name a link, such as rack = 3 and uplink = 7, "
+      "or random_links = 64");
+  EXPECT_EQ(error_of("[[failure]]\nhost = 3\nrandom_links = 64"),
+            "x.toml:3: both host and random_links are set. an entry is about one thing: write "
+            "another [[failure]] for the other");
+  EXPECT_EQ(error_of("[[failure]]\nrack = 3"),
+            "x.toml:2: rack is 3, but uplink is not set. say which, such as uplink = 0");
+  EXPECT_EQ(
+      error_of("[[failure]]\nhost = 3\nuplink = 1"),
+      "x.toml:3: uplink is 1, but there is neither rack nor agg. say whose, such as rack = 3");
+  EXPECT_EQ(error_of("[[failure]]\nhost = 3\nracks = 1"),
+            "x.toml:3: racks is 1, but random_links is not set. racks says how many racks "
+            "random_links are on");
+  EXPECT_EQ(error_of("[[failure]]\nrack = 128\nuplink = 0"),
+            "x.toml:2: rack is 128. there are 128 racks, so it is from 0 to 127");
+  EXPECT_EQ(error_of("[[failure]]\nrack = 0\nuplink = 64"),
+            "x.toml:3: uplink is 64. there are 64 uplinks of a rack, so it is from 0 to 63");
+  EXPECT_EQ(error_of("[[failure]]\nagg = 0\nuplink = 1"),
+            "x.toml:2: agg is 0. two tiers have no aggregation switches. name a link by rack and "
+            "uplink");
+  EXPECT_EQ(error_of("[[failure]]\nhost = 8192"),
+            "x.toml:2: host is 8192. there are 8192 hosts, so it is from 0 to 8191");
+  EXPECT_EQ(error_of("[[failure]]\nswitch = \"spine\""),
+            "x.toml:2: switch is \"spine\". a switch is named by tier and number, such as switch = "
+            "\"spine 3\"");
+  EXPECT_EQ(error_of("[[failure]]\nswitch = \"core 3\""),
+            "x.toml:2: switch is \"core 3\". the tiers are tor and spine, such as \"spine 3\"");
+  EXPECT_EQ(
+      error_of("[[failure]]\nswitch = \"spine 64\""),
+      "x.toml:2: switch is \"spine 64\". there are 64 of that tier, so it is from \"spine 0\" "
+      "to \"spine 63\"");
+  EXPECT_EQ(error_of("[[failure]]\nhost = 1\nfrom_us = 5\nuntil_us = 5"),
+            "x.toml:4: until_us is 5 us and from_us 5 us. it can only mend after it broke");
+  EXPECT_EQ(error_of("[[failure]]\nrandom_links = 60"),
+            "x.toml:2: racks is not given, which means 16, and random_links 60. each rack has the "
+            "same number of them: racks = 4 would work");
+  EXPECT_EQ(error_of("[[failure]]\nrandom_links = 64\nracks = 1"),
+            "x.toml:2: random_links is 64. a rack has 64 uplinks and 1 racks can spare 63 each: "
+            "random_links = 63 would work");
+  EXPECT_EQ(
+      error_of("[topology]\nhosts = 128\nhosts_per_rack = 16\n[[failure]]\nrandom_links = 64"),
+      "x.toml:5: racks is not given, which means 16. the network has 8 racks: racks = 8 would "
+      "work");
+  EXPECT_EQ(error_of("[[impairment]]\nhost = 1"),
+            "x.toml:1: [[impairment]] impairs nothing. set rate, loss or bit_error_rate, such as "
+            "loss = 0.001");
+  EXPECT_EQ(
+      error_of("[[impairment]]\nhost = 1\nrate = 0"),
+      "x.toml:3: rate is 0. a rate is a part of the link's, from 0.001 to 1, such as rate = 0.5");
+}
+
+TEST(Error, RecordContradictions) {
+  EXPECT_EQ(
+      error_of("[record]\nqueues = true"),
+      "x.toml:2: queues is true, but interval_us is 0, so nothing is sampled. set it, such as "
+      "interval_us = 10");
+  EXPECT_EQ(
+      error_of("[record]\ninterval_us = 10"),
+      "x.toml:2: interval_us is 10, but nothing is to be sampled. set queues, links or flows, "
+      "such as queues = true");
+  EXPECT_EQ(error_of("[record]\ninterval_us = 10\nlinks = true\nqueue_threshold = 5"),
+            "x.toml:4: queue_threshold is 5, but queues is false. set queues = true");
+}
+
+TEST(Error, FilesBesideTheScenarioAreNamed) {
+  const Folder folder;
+  folder.write("flows.txt", "0 1 16MB 0\n0 0 16MB 0\n");
+  folder.write("late.txt", "0 1 16MB 2ms\n");
+  folder.write("sizes.txt", "10 0.5\n");
+  const auto error = [&folder](std::string_view text) {
+    const auto s = load(folder.write("a.toml", text));
+    return s ? "loaded" : s.error().text();
+  };
+  const std::string here = folder.path().string() + "/";
+  EXPECT_EQ(error("[workload]\nkind = \"file\"\nfile = \"flows.txt\""),
+            here + "flows.txt:2: src and dst are both 0. a flow goes to another host");
+  EXPECT_EQ(error("[workload]\nkind = \"file\"\nfile = \"late.txt\"\n[run]\nend_ms = 1"),
+            here +
+                "a.toml:3: \"late.txt\" has a flow that starts at 2 ms, but the run ends at 1 ms. "
+                "set a later end_ms, or leave it out");
+  EXPECT_EQ(error("[workload]\nkind = \"random\"\ncdf_file = \"sizes.txt\""),
+            here + "sizes.txt:1: the last probability is 0.5. the last one must be 1");
+  EXPECT_EQ(error("[workload]\nkind = \"file\"\nfile = \".\""),
+            here + "a.toml:3: file is \".\": it is a folder. name a file in it");
+}
+
+TEST(Load, SaysWhenThereIsNoFile) {
+  const auto s = load("no-such-folder/no-such.toml");
+  ASSERT_FALSE(s);
+  EXPECT_EQ(s.error().text(), "no-such-folder/no-such.toml: there is no such file");
+}
+
+// --- The scenarios that come along
+
+class Shipped : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Scenarios, Shipped,
+                         testing::Values("permutation", "incast32", "random-load", "links-down",
+                                         "small"));
+
+TEST_P(Shipped, LoadsAndRoundTrips) {
+  const auto s =
+      load(std::filesystem::path(STRACK_SCENARIOS) / (std::string(GetParam()) + ".toml"));
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_EQ(s.value().name, GetParam());
+  EXPECT_FALSE(s.value().description.empty());
+  EXPECT_EQ(to_toml(loaded(to_toml(s.value()))), to_toml(s.value()));
+  EXPECT_FALSE(make_flows(s.value(), 1).empty());
+}
+
+TEST(Shipped, PermutationIsTheDefault) {
+  const auto s = load(std::filesystem::path(STRACK_SCENARIOS) / "permutation.toml");
+  ASSERT_TRUE(s);
+  const Scenario plain = loaded("");
+  EXPECT_EQ(s.value().config.topology.host_latency, plain.config.topology.host_latency);
+  EXPECT_EQ(s.value().config.topology.spines, plain.config.topology.spines);
+  EXPECT_EQ(s.value().config.switches.queue_limit, plain.config.switches.queue_limit);
+  expect_same(s.value().config.transport, plain.config.transport);
+  EXPECT_EQ(s.value().workload.size, plain.workload.size);
+}
+
+TEST(Shipped, LinksDownIsThePapers) {
+  const auto s = load(std::filesystem::path(STRACK_SCENARIOS) / "links-down.toml");
+  ASSERT_TRUE(s);
+  EXPECT_EQ(make_config(s.value(), 1).failures.failures.size(), 64u);
+}
+
+// --- For people
+
+TEST(Documentation, HasEveryKey) {
+  const std::string help = help_text();
+  const std::string page = documentation();
+  for (const Key& key : keys()) {
+    EXPECT_NE(help.find("\n  " + std::string(key.name)), std::string::npos) << key.name;
+    EXPECT_NE(page.find("\n| `" + std::string(key.name) + "` |"), std::string::npos) << key.name;
+  }
+}
+
+TEST(Documentation, HelpFitsATerminal) {
+  const std::string text = help_text();
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    EXPECT_LE(end, 100u) << rest.substr(0, end);
+    if (end == rest.npos) break;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+TEST(MemoryEstimate, GrowsWithTheCluster) {
+  const Scenario small = loaded("[topology]\nhosts = 128\nhosts_per_rack = 16");
+  const Scenario large = loaded("");
+  EXPECT_GT(memory_estimate(small), bytes(0));
+  EXPECT_GT(memory_estimate(large), 4 * memory_estimate(small));
+  EXPECT_GT(memory_estimate(loaded("[topology]\ntiers = 3")), memory_estimate(large));
+}
+
+}  // namespace
+}  // namespace strack::sim

@@ -1,0 +1,126 @@
+// The keys of one scenario with their values: as given, by default, or following from others.
+// Reading a value checks its type and range; what spans keys is the resolver's (scenario.cpp). For
+// the files of this folder.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/units.h"
+#include "sim/scenario/keys.h"
+#include "sim/scenario/scenario.h"
+#include "sim/scenario/toml_text.h"
+#include "workload/amount.h"
+#include "workload/sizes.h"
+
+namespace strack::sim {
+
+/// Thrown inside this folder only; load_text catches it.
+struct Failed {
+  ScenarioError error;
+};
+
+/// What "1 BDP", "1 RTT" and "1 MTU" mean, once known.
+struct Yardsticks {
+  Bytes bdp{0};
+  Picoseconds rtt{0};
+  Bytes mtu{0};
+};
+
+/// A size, time or rate that may be relative to the network.
+struct Measure {
+  enum class Base : std::uint8_t { absolute, bdp, rtt, mtu };
+  workload::Decimal number;
+  Base base = Base::absolute;
+  std::int64_t factor = 1;  ///< absolute: of the unit
+};
+
+struct Setting {
+  using Value = std::variant<std::monostate, std::int64_t, Ratio, double, bool, std::string,
+                             Measure, std::vector<std::int64_t>, std::vector<workload::CdfPoint>>;
+  const Key* key = nullptr;
+  Literal literal;
+  Value value;
+  bool given = false;   ///< by file or override
+  bool hidden = false;  ///< means nothing in this scenario, so to_toml leaves it out
+  std::string file;
+  int line = 0;
+  std::string derived;  ///< where it follows from other keys: its value as TOML
+
+  [[noreturn]] void fail(std::string message) const;
+  /// "key is value. remedy"
+  [[noreturn]] void fail_value(std::string_view remedy) const;
+  /// Takes a value, or fails with what would work.
+  void assign(Literal given_literal, std::string given_file, int given_line);
+  /// Takes what applies when nothing is given and nothing else decides it.
+  void settle(Literal usual);
+  /// Takes back what was given; for a key without a default.
+  void forget();
+};
+
+/// The settings of all plain sections, or of one [[section]].
+class Group {
+ public:
+  explicit Group(const Section* array);
+
+  Setting& operator[](std::string_view id);  ///< "topology.hosts"
+  [[nodiscard]] Setting* find(std::string_view section, std::string_view name);
+  [[nodiscard]] bool given(std::string_view id) { return (*this)[id].given; }
+  [[nodiscard]] const Section* array() const { return array_; }
+
+  [[nodiscard]] std::int64_t integer(std::string_view id);
+  [[nodiscard]] std::uint32_t count(std::string_view id);
+  [[nodiscard]] Ratio fraction(std::string_view id);
+  [[nodiscard]] double real(std::string_view id);
+  [[nodiscard]] bool flag(std::string_view id);
+  [[nodiscard]] const std::string& text(std::string_view id);
+  /// Which of the key's words it is, from 0.
+  template <class Enum>
+  [[nodiscard]] Enum choice(std::string_view id) {
+    return static_cast<Enum>(choice_index(id));
+  }
+  [[nodiscard]] Bytes size(std::string_view id);
+  [[nodiscard]] Picoseconds time(std::string_view id);
+  [[nodiscard]] BitsPerSecond rate(std::string_view id);
+
+  void set_yardsticks(const Yardsticks& yardsticks) { yardsticks_ = yardsticks; }
+  /// Every setting that was given although another one rules it out.
+  void check_applies();
+
+  /// As TOML, section by section.
+  [[nodiscard]] std::string to_toml();
+
+  std::string file;  ///< of a [[section]]
+  int line = 0;
+
+ private:
+  [[nodiscard]] int choice_index(std::string_view id);
+  [[nodiscard]] std::int64_t measure(Setting& setting);
+  [[nodiscard]] bool applies(const Setting& setting);
+
+  const Section* array_;
+  std::vector<Setting> settings_;
+  Yardsticks yardsticks_;
+};
+
+/// A whole scenario before it is resolved.
+struct Settings {
+  Group plain{nullptr};
+  std::vector<Group> failures;
+  std::vector<Group> impairments;
+
+  /// One key of a file or override.
+  void assign(const Entry& entry, const std::string& file);
+  /// "section.key=value"
+  void assign_override(std::string_view text);
+
+  [[nodiscard]] std::string to_toml();
+
+ private:
+  [[nodiscard]] Group& group(const Entry& entry, const std::string& file);
+};
+
+}  // namespace strack::sim

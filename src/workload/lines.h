@@ -1,0 +1,64 @@
+// Text files of one record a line: blank-separated fields, `#` begins a comment. For the parsers of
+// this folder.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace strack::workload {
+
+struct Line {
+  int number = 0;  ///< from 1
+  std::vector<std::string_view> fields;
+};
+
+class LineReader {
+ public:
+  explicit LineReader(std::string_view text) : rest_(text) {}
+
+  /// The next line that has a field.
+  [[nodiscard]] std::optional<Line> next() {
+    while (!rest_.empty()) {
+      const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+      std::string_view text = rest_.substr(0, end);
+      rest_.remove_prefix(std::min(end + 1, rest_.size()));
+      ++number_;
+      text = text.substr(0, text.find('#'));
+      Line line{number_, {}};
+      while (true) {
+        const std::size_t begin = text.find_first_not_of(" \t\r");
+        if (begin == text.npos) break;
+        text.remove_prefix(begin);
+        const std::size_t length = std::min(text.find_first_of(" \t\r"), text.size());
+        line.fields.push_back(text.substr(0, length));
+        text.remove_prefix(length);
+      }
+      if (!line.fields.empty()) return line;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::string_view rest_;
+  int number_ = 0;
+};
+
+/// What was found, for a message: short and printable.
+[[nodiscard]] inline std::string printable(std::string_view text) {
+  constexpr std::size_t kLongest = 40;
+  std::string out;
+  for (const char c : text.substr(0, kLongest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  return out + (text.size() > kLongest ? "..." : "");
+}
+[[nodiscard]] inline std::string quoted(std::string_view text) {
+  return '"' + printable(text) + '"';
+}
+
+}  // namespace strack::workload
