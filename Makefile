@@ -6,7 +6,7 @@
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 help:
-	@echo "make run      build, and show what STrack can do so far"
+	@echo "make run      build, and compare ways of choosing paths in a cluster of 1024 hosts"
 	@echo "make test     prove everything: formats, specification, all builds, sanitizers, fuzzing"
 	@echo "make quick    release build and its short tests, while working"
 	@echo "make bench    release build and its benchmarks"
@@ -20,7 +20,7 @@ run:
 	@mkdir -p build/logs
 	@{ cmake --preset release && cmake --build --preset release -j $(JOBS) --target strack; } \
 	  >build/logs/run.log 2>&1 || { cat build/logs/run.log; exit 1; }
-	@build/release/src/cli/strack demo
+	@build/release/src/cli/strack sim compare scenarios/compare-1024.toml --out results/compare-1024 --force
 
 test:
 	@tools/setup
@@ -35,9 +35,10 @@ quick:
 bench:
 	@tools/setup
 	cmake --preset release
-	cmake --build --preset release -j $(JOBS) --target core_bench
+	cmake --build --preset release -j $(JOBS) --target core_bench sim_speed
 	build/release/bench/core_bench
 	bench/instructions
+	build/release/bench/sim_speed
 
 format:
 	@tools/setup

@@ -1,15 +1,17 @@
-// How fast the simulator is: permutation, whole protocol, default recording, in packet-hops per CPU-second.
+// How fast the simulator is: permutation, whole protocol, default recording, in packet-hops per
+// CPU-second.
 //
-// A packet-hop is one packet through one queue and link; a data packet and its SACK between racks make 8. CPU seconds are the
-// process's, all threads together; the ratio of CPU to wall time shows how busy a shared machine was. Results do not depend on threads:
-// the hash says so.
-#include <fmt/format.h>
+// A packet-hop is one packet through one queue and link; a data packet and its SACK between racks
+// make 8. CPU seconds are the process's, all threads together; the ratio of CPU to wall time shows
+// how busy a shared machine was. Results do not depend on threads: the hash says so.
 #include <sys/resource.h>
 #include <time.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "sim/simulation.h"
 #include "workload/generators.h"
@@ -50,14 +52,17 @@ int main(int argc, char** argv) {
   std::int64_t size = 2'000'000;
   int repeats = 1;
   CLI::App app{"Simulator speed: permutation at several sizes of network.", "sim_speed"};
-  app.add_option("--hosts", host_counts, "hosts in the network")->delimiter(',')->capture_default_str();
+  app.add_option("--hosts", host_counts, "hosts in the network")
+      ->delimiter(',')
+      ->capture_default_str();
   app.add_option("--threads", thread_counts, "threads")->delimiter(',')->capture_default_str();
   app.add_option("--size", size, "bytes each host sends")->capture_default_str();
   app.add_option("--repeats", repeats, "runs of each, interleaved")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
-  fmt::print("{:>6} {:>8} {:>8} {:>13} {:>8} {:>8} {:>14} {:>14} {:>9}  {}\n", "hosts", "MB each", "threads",
-             "packet-hops", "CPU s", "wall s", "Mhops/CPU-s", "Mhops/wall-s", "KB/host", "hash");
+  fmt::print("{:>6} {:>8} {:>8} {:>13} {:>8} {:>8} {:>14} {:>14} {:>9}  {}\n", "hosts", "MB each",
+             "threads", "packet-hops", "CPU s", "wall s", "Mhops/CPU-s", "Mhops/wall-s", "KB/host",
+             "hash");
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (const std::uint32_t hosts : host_counts) {
       for (const std::uint32_t threads : thread_counts) {
@@ -66,7 +71,10 @@ int main(int argc, char** argv) {
         sim::SimConfig config = paper_network(hosts);
         config.threads = threads;
         sim::Simulation simulation(
-            config, workload::permutation({{config.topology.hosts(), config.topology.hosts_per_rack}, bytes(size), false}, 1));
+            config,
+            workload::permutation(
+                {{config.topology.hosts(), config.topology.hosts_per_rack}, bytes(size), false},
+                1));
         sim::Observer observer;
         const double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
         const double wall = seconds_of(CLOCK_MONOTONIC);
@@ -77,11 +85,13 @@ int main(int argc, char** argv) {
         rusage after{};
         getrusage(RUSAGE_SELF, &after);
         const auto hops = static_cast<double>(c.packet_hops);
-        // The largest the process has ever been: true for the largest network so far, an upper bound for others.
+        // The largest the process has ever been: true for the largest network so far, an upper
+        // bound for others.
         const double kb_per_host = static_cast<double>(after.ru_maxrss) / hosts;
-        fmt::print("{:>6} {:>8.1f} {:>8} {:>13} {:>8.2f} {:>8.2f} {:>14.2f} {:>14.2f} {:>9.1f}  {:016x}\n", hosts,
-                   static_cast<double>(size) / 1e6, threads, c.packet_hops, cpu_s, wall_s, hops / cpu_s / 1e6,
-                   hops / wall_s / 1e6, kb_per_host, c.hash);
+        fmt::print(
+            "{:>6} {:>8.1f} {:>8} {:>13} {:>8.2f} {:>8.2f} {:>14.2f} {:>14.2f} {:>9.1f}  {:016x}\n",
+            hosts, static_cast<double>(size) / 1e6, threads, c.packet_hops, cpu_s, wall_s,
+            hops / cpu_s / 1e6, hops / wall_s / 1e6, kb_per_host, c.hash);
       }
     }
   }

@@ -171,6 +171,7 @@ function(strack_fuzz name)
   endif()
 
   strack_program(${name} SOURCES ${arg_SOURCE} LINKS ${arg_LINKS})
+  add_dependencies(fuzzers ${name})
   if(STRACK_FUZZ)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set(found ${PROJECT_BINARY_DIR}/corpus/${name})
@@ -189,6 +190,7 @@ function(strack_fuzz name)
   set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT ${timeout})
 endfunction()
 
+add_custom_target(fuzzers)  # all harnesses
 if(NOT STRACK_FUZZ)
   strack_library(strack_fuzz_driver SOURCES ${PROJECT_SOURCE_DIR}/tests/support/fuzz_driver.cpp)
 endif()

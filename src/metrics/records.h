@@ -21,15 +21,15 @@ struct FlowRecord {
   std::uint32_t retransmissions = 0;
   std::uint32_t probes = 0;
   std::uint32_t timeouts = 0;
-  std::uint32_t path_changes = 0;        ///< packets sent on another path than the one before
+  std::uint32_t path_changes = 0;  ///< packets sent on another path than the one before
 };
 
 /// One directed link during one sampling interval that ends at `time`.
 struct LinkSample {
   Instant time{};
   std::uint32_t link = 0;
-  Bytes carried{0};       ///< put on the wire in the interval
-  Bytes queue_max{0};     ///< deepest data queue in the interval
+  Bytes carried{0};           ///< put on the wire in the interval
+  Bytes queue_max{0};         ///< deepest data queue in the interval
   Picoseconds qdelay_max{0};  ///< the same as time at the link's rate
   std::uint32_t marks = 0;
   std::uint32_t drops = 0;
@@ -40,9 +40,9 @@ struct FlowSample {
   Instant time{};
   std::uint32_t flow = 0;
   Bytes cwnd{0};
-  Picoseconds rtt{0};       ///< newest measurement
+  Picoseconds rtt{0};  ///< newest measurement
   Picoseconds avg_qdelay{0};
-  Bytes acked{0};           ///< acknowledged in the interval
+  Bytes acked{0};               ///< acknowledged in the interval
   std::uint32_t ecn_marks = 0;  ///< marked SACKs in the interval
 };
 
@@ -64,14 +64,14 @@ struct Counters {
   std::uint64_t probes = 0;
   std::uint64_t timeouts = 0;
   std::uint64_t marks = 0;
-  std::uint64_t queue_drops = 0;      ///< a queue was full
-  std::uint64_t failure_drops = 0;    ///< a link or switch was down
-  std::uint64_t error_drops = 0;      ///< random loss or bit errors
+  std::uint64_t queue_drops = 0;    ///< a queue was full
+  std::uint64_t failure_drops = 0;  ///< a link or switch was down
+  std::uint64_t error_drops = 0;    ///< random loss or bit errors
   std::uint64_t no_route_drops = 0;
-  std::uint64_t packet_hops = 0;      ///< one packet through one queue and link
-  std::uint64_t windows = 0;          ///< of the engine
+  std::uint64_t packet_hops = 0;  ///< one packet through one queue and link
+  std::uint64_t windows = 0;      ///< of the engine
   Bytes deepest_queue{0};
-  std::uint64_t hash = 0;             ///< over every completion, drop and mark: equal runs have equal hashes
+  std::uint64_t hash = 0;  ///< over every completion, drop and mark: equal runs have equal hashes
 };
 
 }  // namespace strack::metrics

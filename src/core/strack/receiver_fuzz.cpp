@@ -179,7 +179,7 @@ Packet any_packet(FuzzInput& input, Psn epsn, const StrackParams& params) {
   const auto mtu = static_cast<std::uint32_t>(params.mtu.count());
   Packet packet;
   packet.psn = any_psn(input, epsn, params);
-  packet.path_id = static_cast<PathId>(input.byte() % params.max_paths);
+  packet.path_id = static_cast<PathId>(input.in_range(0u, params.max_paths));  // the last is none
   packet.timestamp = {input.in_range(0u, ~0u)};
   packet.message_id = input.byte();
   switch (input.byte() % 8) {

@@ -63,11 +63,14 @@ class Model {
     if (packet.type == PacketType::probe) {
       STRACK_CHECK_OP(packet.probe_id, ==, static_cast<std::uint16_t>(probe_id_ + 1));
       STRACK_CHECK_OP(unwrap(packet.psn), ==, epsn);
+      STRACK_CHECK(probe_due_);
+      probe_due_ = false;
       probe_id_ = packet.probe_id;
       probe_counts_ = true;
       sent_before_probe_ = psn_next();
       return;
     }
+    STRACK_CHECK(!probe_due_ || probe_overtaken_);
     const std::int64_t psn = unwrap(packet.psn);
     bytes_sent += packet.payload;
     if (packet.retransmission) {
@@ -87,9 +90,26 @@ class Model {
     check_fragment(packet, psn);
   }
 
+  // [R.inflight.window] [R.recovery.retransmit] [D19] [D26] Nothing left because nothing could.
+  void on_no_packet(Bytes inflight, Bytes cwnd) const {
+    STRACK_CHECK(!probe_due_ || probe_overtaken_);
+    std::int64_t wanted = 0;
+    if (!waiting_.empty()) {
+      wanted = payload(*waiting_.begin());
+    } else {
+      if (psn_next() == posted_ || psn_next() - epsn == params_.tracking_window) return;
+      const Posted& posted = message_of(psn_next());
+      wanted = std::min(params_.mtu.count(),
+                        posted.message.length - (psn_next() - posted.first) * params_.mtu.count());
+    }
+    if (params_.window_rule == WindowRule::overshoot) wanted = 1;
+    STRACK_CHECK_OP(inflight.count() + wanted, >, cwnd.count());
+  }
+
   // [R.bitmap.sender] [R.inflight.equation] [R.recovery.update] [D13] [D16]
   void on_receiving_ack(const Sack& sack, Instant now) {
     probe_ts_ = now + params_.probe_interval;
+    probe_overtaken_ = true;
     if (!sack.for_probe) probe_counts_ = false;
     const std::int64_t sack_epsn = unwrap(sack.epsn);
     const auto more =
@@ -135,6 +155,8 @@ class Model {
       declare_loss(LossCause::timeout, psn_next());
     } else if (now >= probe_ts_) {
       probe_ts_ = now + params_.probe_interval;
+      probe_due_ = true;
+      probe_overtaken_ = false;
     }
   }
 
@@ -222,17 +244,22 @@ class Model {
     return true;
   }
 
-  void check_fragment(const Packet& packet, std::int64_t psn) const {
+  [[nodiscard]] const Posted& message_of(std::int64_t psn) const {
     const auto posted = std::find_if(messages_.begin(), messages_.end(), [psn](const Posted& p) {
       return psn >= p.first && psn < p.first + p.packets;
     });
     STRACK_CHECK(posted != messages_.end());
-    const std::int64_t offset = (psn - posted->first) * params_.mtu.count();
-    const std::int64_t left = posted->message.length - offset;
-    STRACK_CHECK_OP(packet.message_id, ==, posted->message.id);
-    STRACK_CHECK_OP(packet.message_length, ==, posted->message.length);
+    return *posted;
+  }
+
+  void check_fragment(const Packet& packet, std::int64_t psn) const {
+    const Posted& posted = message_of(psn);
+    const std::int64_t offset = (psn - posted.first) * params_.mtu.count();
+    STRACK_CHECK_OP(packet.message_id, ==, posted.message.id);
+    STRACK_CHECK_OP(packet.message_length, ==, posted.message.length);
     STRACK_CHECK_OP(packet.offset, ==, offset);
-    STRACK_CHECK_OP(packet.payload, ==, std::min(params_.mtu.count(), left));
+    STRACK_CHECK_OP(packet.payload, ==,
+                    std::min(params_.mtu.count(), posted.message.length - offset));
   }
 
   const StrackParams& params_;
@@ -246,7 +273,9 @@ class Model {
   std::int64_t recovery_high_ = 0;
   std::int64_t sent_before_probe_ = 0;
   std::uint16_t probe_id_ = 0;
-  bool probe_counts_ = false;  ///< no other SACK and no retransmission since the probe
+  bool probe_counts_ = false;     ///< no other SACK and no retransmission since the probe
+  bool probe_due_ = false;        ///< after silence, and not sent yet
+  bool probe_overtaken_ = false;  ///< a SACK came before it was sent: it may be dropped
   Instant timeout_ts_{};
   Instant probe_ts_{};
   std::uint32_t backoff_ = 0;
@@ -378,7 +407,10 @@ class Harness {
     const Psn psn_next = sender_.psn_next();
     const Psn epsn = sender_.epsn();
     const std::optional<Packet> packet = sender_.poll_transmit(now_);
-    if (!packet) return false;
+    if (!packet) {
+      if (trusted_) model_.on_no_packet(inflight, cwnd);
+      return false;
+    }
     STRACK_CHECK_OP(packet->path_id, <, params_.max_paths);
     STRACK_CHECK_OP(packet->timestamp.ns, ==, Timestamp::of(now_).ns);
     if (packet->type == PacketType::probe) {

@@ -14,8 +14,8 @@ constexpr Bytes kProgram = mb(8);
 constexpr Bytes kPerHost = bytes(2'048);    // NIC, event state, mailbox
 constexpr Bytes kPerSwitch = bytes(4'096);  // and its tables, per rack below
 constexpr Bytes kPerRackRoute = bytes(4);
-constexpr Bytes kPerDirectedLink = bytes(512);  // port, queue ring, arrival list
-constexpr Bytes kPerFlow = bytes(1'536);        // both ends of a connection, flow and result record
+constexpr Bytes kPerDirectedLink = bytes(2'560);  // port, queue ring, both buffers of its lane
+constexpr Bytes kPerFlow = bytes(1'536);  // both ends of a connection, flow and result record
 constexpr Bytes kPerPacketInFlight = bytes(64);
 }  // namespace cost
 
