@@ -38,6 +38,7 @@ enum class SackFault : std::uint8_t {
   bytes_never_sent,
   bytes_missing,
   ooo_above_window,
+  contradiction,  ///< between its bitmap, its echo, EPSN and the OOO counter
   unknown_path,
   timestamp_ahead,
 };

@@ -6,6 +6,7 @@
 // bytes_recvd never go back.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 

@@ -100,10 +100,8 @@ class Sender {
 
   /// [A1.L4] One SACK, in any order, from a peer that may be mistaken or hostile.
   constexpr void on_receiving_ack(const Sack& sack, Instant now) {
-    // [D27] The time it waited at the receiver is no part of the RTT.
-    const Picoseconds measured_rtt =
-        Timestamp::of(now).since(sack.timestamp) - ns(sack.hold_time_ns);
-    if (const auto fault = find_fault(sack, measured_rtt)) {  // [D25]
+    const Picoseconds age = Timestamp::of(now).since(sack.timestamp);
+    if (const auto fault = find_fault(sack, age)) {  // [D25]
       ++counters_.sacks_rejected;
       events_.on(SackRejected{*fault});
       return;
@@ -111,10 +109,13 @@ class Sender {
     if (params_->ecn_bitmap_reset > ps(0)) maybe_reset_ecn_bitmap(now);  // [D9]
     paths_.update_ecn_bitmap(*params_, sack.ecn, sack.path_id);          // [A1.L5] [A1.L6] [A1.L7]
 
+    // [D27] The time it waited at the receiver is no part of the RTT.
+    const Picoseconds measured_rtt = age - ns(sack.hold_time_ns);
     const bool rtt_known = measured_rtt > ps(0);  // [D7] below the clock's tick: no RTT at all
     const Picoseconds qdelay =
         rtt_known ? window_.measured_qdelay(measured_rtt) : ps(0);  // [A1.L8-11]
     probe_timer_ts_ = now + params_->probe_interval;                // [A1.L12]
+    probe_wanted_ = false;  // [R.probe.send] the silence is over
 
     const Bytes acked = take_in(sack, now);
     events_.on(SackReceived{sack, measured_rtt, qdelay, acked});
@@ -259,7 +260,7 @@ class Sender {
 
   /// [D25] What no honest receiver could have said. O(1).
   [[nodiscard]] constexpr std::optional<SackFault> find_fault(const Sack& sack,
-                                                              Picoseconds measured_rtt) const {
+                                                              Picoseconds age) const {
     // A PSN more than a quarter of the circle back is one that was never sent.
     if (psn_next_.value - sack.epsn.value > kOldest) return SackFault::epsn_not_sent;
     if (!sack.for_probe && psn_next_.value - 1 - sack.psn.value > kOldest)
@@ -271,7 +272,11 @@ class Sender {
     if (sack.bitmap != 0) {
       const auto top = static_cast<std::uint32_t>(63 - std::countl_zero(sack.bitmap));
       if (sack.sack_base + top >= psn_next_) return SackFault::bits_not_sent;
+      // Bits are a part of what is held beyond EPSN, and EPSN itself is missing.
+      if (std::popcount(sack.bitmap) > sack.ooo_count) return SackFault::contradiction;
+      if (base == 0 && (sack.bitmap & 1) != 0) return SackFault::contradiction;
     }
+    if (!sack.for_probe && sack.psn == sack.epsn) return SackFault::contradiction;
     if (static_cast<std::int32_t>(sack.bytes_recvd - unique_bytes_sent_) > 0) {
       return SackFault::bytes_never_sent;
     }
@@ -279,7 +284,7 @@ class Sender {
       return SackFault::bytes_missing;
     if (sack.ooo_count >= kMaxTrackingWindow) return SackFault::ooo_above_window;
     if (sack.path_id >= params_->max_paths) return SackFault::unknown_path;
-    if (measured_rtt < ps(0)) return SackFault::timestamp_ahead;
+    if (age < ps(0)) return SackFault::timestamp_ahead;
     return std::nullopt;
   }
 
@@ -366,7 +371,7 @@ class Sender {
       return;
     }
     probe_outstanding_ = false;
-    if (measured_rtt >= params_->probe_rtt_limit) {
+    if (measured_rtt <= ps(0) || measured_rtt >= params_->probe_rtt_limit) {
       events_.on(Reached{Rare::probe_answer_late});
       return;
     }

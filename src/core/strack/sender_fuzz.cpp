@@ -131,7 +131,7 @@ class Model {
   // [A1.L13] [A1.L14] [A1.L18] [R.ooo.threshold] [R.probe.loss] [D10] [D14] [D17]
   void detect_loss(const Sack& sack, Picoseconds rtt, Bytes cwnd) {
     if (sack.for_probe && sack.probe_id == probe_id_ && std::exchange(probe_counts_, false) &&
-        rtt < params_.probe_rtt_limit) {
+        rtt > ps(0) && rtt < params_.probe_rtt_limit) {
       declare_loss(LossCause::probe, params_.probe_recovers == ProbeRecovers::sent_before_probe
                                          ? sent_before_probe_
                                          : highest_ + 1);
@@ -524,8 +524,8 @@ class Harness {
 
   // [D25] Refused, exactly if it cannot be true, and then nothing else has changed.
   void receive(const Sack& sack, bool honest) {
-    const Picoseconds rtt = Timestamp::of(now_).since(sack.timestamp) - ns(sack.hold_time_ns);
-    const bool impossible = cannot_be_true(sack, rtt);
+    const Picoseconds age = Timestamp::of(now_).since(sack.timestamp);
+    const bool impossible = cannot_be_true(sack, age);
     STRACK_CHECK(!(trusted_ && honest && impossible));
     const std::uint32_t rejected = sender_.counters().sacks_rejected;
     const std::vector<unsigned char> before = memory();
@@ -540,10 +540,10 @@ class Harness {
     trusted_ = trusted_ && honest;
     if (!trusted_) return;
     model_.on_receiving_ack(sack, now_);
-    model_.detect_loss(sack, rtt, sender_.window().cwnd());
+    model_.detect_loss(sack, age - ns(sack.hold_time_ns), sender_.window().cwnd());
   }
 
-  [[nodiscard]] bool cannot_be_true(const Sack& sack, Picoseconds rtt) const {
+  [[nodiscard]] bool cannot_be_true(const Sack& sack, Picoseconds age) const {
     const Psn psn_next = sender_.psn_next();
     // A quarter of the circle is the past, the rest the future.
     const auto never_sent = [psn_next](Psn psn) {
@@ -553,10 +553,14 @@ class Harness {
       if ((sack.bitmap >> i & 1) != 0 && never_sent(sack.sack_base + i)) return true;
     }
     const std::int32_t offset = sack.sack_base - sack.epsn;
+    // It contradicts itself: EPSN has arrived and has not, or more is shown than counted.
+    if (offset == 0 && (sack.bitmap & 1) != 0) return true;
+    if (!sack.for_probe && sack.psn == sack.epsn) return true;
+    if (std::popcount(sack.bitmap) > sack.ooo_count) return true;
     const auto bytes_ahead = static_cast<std::int32_t>(sack.bytes_recvd - unique_bytes_);
     return never_sent(sack.epsn - 1u) || (!sack.for_probe && never_sent(sack.psn)) || offset < 0 ||
            offset > 1'023 || bytes_ahead > 0 || (sack.epsn == psn_next && bytes_ahead != 0) ||
-           sack.ooo_count > 1'023 || sack.path_id >= params_.max_paths || rtt < ps(0);
+           sack.ooo_count > 1'023 || sack.path_id >= params_.max_paths || age < ps(0);
   }
 
   /// All of the sender's state, the host's slots included, but the count of rejected SACKs.

@@ -184,6 +184,73 @@ class SenderTest : public testing::TestWithParam<std::uint32_t> {
   Log log;
 };
 
+// [R.probe.send] A SACK between the deadline and the poll ends the silence: no probe.
+TEST_P(SenderTest, OnReceivingAck_CancelsAProbeNotYetSent) {
+  TestSender sender = sending(8'000);
+  sender.on_timeout(after_start(us(24)));  // the port is busy: the host polls later
+
+  sender.on_receiving_ack(sack(8, 0, after_start(us(25))), after_start(us(25)));
+
+  EXPECT_FALSE(sender.poll_transmit(after_start(us(26))));
+}
+
+// [D25] EPSN is missing by definition: a SACK that says it has arrived contradicts itself.
+// Believed, it would stop the packet from ever being sent again.
+TEST_P(SenderTest, OnReceivingAck_RefusesASackThatAcknowledgesItsOwnEpsn) {
+  TestSender sender = sending(8'000);
+  const Instant now = after_start(us(8));
+  Sack by_bitmap = sack(2, 0b1, now);
+  Sack by_echo = sack(2, 0, now);
+  by_echo.psn = psn(2);
+
+  sender.on_receiving_ack(by_bitmap, now);
+  sender.on_receiving_ack(by_echo, now);
+
+  EXPECT_EQ(log.faults, (std::vector{SackFault::contradiction, SackFault::contradiction}));
+  EXPECT_FALSE(sender.is_acknowledged(psn(2)));
+}
+
+// [D25] Nor can a bitmap show more than the counter counts; it may show less.
+TEST_P(SenderTest, OnReceivingAck_RefusesMoreBitsThanTheCounter) {
+  TestSender sender = sending(8'000);
+  const Instant now = after_start(us(8));
+  Sack more = sack(2, 0b110, now);
+  more.ooo_count = 1;
+  Sack fewer = sack(2, 0b110, now);
+  fewer.ooo_count = 3;
+
+  sender.on_receiving_ack(more, now);
+  EXPECT_EQ(log.faults, std::vector{SackFault::contradiction});
+  sender.on_receiving_ack(fewer, now);
+  EXPECT_EQ(log.faults.size(), 1u);
+}
+
+// [D7] [D27] A hold time as long as the RTT or longer leaves no RTT, but what the SACK acknowledges
+// counts.
+TEST_P(SenderTest, OnReceivingAck_HoldTimeLongerThanTheRttIsNoSample) {
+  TestSender sender = sending(8'000);
+  Sack held = sack(2, 0, after_start(us(8)));
+  held.hold_time_ns = 8'001;
+
+  sender.on_receiving_ack(held, after_start(us(8)));
+
+  EXPECT_EQ(sender.epsn(), psn(2));
+  EXPECT_EQ(sender.window().base_rtt(), us(8));
+}
+
+// [D7] [D10] No RTT is no prompt answer: it gives no verdict.
+TEST_P(SenderTest, OnReceivingAck_ProbeAnswerWithoutAnRttGivesNoVerdict) {
+  TestSender sender = sending(8'000);
+  sender.on_timeout(after_start(us(24)));
+  ASSERT_TRUE(sender.poll_transmit(after_start(us(24))));
+  Sack held = answer(1, 0, 0, after_start(us(32)));
+  held.hold_time_ns = 8'000;
+
+  sender.on_receiving_ack(held, after_start(us(32)));
+
+  EXPECT_FALSE(sender.in_recovery());
+}
+
 INSTANTIATE_TEST_SUITE_P(FirstPsn, SenderTest,
                          testing::Values(0u, 1'000u, 0x7fff'fffbu, 0xffff'ffb0u, 0xffff'fffau,
                                          0xffff'fffdu, 0xffff'ffffu));
