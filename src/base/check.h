@@ -20,7 +20,7 @@ struct CheckFailure {
 };
 
 /// A host with a way to repeat the run says so here; the text is printed by a failing check.
-/// The pointer must stay valid; nullptr takes it back. Per thread.
+/// The pointer must stay valid; nullptr takes it back. For all threads.
 void set_replay_hint(const char* command);
 }  // namespace strack
 

@@ -19,8 +19,9 @@ if(git)
 endif()
 
 set(all "")
-foreach(folder base core workload sim metrics)
-  file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/src/${folder}/*.h ${ROOT}/src/${folder}/*.cpp)
+foreach(folder base core workload sim metrics cli/ideal_fct)
+  file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/src/${folder}/*.h ${ROOT}/src/${folder}/*.cpp
+    ${ROOT}/src/${folder}.h ${ROOT}/src/${folder}.cpp)
   list(FILTER files EXCLUDE REGEX "_(test|fuzz|bench)\\.cpp$")
   list(SORT files)
   foreach(file IN LISTS files)

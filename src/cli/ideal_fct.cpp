@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 #include "sim/net/topology.h"
@@ -42,12 +44,23 @@ class Network {
       way->racks.assign(t_.racks, Server{t_.fabric_rate * uplinks});
       way->pods.assign(pods, Server{t_.core_rate * pod_uplinks});
     }
+    // What is left of each link that is not whole, however many entries name it.
+    std::map<Key, BitsPerSecond> left;
+    const auto rate_of = [&](const sim::LinkRef& link) -> BitsPerSecond& {
+      return left.try_emplace({link.tier, link.lower, link.upper}, topology_.rate(link.tier))
+          .first->second;
+    };
+    for (const sim::Impairment& bad : config.failures.impairments) {
+      BitsPerSecond& rate = rate_of(bad.link);
+      rate = bad.rate * rate;
+    }
     for (const sim::Failure& failure : config.failures.failures) {
       if (failure.from > Instant{} || failure.until != Instant::never()) continue;
-      for (const sim::LinkRef& link : topology_.links_of(failure)) lose(link, {1, 1});
+      for (const sim::LinkRef& link : topology_.links_of(failure)) rate_of(link) = BitsPerSecond{0};
     }
-    for (const sim::Impairment& bad : config.failures.impairments) {
-      lose(bad.link, {bad.rate.den - bad.rate.num, bad.rate.den});
+    for (const auto& [key, rate] : left) {
+      const auto& [tier, lower, upper] = key;
+      lose({tier, lower, upper}, topology_.rate(tier) - rate);
     }
     wire_ = packet + config.hosts.data_header;
   }
@@ -92,17 +105,19 @@ class Network {
     std::vector<Server> pods;
   };
 
-  void lose(const sim::LinkRef& link, Ratio share) {
+  using Key = std::tuple<sim::LinkRef::Tier, std::uint32_t, std::uint32_t>;
+
+  void lose(const sim::LinkRef& link, BitsPerSecond lost) {
     for (auto* way : {&out_, &in_}) {
       switch (link.tier) {
         case sim::LinkRef::Tier::host:
-          way->hosts[link.lower].rate -= share * t_.host_rate;
+          way->hosts[link.lower].rate -= lost;
           break;
         case sim::LinkRef::Tier::fabric:
-          way->racks[link.lower].rate -= share * t_.fabric_rate;
+          way->racks[link.lower].rate -= lost;
           break;
         case sim::LinkRef::Tier::core:
-          way->pods[link.lower / t_.aggs_per_pod].rate -= share * t_.core_rate;
+          way->pods[link.lower / t_.aggs_per_pod].rate -= lost;
           break;
       }
     }

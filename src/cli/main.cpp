@@ -145,8 +145,7 @@ int main(int argc, char** argv) {
   sweep_command->add_option("--seeds", sweep.seeds, "such as 1,2,5-8; instead of the scenario's");
   sweep_command->add_option("--jobs", sweep.jobs, "runs at the same time; one per processor")
       ->check(CLI::Range(1, 4'096));
-  sweep_command->add_option("--threads", sweep.threads, "of each run")
-      ->capture_default_str()
+  sweep_command->add_option("--threads", sweep.threads, "of each run; else as the scenario says")
       ->check(CLI::Range(1, 1'024));
   sweep_command->add_option("--out", sweep.out, "the folder; results/<name>-sweep")
       ->type_name("FOLDER");
@@ -163,8 +162,8 @@ int main(int argc, char** argv) {
   compare_command->add_option("--seeds", compare.seeds, "such as 1,2,5-8");
   compare_command->add_option("--jobs", compare.jobs, "runs at the same time; one per processor")
       ->check(CLI::Range(1, 4'096));
-  compare_command->add_option("--threads", compare.threads, "of each run")
-      ->capture_default_str()
+  compare_command
+      ->add_option("--threads", compare.threads, "of each run; else as the scenario says")
       ->check(CLI::Range(1, 1'024));
   compare_command->add_option("--out", compare.out, "the folder; results/<name>-compare")
       ->type_name("FOLDER");

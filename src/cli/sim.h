@@ -37,11 +37,11 @@ int sim_summary(const SummaryOptions& options);
 
 struct SweepOptions {
   std::filesystem::path file;
-  std::vector<std::string> set;  ///< "key=value,value,..."
-  std::string seeds;             ///< "1,2,5-8"; empty: the scenario's
-  unsigned jobs = 0;             ///< 0: one per processor
-  std::uint32_t threads = 1;     ///< of each run
-  std::filesystem::path out;     ///< a folder; empty: results/<name>-sweep
+  std::vector<std::string> set;          ///< "key=value,value,..."
+  std::string seeds;                     ///< "1,2,5-8"; empty: the scenario's
+  unsigned jobs = 0;                     ///< 0: one per processor
+  std::optional<std::uint32_t> threads;  ///< of each run; else as the scenario says
+  std::filesystem::path out;             ///< a folder; empty: results/<name>-sweep
   bool force = false;
   bool quiet = false;
   bool compare = false;  ///< the first axis is what is compared

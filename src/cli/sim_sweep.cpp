@@ -130,10 +130,13 @@ pid_t start(const SweepOptions& options, Run& run) {
     words.push_back(set);
   }
   for (const std::string& word :
-       {std::string("--seed"), fmt::format("{}", run.seed), std::string("--threads"),
-        fmt::format("{}", options.threads), std::string("--out"), run.out.string(),
+       {std::string("--seed"), fmt::format("{}", run.seed), std::string("--out"), run.out.string(),
         std::string("--force"), std::string("--quiet")}) {
     words.push_back(word);
+  }
+  if (options.threads) {
+    words.emplace_back("--threads");
+    words.push_back(fmt::format("{}", *options.threads));
   }
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -266,8 +269,9 @@ int sim_sweep(const SweepOptions& options) {
     std::fflush(stdout);
   }
   const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
-  const unsigned jobs =
-      options.jobs > 0 ? options.jobs : std::max(1u, processors / std::max(1u, options.threads));
+  const unsigned jobs = options.jobs > 0
+                            ? options.jobs
+                            : std::max(1u, processors / std::max(1u, options.threads.value_or(1)));
   const bool whole = run_all(options, runs, jobs, stop_on_signals());
 
   // The seed is worth a column where it tells runs apart.

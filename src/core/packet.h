@@ -1,6 +1,6 @@
 // What cores hand to each other through their hosts: plain structs, no bytes and no byte order.
 //
-// A simulated network moves these as they are; a real one encodes them once at its edge (src/wire).
+// A simulated network moves these as they are; a real one encodes them once at its edge.
 // Fields have the widths they have on the wire, and wrapping ones are compared by distance.
 #pragma once
 

@@ -1,41 +1,36 @@
 // The contract between a protocol core and whoever hosts it: a simulated NIC, a UDP socket, a test.
 //
-// A core decides, a host does. The host owns time, bytes, memory for posted messages, sockets or
-// queues; the core owns the protocol's state and is told everything through its arguments. STrack's
-// and RoCEv2's cores both satisfy these concepts, so a host is written once.
+// A core decides, a host does. The host owns time, bytes, memory for posted messages, sockets or queues;
+// the core owns the protocol's state and is told everything through its arguments. Any protocol whose
+// core satisfies these concepts runs in any host, so a host is written once.
 //
-//   sender.on_message(message, now);                // or on_receiving_ack, on_timeout
+//   sender.on_message(message, now);  // or on_receiving_ack, on_timeout
 //   while (auto packet = sender.poll_transmit(now)) port.enqueue(*packet);
 //   while (auto id = sender.poll_completion()) completed(*id);
 //   timer.arm(sender.next_deadline());
 //
 //   const Arrival arrival = receiver.on_packet(packet, ecn, now);
-//   if (arrival.kind == ArrivalKind::accepted) place(payload);   // then, if arrival.delivered,
-//   tell the user while (auto ack = receiver.poll_ack(now)) port.enqueue_control(*ack);
+//   if (arrival.kind == ArrivalKind::accepted) place(payload);
+//   if (arrival.delivered) tell_the_user(packet.message_id);
+//   while (auto ack = receiver.poll_ack(now)) port.enqueue_control(*ack);
 //   timer.arm(receiver.next_deadline());
 //
 // Poll again after ...
-//  - on_message, on_receiving_ack, on_timeout: poll_transmit may have something new. After any of
-//  them the
-//    host polls until it gets nothing, or, when its port takes one packet at a time, remembers that
-//    the connection may have more and polls again each time the port is free. A poll that gave
-//    nothing stays empty until the next on_* call or until next_deadline().
-//  - poll_transmit: next_deadline may have moved (the first packet starts the timers). It may also
-//  have
+//  - on_message, on_receiving_ack, on_timeout: poll_transmit may have something new. After any of them
+//    the host polls until it gets nothing, or, when its port takes one packet at a time, remembers that
+//    the connection may have more and polls again each time the port is free. A poll that gave nothing
+//    stays empty until the next on_* call or until next_deadline().
+//  - poll_transmit: next_deadline may have moved (the first packet starts the timers). It may also have
 //    moved after each on_*.
-//  - on_receiving_ack: poll_completion. Messages may complete in another order than they were
-//  posted.
-//  - on_packet: poll_ack, before the next on_packet of the connection; an unpolled SACK is
-//  replaced.
-// Calling early or again is harmless: on_timeout before the deadline does nothing, a poll with
-// nothing to say says nothing. `now` must never run backwards within one connection.
+//  - on_receiving_ack: poll_completion. Messages may complete in another order than they were posted.
+//  - on_packet: poll_ack, before the next on_packet of the connection; an unpolled SACK is replaced.
+// Calling early or again is harmless: on_timeout before the deadline does nothing, a poll with nothing
+// to say says nothing. `now` must never run backwards within one connection.
 //
 // What a host must do besides:
 //  - stamp packet.timestamp as the packet goes onto the wire [D27]. poll_transmit fills in its own
-//  `now`,
-//    right for a host that sends at once. The queue inside a NIC is no part of the network's RTT.
-//  - send what it polled: a polled packet is counted as in flight. Dropping it is a loss like any
-//  other.
+//    `now`, right for a host that sends at once. A queue inside a NIC is no part of the network's RTT.
+//  - send what it polled: a polled packet counts as in flight. Dropping it is a loss like any other.
 //  - carry SACKs ahead of queued data, and probes with the data [D18].
 //  - deliver `ecn` as marked on the very packet; map path_id to an entropy the same way throughout.
 #pragma once

@@ -15,7 +15,7 @@ namespace strack::sim {
 /// A Clos network of two or three switch tiers.
 ///
 /// Two tiers: racks x (hosts_per_rack hosts, one ToR), every ToR linked to every spine
-/// `uplinks_per_tor / spines` times. Three tiers: pods of racks_per_pod racks and aggs_per_pod
+/// `links_per_spine` times. Three tiers: pods of racks_per_pod racks and aggs_per_pod
 /// aggregation switches, each ToR linked to each of its pod's aggs; agg a of every pod is linked to
 /// the same cores_per_agg core switches.
 struct TopologyParams {
@@ -63,6 +63,8 @@ struct LinkRef {
   std::uint32_t lower = 0;  ///< host: the host; fabric: the rack; core: the aggregation switch (pod
                             ///< x aggs_per_pod + a)
   std::uint32_t upper = 0;  ///< which of the lower end's uplinks; 0 for a host
+
+  friend bool operator==(const LinkRef&, const LinkRef&) = default;
 };
 
 struct SwitchRef {

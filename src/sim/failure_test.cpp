@@ -345,6 +345,17 @@ TEST(Impaired, RandomLoss) {
   EXPECT_EQ(outcome.counters.queue_drops, 0u);
 }
 
+// Two entries for one link add up: a slower one takes no loss away.
+TEST(Impaired, EntriesForOneLinkAddUp) {
+  SimConfig config = cluster(2, 4, 1);
+  impair(config, {Tier::fabric, 0, 0}, {1, 1}, {1, 50});
+  impair(config, {Tier::fabric, 0, 0}, {1, 2}, {0, 1});
+  const Outcome outcome = run(config, to_next_rack(config, packets(2'000)));
+  expect_all_done(outcome, 8);
+  EXPECT_GT(outcome.counters.error_drops, 0u);
+  EXPECT_EQ(outcome.links[outcome.link("tor 0", "spine 0")].rate, gbps(200));
+}
+
 // Bit errors of 1e-6 lose one full packet in 30 and one SACK in 2000.
 TEST(Impaired, BitErrors) {
   SimConfig config = cluster(1, 2, 1);

@@ -96,10 +96,6 @@ struct Simulation::Impl {
     return wire;
   }
 
-  static bool same(const LinkRef& a, const LinkRef& b) {
-    return a.tier == b.tier && a.lower == b.lower && a.upper == b.upper;
-  }
-
   /// Calls visit(wire) for both directions of a link.
   template <class Visit>
   void for_both_directions(const LinkRef& ref, Visit&& visit) {
@@ -107,7 +103,7 @@ struct Simulation::Impl {
     for (std::size_t s = 0; s < switches.size(); ++s) {
       const SwitchInfo& info = topology.switches()[s];
       for (std::uint32_t p = 0; p < info.ports.size(); ++p) {
-        if (same(info.ports[p].ref, ref)) visit(switches[s]->port(p).wire);
+        if (info.ports[p].ref == ref) visit(switches[s]->port(p).wire);
       }
     }
   }
@@ -117,13 +113,14 @@ struct Simulation::Impl {
     for (const Impairment& bad : config.failures.impairments) {
       for_both_directions(bad.link, [&](Wire& wire) {
         wire.byte_time = ByteTime(bad.rate * wire.byte_time.rate());
-        wire.loss_threshold = fraction_of_2_64(bad.loss);
+        wire.loss_threshold = either(wire.loss_threshold, fraction_of_2_64(bad.loss));
         // First order in the error rate: exact enough where a packet has far less than one expected
         // error.
         const double per_byte = bad.bit_error_rate * 8.0;
         wire.bit_loss_threshold =
-            per_byte >= 1.0 ? ~std::uint64_t{0}
-                            : static_cast<std::uint64_t>(per_byte * 18446744073709551616.0);
+            either(wire.bit_loss_threshold,
+                   per_byte >= 1.0 ? ~std::uint64_t{0}
+                                   : static_cast<std::uint64_t>(per_byte * 18446744073709551616.0));
         wire.rng = errors.next();
       });
     }
@@ -166,8 +163,7 @@ struct Simulation::Impl {
         if (seen && !over) known.push_back(down.link);
       }
       auto tables = make_routes(topology, [&](const LinkRef& ref) {
-        return std::any_of(known.begin(), known.end(),
-                           [&](const LinkRef& down) { return same(down, ref); });
+        return std::find(known.begin(), known.end(), ref) != known.end();
       });
       for (std::size_t s = 0; s < switches.size(); ++s)
         versions[s].push_back({change, std::move(tables[s])});
@@ -182,6 +178,13 @@ struct Simulation::Impl {
     __extension__ using Uint128 = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<Uint128>(r.num) << 64) /
                                       static_cast<Uint128>(r.den));
+  }
+
+  /// The probability that one of two independent things happens, all in 2^-64.
+  static std::uint64_t either(std::uint64_t a, std::uint64_t b) {
+    __extension__ using Uint128 = unsigned __int128;
+    const Uint128 sum = static_cast<Uint128>(a) + b - ((static_cast<Uint128>(a) * b) >> 64);
+    return sum >> 64 != 0 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(sum);
   }
 
   void place_flows() {
@@ -221,7 +224,6 @@ struct Simulation::Impl {
     ThreadState& state = threads[thread];
     WindowContext& context = state.context;
     context.window = window;
-    context.begin = begin;
     context.end = end;
     context.mail = &mail;
     context.next_event = Instant::never();
@@ -275,6 +277,13 @@ struct Simulation::Impl {
 
   void sample(Observer& observer, Instant time) {
     const RecordParams& record = config.record;
+    if (record.links) {
+      for (std::uint32_t h = 0; h < topology.hosts(); ++h) {
+        const Host::Tally tally = hosts[h].take_interval();
+        if (tally.carried == 0 && tally.drops == 0) continue;
+        observer.on_link_sample({time, h, bytes(tally.carried), bytes(0), ps(0), 0, tally.drops});
+      }
+    }
     if (record.queues || record.links) {
       for (std::size_t s = 0; s < switches.size(); ++s) {
         const SwitchInfo& info = topology.switches()[s];
@@ -381,7 +390,7 @@ struct Simulation::Impl {
            next_sample = next_sample + config.record.interval) {
         sample(observer, next_sample);
       }
-      sample(observer, next_sample);
+      sample(observer, std::min(next_sample, std::max(end, begin)));  // the last one may be shorter
     }
     if (ending != Ending::finished) {
       for (std::uint32_t h = 0; h < topology.hosts(); ++h) {

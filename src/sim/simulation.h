@@ -30,7 +30,7 @@ class Observer {
   virtual void on_flow(const metrics::FlowRecord& /*flow*/) {}
   virtual void on_link_sample(const metrics::LinkSample& /*sample*/) {}
   virtual void on_flow_sample(const metrics::FlowSample& /*sample*/) {}
-  virtual void on_progress(const Progress& /*progress*/) {}  ///< every few thousand packets
+  virtual void on_progress(const Progress& /*progress*/) {}  ///< every few million packet-hops
 };
 
 enum class Ending : std::uint8_t {

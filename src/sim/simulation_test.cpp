@@ -403,6 +403,16 @@ TEST(Samples, AddUp) {
   EXPECT_EQ(acked, packets(1'000));
 }
 
+// A host's own link is a link like any other.
+TEST(Samples, TellWhatHostsPutOnTheWire) {
+  SimConfig config = cluster(1, 2, 1);
+  config.record.interval = ms(1);
+  config.record.links = true;
+  const Outcome outcome = run(config, {flow(0, 1, packets(10))});
+  EXPECT_EQ(outcome.carried(outcome.link("host 0", "tor 0")), 10 * bytes(4'160));
+  EXPECT_EQ(outcome.carried(outcome.link("host 1", "tor 0")), 10 * bytes(64));
+}
+
 // A sample tells what happened up to its time, to the packet: the switch puts packet k on the wire
 // to the receiver until (k + 2) x s + one latency.
 TEST(Samples, EndAtTheirInstant) {

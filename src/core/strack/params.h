@@ -158,7 +158,7 @@ constexpr Result<StrackParams, ParamError> StrackParams::validated() const {
     return ParamError{"target_qdelay", target_qdelay.count(),
                       "a delay from 1 ns to 1000 x net_base_rtt"};
   }
-  if (target_qhigh < target_qdelay) {
+  if (target_qhigh < target_qdelay || target_qhigh > seconds(3'600)) {
     return ParamError{"target_qhigh", target_qhigh.count(), "a delay not below target_qdelay"};
   }
   if (ewma_q16 < 1 || ewma_q16 > 65'536) {
@@ -199,11 +199,11 @@ constexpr Result<StrackParams, ParamError> StrackParams::validated() const {
   if (ooo_cwnd.den <= 0 || ooo_cwnd.num < 0 || ooo_cwnd.num > 1'000'000) {
     return ParamError{"ooo_cwnd", ooo_cwnd.num, "a fraction that is not negative, such as 1/1"};
   }
-  if (probe_interval < ns(1)) {
+  if (probe_interval < ns(1) || probe_interval > seconds(3'600)) {
     return ParamError{"probe_interval", probe_interval.count(),
                       "at least 1 ns, such as 3 x net_base_rtt"};
   }
-  if (probe_rtt_limit < ps(0)) {
+  if (probe_rtt_limit < ps(0) || probe_rtt_limit > seconds(3'600)) {
     return ParamError{"probe_rtt_limit", probe_rtt_limit.count(),
                       "0 or more, such as 2 x net_base_rtt"};
   }

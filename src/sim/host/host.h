@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -38,6 +38,39 @@ struct IncomingFlow {
   std::uint32_t flow = 0;
   std::uint32_t src = 0;
   std::uint32_t src_slot = 0;
+};
+
+/// Connections waiting for the port, first come, first served. Grows to the most there ever were.
+class TurnList {
+ public:
+  [[nodiscard]] bool empty() const { return head_ == tail_; }
+  void push(std::uint32_t slot) {
+    if (tail_ - head_ == ring_.size()) grow();
+    ring_[tail_++ & (ring_.size() - 1)] = slot;
+  }
+  std::uint32_t pop() { return ring_[head_++ & (ring_.size() - 1)]; }
+  /// Takes one out of the middle: a flow is done while it waits. Rare.
+  void erase(std::uint32_t slot) {
+    const std::size_t waiting = tail_ - head_;
+    for (std::size_t i = 0; i < waiting; ++i) {
+      const std::uint32_t next = pop();
+      if (next != slot) push(next);
+    }
+  }
+
+ private:
+  void grow() {
+    std::vector<std::uint32_t> larger(std::max<std::size_t>(4, 2 * ring_.size()));
+    const std::size_t waiting = tail_ - head_;
+    for (std::size_t i = 0; i < waiting; ++i) larger[i] = pop();
+    ring_.swap(larger);
+    head_ = 0;
+    tail_ = waiting;
+  }
+
+  std::vector<std::uint32_t> ring_;  ///< a power of two
+  std::size_t head_ = 0;
+  std::size_t tail_ = 0;
 };
 
 /// What hosts share and do not change.
@@ -145,9 +178,11 @@ class Host {
       }
     }
     if (next < arrivals.size() || !held_.empty()) [[unlikely]] {
-      std::vector<Transit> rest(arrivals.begin() + static_cast<std::ptrdiff_t>(next),
-                                arrivals.end());
-      held_.swap(rest);
+      if (held_.empty()) {
+        held_.assign(arrivals.begin() + static_cast<std::ptrdiff_t>(next), arrivals.end());
+      } else {
+        held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(next));
+      }
       if (!held_.empty()) return std::min(next_event(), held_.front().time);
     }
     return next_event();
@@ -164,6 +199,13 @@ class Host {
   std::uint64_t retransmissions = 0;
   std::uint64_t probes = 0;
   std::uint64_t timeouts = 0;
+
+  /// What went onto the wire, or was lost on it, since the last time it was asked.
+  struct Tally {
+    std::int64_t carried = 0;
+    std::uint32_t drops = 0;
+  };
+  Tally take_interval() { return std::exchange(interval_, {}); }
 
   /// Packets that are on the wire to here, for a later window.
   [[nodiscard]] std::uint64_t transits_held() const { return held_.size(); }
@@ -255,7 +297,7 @@ class Host {
     probes += record.probes;
     timeouts += record.timeouts;
     report.finished.push_back(record);
-    if (o.queued) std::erase(turns_, slot);
+    if (o.queued) turns_.erase(slot);
     std::erase(running_, slot);
     outgoing_[slot].reset();
   }
@@ -295,7 +337,7 @@ class Host {
     port_wanted_ = true;
     if (o.queued) return;
     o.queued = true;
-    turns_.push_back(slot);
+    turns_.push(slot);
   }
 
   void serve_port(const HostRules& rules, WindowContext& context) {
@@ -306,15 +348,14 @@ class Host {
       return;
     }
     while (!turns_.empty()) {
-      const std::uint32_t slot = turns_.front();
-      turns_.pop_front();
+      const std::uint32_t slot = turns_.pop();
       Outgoing& o = *outgoing_[slot];
       const auto packet = o.sender.poll_transmit(now_);
       if (!packet) {
         o.queued = false;
         continue;
       }
-      turns_.push_back(slot);
+      turns_.push(slot);
       timer_ = std::min(timer_, o.sender.next_deadline());
       std::int64_t size = rules.sizes->control_size;
       if (packet->type == core::PacketType::data) {
@@ -336,11 +377,14 @@ class Host {
     port_free_ = start + wire.byte_time(size);
     const Instant arrival = port_free_ + wire.latency;
     ++context.packet_hops;
+    interval_.carried += size;
     if (wire.is_cut(start, arrival)) [[unlikely]] {
       ++drops.failure;
+      ++interval_.drops;
       fingerprint.add(packet, now_);
     } else if (wire.is_corrupted(size)) [[unlikely]] {
       ++drops.error;
+      ++interval_.drops;
       fingerprint.add(packet, now_);
     } else {
       context.send(wire, packet, arrival);
@@ -351,8 +395,9 @@ class Host {
   Instant port_free_{};
   Instant timer_ = Instant::never();
   bool port_wanted_ = false;
+  Tally interval_;
   PacketRing control_;
-  std::deque<std::uint32_t> turns_;     ///< connections that may have something to send
+  TurnList turns_;                      ///< connections that may have something to send
   std::vector<std::uint32_t> running_;  ///< started, not finished
   std::vector<std::unique_ptr<Outgoing>> outgoing_;
   std::vector<std::unique_ptr<Incoming>> incoming_;

@@ -14,10 +14,13 @@ namespace strack::sim {
 
 enum class PacketKind : std::uint8_t { data, probe, sack };
 
-/// word 0: destination host 24 bits, path 8, | kind 2, marked 1, flag 1, echoed mark 1, |
-/// connection slot from bit 32 on data:   psn, timestamp | message id, offset | message length,
-/// payload probe:  wanted base, timestamp | probe id SACK:   epsn, timestamp | bitmap |
-/// bytes_recvd, segment 4, ooo_count 10, triggering psn beyond epsn or probe id 18
+/// Word 0 is the same for all kinds, from bit 0 on: destination host 24, path 8, kind 2, marked 1,
+/// flag 1, echoed mark 1, connection slot 27. The others, lower half first:
+///
+///   data   psn, timestamp           message id, offset   message length, payload
+///   probe  wanted base, timestamp   probe id
+///   SACK   epsn, timestamp          bitmap               bytes_recvd, then segment 4 bits, ooo_count 10,
+///                                                        18 for the triggering psn beyond epsn or the probe id
 struct SimPacket {
   std::uint64_t w0 = 0;
   std::uint64_t w1 = 0;

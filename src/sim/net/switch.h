@@ -24,9 +24,11 @@ class SwitchScratch {
     if (lists_.size() < ports) lists_.resize(ports);
   }
   std::vector<PortArrival>& list(std::size_t port) { return lists_[port]; }
+  std::vector<PortArrival>& merged() { return merged_; }
 
  private:
   std::vector<std::vector<PortArrival>> lists_;
+  std::vector<PortArrival> merged_;
 };
 
 /// Routes as a switch knows them from some time on.
@@ -85,7 +87,7 @@ class Switch {
         next = std::min(next, port.next_event());
         continue;
       }
-      sort(list);
+      sort(list, scratch.merged());
       port.run(list, rules, context, fingerprint, drops);
       list.clear();
       next = std::min(next, port.next_event());
@@ -131,19 +133,31 @@ class Switch {
     return versions_[v].table;
   }
 
-  /// By time, and at one time by port and then order of arrival: lists are filled port by port, and
-  /// the sort is stable.
-  static void sort(std::vector<PortArrival>& list) {
-    const auto earlier = [](const PortArrival& a, const PortArrival& b) { return a.time < b.time; };
-    if (list.size() > 48) {
-      std::stable_sort(list.begin(), list.end(), earlier);
-      return;
+  /// By time, and at one time by port and then order of arrival: lists are filled port by port, and the sort is
+  /// stable. Short runs by insertion, then merged through the thread's scratch.
+  static void sort(std::vector<PortArrival>& list, std::vector<PortArrival>& scratch) {
+    constexpr std::size_t kRun = 32;
+    const std::size_t size = list.size();
+    for (std::size_t run = 0; run < size; run += kRun) {
+      const std::size_t stop = std::min(run + kRun, size);
+      for (std::size_t i = run + 1; i < stop; ++i) {
+        const PortArrival item = list[i];
+        std::size_t j = i;
+        for (; j > run && item.time < list[j - 1].time; --j) list[j] = list[j - 1];
+        list[j] = item;
+      }
     }
-    for (std::size_t i = 1; i < list.size(); ++i) {
-      const PortArrival item = list[i];
-      std::size_t j = i;
-      for (; j > 0 && item.time < list[j - 1].time; --j) list[j] = list[j - 1];
-      list[j] = item;
+    const auto earlier = [](const PortArrival& a, const PortArrival& b) { return a.time < b.time; };
+    for (std::size_t width = kRun; width < size; width *= 2) {
+      scratch.resize(size);
+      for (std::size_t low = 0; low < size; low += 2 * width) {
+        const auto at = [&](std::size_t i) {
+          return list.begin() + static_cast<std::ptrdiff_t>(std::min(i, size));
+        };
+        std::merge(at(low), at(low + width), at(low + width), at(low + 2 * width),
+                   scratch.begin() + static_cast<std::ptrdiff_t>(low), earlier);
+      }
+      list.swap(scratch);
     }
   }
 

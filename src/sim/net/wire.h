@@ -54,7 +54,7 @@ class ByteTime {
   explicit ByteTime(BitsPerSecond rate)
       : rate_(rate), per_byte_(kScale % rate.value == 0 ? kScale / rate.value : 0) {}
   [[nodiscard]] Picoseconds operator()(std::int64_t size) const {
-    return {per_byte_ != 0 ? size * per_byte_ : size * kScale / rate_.value};
+    return {per_byte_ != 0 ? size * per_byte_ : mul_div(size, kScale, rate_.value)};
   }
   [[nodiscard]] BitsPerSecond rate() const { return rate_; }
 
@@ -121,7 +121,6 @@ struct Wire {
 /// What a node needs to know about the window it runs in, and what it reports back.
 struct WindowContext {
   std::uint64_t window = 0;
-  Instant begin{};
   Instant end{};
   MailFlags* mail = nullptr;
   Instant next_event = Instant::never();  ///< the earliest arrival sent from here in this window

@@ -160,6 +160,11 @@ TEST(Wire, IsCorrupted_LossAndBitErrorsAdd) {
   EXPECT_NEAR(static_cast<double>(losses(wire, 256'000, 4'096)), 31'000.0, 4 * 165.0);
 }
 
+// Two megabytes in a queue at a rate where a byte is not a whole number of picoseconds: exact, no overflow.
+TEST(ByteTime, LargeQueuesAtOddRates) {
+  EXPECT_EQ(ByteTime(gbps(120))(2'000'000), ps(133'333'333));
+}
+
 // The digest tells what happened and when, in whatever order nodes got there.
 TEST(Fingerprint, DependsOnWhatAndWhenNotOnOrder) {
   const auto digest = [](std::uint64_t a, std::int64_t when_a, std::uint64_t b,

@@ -20,6 +20,18 @@
 namespace strack::sim {
 namespace {
 
+std::uint64_t fingerprint(const workload::Flows& flows) {
+  std::uint64_t value = 0;
+  for (const workload::Flow& flow : flows) {
+    for (const std::uint64_t part :
+         {std::uint64_t{flow.src}, std::uint64_t{flow.dst},
+          static_cast<std::uint64_t>(flow.size.value), static_cast<std::uint64_t>(flow.start.ps)}) {
+      value = mix64(value ^ part);
+    }
+  }
+  return value;
+}
+
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 30;
@@ -91,6 +103,11 @@ class Resolver {
     for (Group& group : all_.impairments) impairment(group);
     record();
     out_.resolved = all_.to_toml();
+    if (out_.workload.kind == WorkloadKind::file) {
+      // The text names the list; what was in it is part of what was run.
+      out_.resolved += fmt::format("\n# the flow list: {} flows, fingerprint {:016x}\n",
+                                   out_.workload.list.size(), fingerprint(out_.workload.list));
+    }
     return std::move(out_);
   }
 
