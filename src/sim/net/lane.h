@@ -55,7 +55,8 @@ class Lane {
   }
 
  private:
-  struct Buffer {
+  /// On a cache line of its own: one is written while the other is read, by different threads.
+  struct alignas(64) Buffer {
     Transit* data = nullptr;
     std::uint64_t window = ~std::uint64_t{0} - 1;  ///< when it was written
     std::uint32_t size = 0;
