@@ -1,9 +1,11 @@
 // What one data packet costs in the core: poll_transmit, on_packet, poll_ack, on_receiving_ack.
 //
 // `core_bench` prints the state sizes and the time per packet at windows of 8, 100 and 1000
-// packets, in order and with packets overtaking each other. `core_bench --packets N --window W`
+// packets, in order and with packets overtaking each other; and for RoCEv2, with 1 to 16 QPs,
+// unlimited and held back by a CNP now and then. `core_bench --packets N --window W`
 // runs the bare loop, to be counted by valgrind: bench/instructions does that and prints
 // instructions per packet.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +18,8 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "core/roce/receiver.h"
+#include "core/roce/sender.h"
 #include "core/strack/receiver.h"
 #include "core/strack/sender.h"
 
@@ -100,6 +104,69 @@ void core_loop(benchmark::State& state, Order order) {
 BENCHMARK_CAPTURE(core_loop, in_order, Order::in_order)->Arg(8)->Arg(100)->Arg(1000);
 BENCHMARK_CAPTURE(core_loop, overtaking, Order::overtaking)->Arg(8)->Arg(100)->Arg(1000);
 
+/// The same for RoCEv2: at line rate a packet is due whenever the one before it has left.
+class RoceLoop {
+ public:
+  RoceLoop(std::uint32_t qps, bool marks)
+      : params_(make_params(qps)),
+        sender_qps_(qps),
+        receiver_qps_(qps),
+        sender_(params_, slots_, sender_qps_, Psn{0}),
+        receiver_(params_, receiver_qps_, Psn{0}),
+        marks_(marks) {
+    refill();
+  }
+
+  void packet() {
+    auto fresh = sender_.poll_transmit(now_);
+    while (!fresh) {  // held back by its rate
+      now_ = std::max(now_, sender_.next_deadline());
+      sender_.on_timeout(now_);
+      fresh = sender_.poll_transmit(now_);
+    }
+    const bool marked = marks_ && ++count_ % 1'000 == 0;
+    const Arrival arrival = receiver_.on_packet(*fresh, marked, now_);
+    STRACK_CHECK(arrival.kind == ArrivalKind::accepted);
+    while (const auto ack = receiver_.poll_ack(now_)) {
+      sender_.on_receiving_ack(*ack, now_);
+      while (sender_.poll_completion()) {
+      }
+    }
+    refill();
+    now_ = now_ + ps(83'200);
+    benchmark::DoNotOptimize(sender_.next_deadline());
+  }
+
+ private:
+  void refill() {
+    while (sender_.on_message({next_id_, 16'000'000}, now_) == PostResult::accepted) ++next_id_;
+  }
+  static RoceParams make_params(std::uint32_t qps) {
+    RoceParams params = RoceParams::for_link(gbps(400), us(8), bytes(4096)).value();
+    params.qps_per_conn = qps;
+    return params.validated().value();
+  }
+
+  RoceParams params_;
+  std::array<MessageSlot, 4> slots_{};
+  std::vector<RoceSenderQp> sender_qps_;
+  std::vector<RoceReceiverQp> receiver_qps_;
+  RoceSender<> sender_;
+  RoceReceiver<> receiver_;
+  bool marks_;
+  std::uint64_t count_ = 0;
+  MessageId next_id_ = 0;
+  Instant now_ = at(us(100));
+};
+
+void roce_loop(benchmark::State& state, bool marks) {
+  RoceLoop loop(static_cast<std::uint32_t>(state.range(0)), marks);
+  for (auto _ : state) loop.packet();
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK_CAPTURE(roce_loop, line_rate, false)->Arg(1)->Arg(4)->Arg(16);
+BENCHMARK_CAPTURE(roce_loop, rate_limited, true)->Arg(1)->Arg(4)->Arg(16);
+
 std::uint64_t option(int argc, char** argv, std::string_view name) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (name == argv[i]) return std::strtoull(argv[i + 1], nullptr, 10);
@@ -120,6 +187,9 @@ int main(int argc, char** argv) {
       "bytes "
       "(budget 256), message slot %zu bytes\n",
       kMaxTrackingWindow, sizeof(Sender<>), sizeof(Receiver<>), sizeof(MessageSlot));
+  std::printf("RoCEv2: sender %zu bytes and %zu per QP, receiver %zu and %zu per QP\n",
+              sizeof(RoceSender<>), sizeof(RoceSenderQp), sizeof(RoceReceiver<>),
+              sizeof(RoceReceiverQp));
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

@@ -23,6 +23,11 @@ class [[nodiscard]] Result {
     STRACK_CHECK(ok());
     return *std::get_if<0>(&state_);
   }
+  /// For those who want to keep it: std::move(result.value()).
+  [[nodiscard]] constexpr T& value() {
+    STRACK_CHECK(ok());
+    return *std::get_if<0>(&state_);
+  }
   [[nodiscard]] constexpr const E& error() const {
     STRACK_CHECK(!ok());
     return *std::get_if<1>(&state_);

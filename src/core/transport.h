@@ -59,6 +59,7 @@ enum class ArrivalKind : std::uint8_t {
   accepted,       ///< new: the host places the payload
   duplicate,      ///< had it: the host drops the payload, the core acknowledges again
   beyond_window,  ///< a PSN that cannot be tracked: dropped, counted
+  out_of_order,   ///< not the one a protocol that keeps order expects: dropped, counted
   malformed,      ///< contradicts itself: dropped, counted
   probe,          ///< no payload
 };

@@ -1,6 +1,7 @@
 // Runs the swarm over a range of seeds, or replays one.
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -9,42 +10,57 @@
 #include "swarm/swarm.h"
 
 int main(int argc, char** argv) {
+  using strack::swarm::kRoce;
+  using strack::swarm::kStrack;
+  using strack::swarm::Protocol;
+
   std::uint64_t first = 0;
   std::uint64_t seeds = 1'000;
   std::uint64_t seed = 0;
+  std::string name{kStrack.name};
   bool trace = false;
   bool all_branches = false;
 
   CLI::App app{"Random connections on a bad day, with invariants checked after every step.",
                "swarm"};
+  app.add_option("--protocol", name, "the transport to run")
+      ->check(CLI::IsMember({std::string(kStrack.name), std::string(kRoce.name)}))
+      ->capture_default_str();
   app.add_option("--first", first, "first seed of the range")->capture_default_str();
   app.add_option("--seeds", seeds, "how many seeds to run")->capture_default_str();
   const auto* one = app.add_option("--seed", seed, "replay this seed only");
   app.add_flag("--trace", trace, "print what happens");
   app.add_flag("--all-branches", all_branches, "fail unless every rare branch was reached");
   CLI11_PARSE(app, argc, argv);
+  const Protocol& protocol = name == kRoce.name ? kRoce : kStrack;
   if (one->count() > 0) {
     first = seed;
     seeds = 1;
-    fmt::print("seed {}: {}\n", seed, strack::swarm::describe(seed));
+    fmt::print("seed {}: {}\n", seed, protocol.describe(seed));
   }
 
-  strack::swarm::Tally total;
+  strack::swarm::Tally total{std::vector<std::uint64_t>(protocol.rare.size()),
+                             std::vector<std::uint64_t>(protocol.others.size())};
   for (std::uint64_t s = first; s < first + seeds; ++s) {
-    const std::string replay = fmt::format("{} --seed {} --trace", argv[0], s);
+    const std::string replay =
+        fmt::format("{} --protocol {} --seed {} --trace", argv[0], protocol.name, s);
     strack::set_replay_hint(replay.c_str());
-    total.add(strack::swarm::run_seed(s, trace));
+    total.add(protocol.run_seed(s, trace));
     strack::set_replay_hint(nullptr);
   }
 
+  std::string others;
+  for (std::size_t i = 0; i < protocol.others.size(); ++i) {
+    others += fmt::format("{} {}, ", total.others[i], protocol.others[i]);
+  }
   fmt::print(
-      "{} seeds from {}: {} messages, {} packets, {} retransmissions, {} probes, {} timeouts, {} "
-      "steps checked\n",
-      total.seeds, first, total.messages, total.packets, total.retransmissions, total.probes,
+      "{} seeds from {}: {} messages, {} packets, {} retransmissions, {}{} timeouts, {} steps "
+      "checked\n",
+      total.seeds, first, total.messages, total.packets, total.retransmissions, others,
       total.timeouts, total.steps);
   int missing = 0;
-  for (std::size_t i = 0; i < total.reached.size(); ++i) {
-    fmt::print("  {:<24} {}\n", strack::core::kRareNames[i], total.reached[i]);
+  for (std::size_t i = 0; i < protocol.rare.size(); ++i) {
+    fmt::print("  {:<24} {}\n", protocol.rare[i], total.reached[i]);
     if (total.reached[i] == 0) ++missing;
   }
   if (all_branches && missing > 0) {

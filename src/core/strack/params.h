@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "core/param_error.h"
 
 namespace strack::core {
 
@@ -38,13 +39,6 @@ enum class ProbeRecovers : std::uint8_t { sent_before_probe, highest_received };
 
 /// No step of the window needs to be larger: beyond any window there can be.
 inline constexpr Bytes kLargestStep{std::int64_t{1} << 40};
-
-/// Why parameters make no sense: the field, what it was, what would work.
-struct ParamError {
-  const char* field;
-  std::int64_t value;
-  const char* remedy;
-};
 
 struct StrackParams {
   // What the rest is derived from.

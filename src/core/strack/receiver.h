@@ -14,8 +14,8 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "core/events.h"
+#include "core/message_queue.h"
 #include "core/packet.h"
-#include "core/strack/message_queue.h"
 #include "core/strack/params.h"
 #include "core/transport.h"
 
@@ -39,7 +39,9 @@ class Receiver {
       trigger(packet, ecn);
       return {ArrivalKind::probe, false};
     }
-    if (!makes_sense(packet)) return malformed();
+    if (packet.path_id >= params_->max_paths ||
+        !fits_its_message(packet, static_cast<std::uint32_t>(params_->mtu.value)))
+      return malformed();
     const std::int32_t ahead = packet.psn - epsn_;
     if (ahead >= static_cast<std::int32_t>(params_->tracking_window)) {  // [D26]
       ++beyond_window_;
@@ -127,16 +129,6 @@ class Receiver {
   constexpr Arrival malformed() {
     ++malformed_;
     return {ArrivalKind::malformed, false};
-  }
-
-  /// [D20] [D21] Offset, payload and length must agree, for the message's PSNs are derived from
-  /// them.
-  [[nodiscard]] constexpr bool makes_sense(const Packet& packet) const {
-    const auto mtu = static_cast<std::uint32_t>(params_->mtu.value);
-    if (packet.path_id >= params_->max_paths || packet.offset % mtu != 0) return false;
-    if (packet.message_length == 0) return packet.offset == 0 && packet.payload == 0;
-    return packet.offset < packet.message_length &&
-           packet.payload == std::min(mtu, packet.message_length - packet.offset);
   }
 
   /// [R.sack.lpsn] The lowest PSN received since the last SACK.

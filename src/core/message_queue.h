@@ -1,4 +1,4 @@
-// Posted messages and the sequence numbers they occupy. [D20] [D21]
+// Posted messages and the sequence numbers they occupy, for any protocol. [D20] [D21]
 //
 // The memory is the host's: a power-of-two array of slots, handed over at construction, one slot
 // per message from posting until every packet up to its last is acknowledged. A message takes
@@ -38,6 +38,15 @@ struct Fragment {
   std::uint32_t offset;
   std::uint16_t payload;
 };
+
+/// [D20] [D21] Do a data packet's offset, payload and length agree? Its message's PSNs are derived
+/// from them.
+[[nodiscard]] constexpr bool fits_its_message(const Packet& packet, std::uint32_t mtu) {
+  if (packet.offset % mtu != 0) return false;
+  if (packet.message_length == 0) return packet.offset == 0 && packet.payload == 0;
+  return packet.offset < packet.message_length &&
+         packet.payload == std::min(mtu, packet.message_length - packet.offset);
+}
 
 class MessageQueue {
  public:

@@ -1,6 +1,6 @@
 // MessageQueue against a std::deque of messages: posting, completion in and out of order, lookups
 // by PSN from anywhere in the queue, over the wrap of PSNs and of the slot array.
-#include "core/strack/message_queue.h"
+#include "core/message_queue.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "core/strack/message_queue.h"
+#include "core/message_queue.h"
 
 #include <array>
 #include <cstdint>
