@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/units.h"
+#include "workload/graph.h"
 
 namespace strack::workload {
 
@@ -20,5 +23,19 @@ struct Flow {
 };
 
 using Flows = std::vector<Flow>;
+
+/// A graph of messages at work: which host is which rank, and when they begin.
+struct Job {
+  std::string name;
+  std::shared_ptr<const Graph> graph;  ///< shared by jobs of the same kind
+  std::vector<HostId> hosts;           ///< by rank; no host twice
+  std::vector<Instant> starts;         ///< by rank
+};
+
+/// Everything that is to be sent in a run.
+struct Workload {
+  Flows flows;
+  std::vector<Job> jobs;
+};
 
 }  // namespace strack::workload

@@ -1,0 +1,253 @@
+#include "workload/formats/chakra_import.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/testing.h"
+#include "workload/formats/chakra_wire.h"
+#include "workload/formats/import_testing.h"
+
+namespace strack::workload {
+namespace {
+
+// ---- Protocol buffers, written ----
+
+std::string varint(std::uint64_t value) {
+  std::string out;
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  return out + static_cast<char>(value);
+}
+std::string number(std::uint32_t field, std::uint64_t value) {
+  return varint(field << 3) + varint(value);
+}
+std::string blob(std::uint32_t field, const std::string& bytes) {
+  return varint(field << 3 | 2) + varint(bytes.size()) + bytes;
+}
+std::string attribute(const std::string& name, const std::string& value) {
+  return blob(10, blob(1, name) + value);
+}
+std::string node(std::uint64_t id, std::uint64_t type, const std::string& rest = "") {
+  const std::string body = number(1, id) + number(3, type) + rest;
+  return varint(body.size()) + body;
+}
+std::string transfer(std::uint64_t src, std::uint64_t dst, std::uint64_t size,
+                     std::uint64_t tag = 0) {
+  return attribute("comm_src", number(7, src)) + attribute("comm_dst", number(7, dst)) +
+         attribute("comm_size", number(9, size)) + attribute("comm_tag", number(11, tag));
+}
+std::string collective(std::uint64_t type, std::uint64_t size) {
+  return attribute("comm_type", number(9, type)) + attribute("comm_size", number(9, size));
+}
+const std::string kMetadata = varint(7) + blob(1, "0.0.4");
+
+Result<ChakraImport, ChakraError> read(const std::vector<std::string>& ranks,
+                                       const ChakraParams& params = {}) {
+  std::vector<ChakraFile> files;
+  for (const std::string& rank : ranks)
+    files.push_back({fmt::format("t.{}.et", files.size()), rank});
+  return import_chakra(files, params);
+}
+std::string described(const std::vector<std::string>& ranks, const ChakraParams& params = {}) {
+  const auto trace = read(ranks, params);
+  if (trace) return describe(trace.value().graph);
+  return fmt::format("{}:{}: {}", trace.error().file, trace.error().offset, trace.error().message);
+}
+
+TEST(ChakraImport, ReadsTheExample) {
+  const auto trace_of_two = read({trace("step.0.et"), trace("step.1.et")}, {.chunk = mb(1)});
+  ASSERT_TRUE(trace_of_two) << trace_of_two.error().message;
+  EXPECT_EQ(trace_of_two.value().collectives, 1u);
+  EXPECT_EQ(describe(trace_of_two.value().graph),
+            "0: 0 computes 20000000 ps\n"
+            "1: 0 computes 5000000 ps [8 sent]\n"
+            "2: 0->1 4096 B [1 sent]\n"
+            "3: 1 computes 22000000 ps\n"
+            "4: 1 computes 5000000 ps [10 sent]\n"
+            "5: 1 computes 10000000 ps [6 sent]\n"
+            "6: 1 computes 0 ps [2 received, 4 sent]\n"
+            "7: 0 computes 0 ps [0 sent]\n"
+            "8: 0 computes 0 ps [11 sent, 12 received, 13 sent, 14 received, 7 sent]\n"
+            "9: 1 computes 0 ps [3 sent]\n"
+            "10: 1 computes 0 ps [11 received, 12 sent, 13 received, 14 sent, 9 sent]\n"
+            "11: 0->1 500000 B [7 sent]\n"
+            "12: 1->0 500000 B [9 sent]\n"
+            "13: 0->1 500000 B [12 received, 7 sent]\n"
+            "14: 1->0 500000 B [11 received, 9 sent]\n");
+}
+
+TEST(ChakraImport, ReadsDependenciesPackedOrNotAndSkipsTheUnknown) {
+  const std::string unknown = blob(2, "a name") + number(6, 77) + blob(8, "\x08\x01") +
+                              blob(99, "x") + varint(100 << 3 | 1) + std::string(8, 'x') +
+                              varint(101 << 3 | 5) + std::string(4, 'x') +
+                              attribute("is_cpu_op", number(27, 1)) +
+                              attribute("share", varint(3 << 3 | 1) + std::string(8, '\0'));
+  EXPECT_EQ(described({kMetadata + node(5, 4, number(7, 3) + unknown) + node(9, 2, number(4, 5)) +
+                       node(7, 1, blob(5, varint(5) + varint(9)))}),
+            "0: 0 computes 3000000 ps\n"
+            "1: 0 computes 0 ps [0 sent]\n"
+            "2: 0 computes 0 ps [0 sent, 1 sent]\n");
+}
+
+TEST(ChakraImport, MatchesSendsAndReceives) {
+  EXPECT_EQ(
+      described({kMetadata + node(1, 5, transfer(0, 1, 10, 1)) + node(2, 5, transfer(0, 1, 20, 2)),
+                 kMetadata + node(1, 6, transfer(0, 1, 20, 2)) + node(2, 6, transfer(0, 1, 10, 1)) +
+                     node(3, 4, number(5, 1))}),
+      "0: 0->1 10 B\n1: 0->1 20 B\n2: 1 computes 0 ps [1 received]\n");
+}
+
+// Whatever type an attribute's number has.
+TEST(ChakraImport, ReadsNumbersOfAllKinds) {
+  const std::string fixed4("\x10\0\0\0", 4);
+  const std::string fixed8("\x10\0\0\0\0\0\0\0", 8);
+  const std::string kinds[] = {number(7, 16),
+                               number(9, 16),
+                               number(11, 16),
+                               number(13, 16),
+                               number(15, 32),
+                               number(17, 32),
+                               varint(19 << 3 | 5) + fixed4,
+                               varint(21 << 3 | 1) + fixed8,
+                               varint(23 << 3 | 5) + fixed4,
+                               varint(25 << 3 | 1) + fixed8};
+  for (const std::string& kind : kinds) {
+    EXPECT_EQ(
+        described(
+            {kMetadata +
+                 node(1, 5, attribute("comm_dst", number(7, 1)) + attribute("comm_size", kind)),
+             kMetadata +
+                 node(1, 6, attribute("comm_src", number(7, 0)) + attribute("comm_size", kind))}),
+        "0: 0->1 16 B\n");
+  }
+}
+
+// A rank hands nothing on before it has reached the collective itself.
+TEST(ChakraImport, RanksJoinCollectivesWhenTheyAreReady) {
+  const std::string fast = kMetadata + node(1, 7, collective(5, 100));
+  const std::string slow =
+      kMetadata + node(1, 4, number(7, 50)) + node(2, 7, number(5, 1) + collective(5, 100));
+  EXPECT_EQ(described({fast, slow, fast}),
+            "0: 1 computes 50000000 ps\n"
+            "1: 0 computes 0 ps\n"
+            "2: 0 computes 0 ps [1 sent, 7 sent]\n"
+            "3: 1 computes 0 ps [0 sent]\n"
+            "4: 1 computes 0 ps [3 sent, 7 received, 8 sent]\n"
+            "5: 2 computes 0 ps\n"
+            "6: 2 computes 0 ps [5 sent, 8 received]\n"
+            "7: 0->1 100 B [1 sent]\n"
+            "8: 1->2 100 B [3 sent, 7 received]\n");
+}
+
+TEST(ChakraImport, CollectivesAreOfTheSizeThatARankPutsIn) {
+  const auto bytes_of = [](std::uint64_t type) {
+    const std::string rank = kMetadata + node(1, 7, collective(type, 400));
+    const auto trace = read({rank, rank, rank, rank});
+    EXPECT_TRUE(trace) << trace.error().message;
+    return trace ? trace.value().graph.bytes() : bytes(-1);
+  };
+  EXPECT_EQ(bytes_of(0), bytes(6 * 400));      // AllReduce: 2 (N - 1) times the buffer
+  EXPECT_EQ(bytes_of(2), bytes(4 * 3 * 400));  // AllGather: everybody's share to all others
+  EXPECT_EQ(bytes_of(5), bytes(3 * 400));      // Broadcast
+  EXPECT_EQ(bytes_of(6), bytes(3 * 400));      // AllToAll: all but its own part
+  EXPECT_EQ(bytes_of(7), bytes(3 * 400));      // ReduceScatter
+  EXPECT_EQ(bytes_of(8), bytes(3 * 400));
+  EXPECT_GT(bytes_of(9), bytes(0));  // Barrier
+}
+
+TEST(ChakraImport, NotesComputationsWithoutTime) {
+  const auto trace = read({kMetadata + node(1, 4, attribute("num_ops", number(9, 1'000)))});
+  ASSERT_TRUE(trace);
+  ASSERT_EQ(trace.value().notes.size(), 1u);
+  EXPECT_EQ(trace.value().notes[0],
+            "1 computations have operations but no duration_micros, and take no time");
+}
+
+TEST(ChakraImport, GroupsAreRefusedUnlessTheyAreEverybody) {
+  const std::string dims =
+      collective(0, 8) + attribute("involved_dim", blob(28, blob(1, std::string("\1\0", 2))));
+  const std::string named = collective(0, 8) + attribute("pg_name", blob(29, "3"));
+  for (const std::string& what : {dims, named}) {
+    const std::string rank = kMetadata + node(1, 7, what);
+    EXPECT_EQ(described({rank, rank}),
+              "t.0.et:8: node 1 is a collective of a part of the ranks (involved_dim or pg_name), "
+              "which is not supported");
+    EXPECT_TRUE(read({rank, rank}, {.groups_are_everybody = true}));
+  }
+}
+
+TEST(ChakraImport, SaysWhichByteCannotBe) {
+  struct Wrong {
+    std::vector<std::string> ranks;
+    std::string error;
+  };
+  const std::string cut =
+      " is cut short or no protocol buffer. the file is a row of messages, each behind its length";
+  const std::string reduce = kMetadata + node(1, 7, collective(0, 8));
+  const Wrong wrongs[] = {
+      {{}, ":0: 0 files. there is one for each rank, from 1 to 1048576"},
+      {{""}, "t.0.et:0: the file is empty. a trace begins with its metadata"},
+      {{kMetadata}, "t.0.et:0: no nodes in any file. a trace has some"},
+      {{node(1, 4)},
+       "t.0.et:1: a node where the metadata should be. a trace begins with its metadata"},
+      {{kMetadata + "\x05"}, "t.0.et:8: a message" + cut},
+      {{kMetadata + std::string(10, '\xff')}, "t.0.et:8: a message" + cut},
+      {{kMetadata + varint(~std::uint64_t{0}) + "x"}, "t.0.et:8: a message" + cut},
+      {{kMetadata + varint(1) + "\x08"}, "t.0.et:9: a node" + cut},
+      {{kMetadata + varint(1) + "\x0b"}, "t.0.et:9: a node" + cut},
+      {{kMetadata + node(1, 4, blob(10, "\x0a\x7f"))}, "t.0.et:15: an attribute" + cut},
+      {{kMetadata + node(1, 4, blob(4, "\xff"))}, "t.0.et:13: a list of dependencies" + cut},
+      {{kMetadata + varint(2) + number(3, 4)},
+       "t.0.et:8: a node without id. every node has one of its own"},
+      {{kMetadata + node(1, 0)}, "t.0.et:8: node 1 is of type 0. types are from 1 to 7"},
+      {{kMetadata + node(1, 4) + node(1, 4)},
+       "t.0.et:13: node 1 a second time, after that at byte 8"},
+      {{kMetadata + node(1, 4, number(4, 2))},
+       "t.0.et:8: a node depends on node 2, which this file does not have"},
+      {{kMetadata + node(1, 4, number(4, 1))}, "t.0.et:8: node 1 depends on itself"},
+      {{kMetadata + node(1, 4, number(4, 2)) + node(2, 4, number(4, 1))},
+       "t.0.et:8: this operation waits for itself"},
+      {{kMetadata + node(1, 4, number(7, 3'600'000'001))},
+       "t.0.et:8: node 1 takes 3600000001 us. it takes at most 3600000000"},
+      {{kMetadata + node(1, 5, transfer(0, 5, 1))},
+       "t.0.et:8: comm_dst of node 1 is 5. it is another rank, from 0 to 0: there are 1 files"},
+      {{kMetadata + node(1, 6)},
+       "t.0.et:8: comm_src of node 1 is missing. it is another rank, from 0 to 0: there are 1 "
+       "files"},
+      {{kMetadata + node(1, 5, transfer(3, 1, 1)), kMetadata},
+       "t.0.et:8: comm_src of node 1 is 3, in the file of rank 0. the files are handed over in the "
+       "order of ranks"},
+      {{kMetadata + node(1, 5, transfer(0, 1, 1)), kMetadata},
+       "t.0.et:8: no receive for this send: rank 1 receives nothing more from rank 0 with tag 0"},
+      {{kMetadata + node(1, 5, transfer(0, 1, std::uint64_t{1} << 32)), kMetadata},
+       "t.0.et:8: comm_size of node 1 is 4294967296. a message has from 0 to 4294967295 bytes"},
+      {{kMetadata + node(1, 7, collective(3, 8)), kMetadata},
+       "t.0.et:8: comm_type of node 1 is 3, Gather. what is supported is AllReduce, AllGather, "
+       "Broadcast, AllToAll, ReduceScatter and Barrier"},
+      {{kMetadata + node(1, 7, collective(0, 0)), kMetadata},
+       "t.0.et:8: comm_size of node 1 is 0. a collective has from 1 to 1099511627776 bytes"},
+      {{kMetadata + node(1, 7, collective(0, std::uint64_t{1} << 40)), kMetadata + node(1, 7)},
+       "t.0.et:8: with node 1 the collectives have more than 20000000 messages. take larger "
+       "chunks, "
+       "or fewer collectives"},
+      {{reduce}, "t.0.et:8: a collective of one rank. hand over two files or more"},
+      {{reduce, kMetadata},
+       "t.1.et:8: 0 collectives, but \"t.0.et\" has 1. all ranks take part in all of them"},
+      {{kMetadata, reduce},
+       "t.1.et:8: node 1 is collective number 1, but \"t.0.et\" has 0. all ranks take part in all "
+       "of "
+       "them"},
+      {{reduce, kMetadata + node(1, 7, collective(2, 8))},
+       "t.1.et:8: node 1 is collective number 1, of type 2 and 8 bytes; in \"t.0.et\" that one is "
+       "of "
+       "type 0 and 8 bytes"},
+  };
+  for (const Wrong& wrong : wrongs) EXPECT_EQ(described(wrong.ranks), wrong.error);
+  EXPECT_EQ(
+      described({reduce, reduce, reduce}, {.allreduce = Collective::allreduce_halving_doubling}),
+      "t.0.et:8: 3 ranks: halving-doubling works for powers of two, such as 2");
+}
+
+}  // namespace
+}  // namespace strack::workload

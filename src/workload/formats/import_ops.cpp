@@ -1,0 +1,203 @@
+#include "workload/formats/import_ops.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace strack::workload {
+namespace {
+
+/// Sends that are alike to a receive, oldest first.
+struct Queue {
+  std::vector<OpId> sends;
+  std::size_t head = 0;
+};
+using Key = std::tuple<Rank, Rank, std::int64_t>;  // destination, source, tag
+
+std::string who(Rank rank) { return rank == kNobody ? "any rank" : fmt::format("rank {}", rank); }
+std::string which_tag(std::int64_t tag) {
+  return tag == kAnyTag ? std::string("any tag") : fmt::format("tag {}", tag);
+}
+
+}  // namespace
+
+std::optional<OpError> ImportOps::match() {
+  partner_.assign(ops_.size(), kNone);
+  // Exact ones first, so that a wildcard does not take what only another receive could have used.
+  for (const int wildcards : {0, 1, 2}) {
+    for (const bool any_source : {false, true}) {
+      for (const bool any_tag : {false, true}) {
+        if (int{any_source} + int{any_tag} != wildcards) continue;
+        const auto key_of = [&](Rank dst, Rank src, std::int64_t tag) {
+          return Key{dst, any_source ? kNobody : src, any_tag ? kAnyTag : tag};
+        };
+        const auto is_ours = [&](const ImportOp& op) {
+          return op.kind == OpKind::recv && (op.peer == kNobody) == any_source &&
+                 (op.tag == kAnyTag) == any_tag;
+        };
+        bool any = false;
+        for (const ImportOp& op : ops_) any = any || is_ours(op);
+        if (!any) continue;
+        std::map<Key, Queue> queues;
+        for (OpId id = 0; id < ops_.size(); ++id) {
+          const ImportOp& op = ops_[id];
+          if (op.kind == OpKind::send && partner_[id] == kNone)
+            queues[key_of(op.peer, op.rank, op.tag)].sends.push_back(id);
+        }
+        for (OpId id = 0; id < ops_.size(); ++id) {
+          const ImportOp& op = ops_[id];
+          if (!is_ours(op)) continue;
+          const auto it = queues.find(key_of(op.rank, op.peer, op.tag));
+          if (it == queues.end() || it->second.head == it->second.sends.size()) {
+            return OpError{id, fmt::format("no send for this receive: {} sends rank {} nothing "
+                                           "more with {}",
+                                           who(op.peer), op.rank, which_tag(op.tag))};
+          }
+          const OpId send = it->second.sends[it->second.head++];
+          partner_[id] = send;
+          partner_[send] = id;
+          if (ops_[send].amount != op.amount) ++other_sizes_;
+        }
+      }
+    }
+  }
+  return unmatched();
+}
+
+std::optional<OpError> ImportOps::unmatched() const {
+  for (OpId id = 0; id < ops_.size(); ++id) {
+    const ImportOp& op = ops_[id];
+    if (op.kind == OpKind::send && partner_[id] == kNone) {
+      return OpError{id, fmt::format("no receive for this send: rank {} receives nothing more from "
+                                     "rank {} with {}",
+                                     op.peer, op.rank, which_tag(op.tag))};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The operations in the order in which they become nodes.
+std::vector<OpId> ImportOps::numbering() const {
+  std::vector<OpId> order(ops_.size());
+  std::iota(order.begin(), order.end(), OpId{0});
+  std::vector<OpId> sends;
+  for (const OpId id : order) {
+    if (ops_[id].kind == OpKind::send) sends.push_back(id);
+  }
+  std::stable_sort(sends.begin(), sends.end(),
+                   [&](OpId a, OpId b) { return ops_[a].tag < ops_[b].tag; });
+  const auto same_tag = [&](OpId a, OpId b) { return ops_[a].tag == ops_[b].tag; };
+  if (std::adjacent_find(sends.begin(), sends.end(), same_tag) != sends.end()) return order;
+  // Each takes the place of a send, so that computations stay where they are.
+  std::size_t next = 0;
+  for (OpId& id : order) {
+    if (ops_[id].kind == OpKind::send) id = sends[next++];
+  }
+  return order;
+}
+
+Result<Graph, OpError> ImportOps::build() {
+  if (auto error = match()) return *error;
+  ImportBuilder builder(ranks_);
+  nodes_.assign(ops_.size(), {});
+  for (const OpId id : numbering()) {
+    const ImportOp& op = ops_[id];
+    Nodes& nodes = nodes_[id];
+    if (op.kind == OpKind::send) {
+      nodes.gate = nodes.end = builder.message(op.rank, op.peer, bytes(op.amount), false);
+    } else if (op.kind == OpKind::compute) {
+      nodes.gate = nodes.end = builder.compute(op.rank, ps(op.amount));
+    }
+    note_nodes(builder, id);
+  }
+
+  // Helpers, only where something needs them.
+  std::vector<bool> requires_something(ops_.size());
+  std::vector<bool> start_matters(ops_.size());
+  std::vector<bool> end_matters(ops_.size());
+  for (const Requirement& r : requirements_) {
+    requires_something[r.op] = true;
+    (r.has_started ? start_matters : end_matters)[r.other] = true;
+  }
+  for (OpId id = 0; id < ops_.size(); ++id) {
+    const ImportOp& op = ops_[id];
+    if (op.kind != OpKind::recv) continue;
+    Nodes& nodes = nodes_[id];
+    const NodeId message = nodes_[partner_[id]].end;
+    nodes.end = message;
+    nodes.end_moment = Moment::received;
+    if (!requires_something[id]) continue;
+    if (end_matters[id]) {
+      nodes.gate = nodes.end = builder.compute(op.rank, ps(0));
+      nodes.end_moment = Moment::sent;
+      builder.wait(nodes.end, message, Moment::received);
+    }
+    if (start_matters[id]) {
+      nodes.gate = builder.compute(op.rank, ps(0));
+      if (end_matters[id]) builder.wait(nodes.end, nodes.gate, Moment::sent);
+    }
+    note_nodes(builder, id);
+  }
+  add_collectives(builder);
+
+  for (const Requirement& r : requirements_) {
+    const NodeId gate = nodes_[r.op].gate;
+    const Nodes& other = nodes_[r.other];
+    if (gate == kNone) continue;  // a receive that nobody waits for
+    if (!r.has_started) {
+      builder.wait(gate, other.end, other.end_moment);
+    } else if (other.gate != kNone) {  // else it starts with its rank
+      builder.wait(gate, other.gate, Moment::started);
+    }
+  }
+  auto graph = builder.build();
+  if (!graph) return OpError{op_of_node_[graph.error()], "this operation waits for itself"};
+  return std::move(graph.value());
+}
+
+void ImportOps::add_collectives(ImportBuilder& builder) {
+  if (collectives_.empty()) return;
+  std::vector<std::vector<OpId>> ops(collectives_.size());  // by rank, since they were added so
+  for (OpId id = 0; id < ops_.size(); ++id) {
+    if (ops_[id].kind == OpKind::collective)
+      ops[static_cast<std::size_t>(ops_[id].amount)].push_back(id);
+  }
+  for (std::size_t c = 0; c < collectives_.size(); ++c) {
+    STRACK_CHECK(ops[c].size() == ranks_);
+    const auto made = make_collective(collectives_[c]);
+    STRACK_CHECK(made.ok());
+    const Graph& graph = made.value().graph;
+    // A rank takes part from its own operation on: it forwards nothing before.
+    for (const OpId id : ops[c]) {
+      nodes_[id].gate = builder.compute(ops_[id].rank, ps(0));
+      nodes_[id].end = builder.compute(ops_[id].rank, ps(0));
+      builder.wait(nodes_[id].end, nodes_[id].gate, Moment::sent);
+      note_nodes(builder, id);
+    }
+    const NodeId first = builder.size();
+    for (NodeId n = 0; n < graph.size(); ++n) {
+      const Graph::Node& node = graph.node(n);
+      const Nodes& sender = nodes_[ops[c][node.rank]];
+      const Nodes& receiver = nodes_[ops[c][graph.receiver(n)]];
+      builder.message(node.rank, graph.receiver(n), bytes(node.amount), false);
+      builder.wait(first + n, sender.gate, Moment::sent);
+      builder.wait(sender.end, first + n, Moment::sent);
+      builder.wait(receiver.end, first + n, Moment::received);
+    }
+    for (NodeId n = 0; n < graph.size(); ++n) {
+      for (const Moment moment : {Moment::started, Moment::sent, Moment::received}) {
+        for (const NodeId next : graph.after(moment, n))
+          builder.wait(first + next, first + n, moment);
+      }
+    }
+    note_nodes(builder, ops[c][0]);
+  }
+}
+
+}  // namespace strack::workload

@@ -1,0 +1,138 @@
+// A graph of messages: who sends what to whom once which others have been received, sent or
+// computed. Collectives are made into one (collectives.h), traces are read into one.
+//
+// A graph is in terms of ranks and never changes once built, so that many jobs share it: a job adds a
+// host for each rank and a count of what each node still waits for. Every dependency is an event at
+// the very rank that waits for it, so a host needs to ask nobody.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace strack::workload {
+
+using Rank = std::uint32_t;
+/// A message or a computation, by its number in the graph.
+using NodeId = std::uint32_t;
+
+inline constexpr Rank kNobody = ~Rank{0};
+
+/// What about a node another one can wait for.
+enum class Moment : std::uint8_t {
+  started,   ///< at its rank: the message is posted, the computation begins
+  sent,      ///< at the sender: wholly acknowledged; a computation: finished
+  received,  ///< at the receiver: wholly there
+};
+
+/// Several nodes' successors, stored one after the other.
+class Successors {
+ public:
+  [[nodiscard]] std::span<const NodeId> of(NodeId node) const {
+    if (first_.empty()) return {};
+    return {items_.data() + first_[node], first_[node + 1] - first_[node]};
+  }
+  [[nodiscard]] std::size_t size() const { return items_.size(); }
+
+ private:
+  friend class GraphBuilder;
+  std::vector<std::uint32_t> first_;  ///< empty: nobody has any
+  std::vector<NodeId> items_;
+};
+
+/// One direction between two ranks: what a transport sees as a connection.
+struct Channel {
+  Rank from = 0;
+  Rank to = 0;
+};
+
+class Graph {
+ public:
+  struct Node {
+    Rank rank = 0;              ///< the sender, or who computes
+    std::uint32_t channel = 0;  ///< of a message
+    std::int64_t amount = 0;    ///< bytes, or picoseconds
+    bool computes = false;
+  };
+
+  [[nodiscard]] Rank ranks() const { return ranks_; }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  [[nodiscard]] const Node& node(NodeId id) const { return nodes_[id]; }
+  [[nodiscard]] std::uint32_t messages() const { return messages_; }
+  [[nodiscard]] Bytes bytes() const { return bytes_; }
+  [[nodiscard]] const std::vector<Channel>& channels() const { return channels_; }
+  [[nodiscard]] Rank sender(NodeId id) const { return nodes_[id].rank; }
+  [[nodiscard]] Rank receiver(NodeId id) const { return channels_[nodes_[id].channel].to; }
+
+  [[nodiscard]] std::span<const NodeId> after(Moment moment, NodeId id) const {
+    return successors_[static_cast<std::size_t>(moment)].of(id);
+  }
+  /// How many events each node waits for.
+  [[nodiscard]] const std::vector<std::uint32_t>& waits() const { return waits_; }
+  /// Nodes that start at a time of their own, not before; all others with nothing to wait for start
+  /// with the job.
+  struct Timed {
+    NodeId node;
+    Picoseconds time;
+  };
+  [[nodiscard]] const std::vector<Timed>& timed() const { return timed_; }
+  /// Nodes that wait for nothing, by rank: what a rank starts with, in order.
+  [[nodiscard]] std::span<const NodeId> roots(Rank rank) const {
+    return {roots_.data() + first_root_[rank], first_root_[rank + 1] - first_root_[rank]};
+  }
+  /// How many of a rank's own nodes there are.
+  [[nodiscard]] std::uint32_t nodes_of(Rank rank) const { return nodes_of_[rank]; }
+
+ private:
+  friend class GraphBuilder;
+  Rank ranks_ = 0;
+  std::uint32_t messages_ = 0;
+  Bytes bytes_{0};
+  std::vector<Node> nodes_;
+  std::vector<Channel> channels_;
+  Successors successors_[3];
+  std::vector<std::uint32_t> waits_;
+  std::vector<Timed> timed_;
+  std::vector<std::uint32_t> first_root_;
+  std::vector<NodeId> roots_;
+  std::vector<std::uint32_t> nodes_of_;
+};
+
+/// Collects nodes and what they wait for, in any order.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(Rank ranks) { graph_.ranks_ = ranks; }
+
+  /// At most 2^32 - 1 bytes. Messages between the same ranks share a channel, unless `own_channel`.
+  NodeId message(Rank from, Rank to, Bytes size, bool own_channel = false);
+  NodeId compute(Rank rank, Picoseconds time);
+  /// `node` waits for a moment of `other`.
+  void wait(NodeId node, NodeId other, Moment moment) { edges_.push_back({node, other, moment}); }
+  /// `node` does not start before this time after the job's start.
+  void not_before(NodeId node, Picoseconds time) { graph_.timed_.push_back({node, time}); }
+
+  [[nodiscard]] std::uint32_t size() const { return graph_.size(); }
+  [[nodiscard]] const Graph::Node& node(NodeId id) const { return graph_.nodes_[id]; }
+  [[nodiscard]] Rank receiver(NodeId id) const { return graph_.receiver(id); }
+
+  /// The finished graph, or what is wrong with it: an event awaited where it does not happen, or
+  /// nodes that wait for each other in a ring.
+  [[nodiscard]] Result<Graph, std::string> build();
+
+ private:
+  struct Edge {
+    NodeId node;
+    NodeId other;
+    Moment moment;
+  };
+  Graph graph_;
+  std::vector<Edge> edges_;
+  std::unordered_map<std::uint64_t, std::uint32_t> channel_of_;  ///< by pair of ranks
+};
+
+}  // namespace strack::workload

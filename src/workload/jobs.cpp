@@ -1,0 +1,110 @@
+#include "workload/jobs.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/prng.h"
+
+namespace strack::workload {
+
+std::string_view name_of(Placement placement) {
+  constexpr std::array<std::string_view, 3> kNames{"random", "packed", "striped"};
+  return kNames[static_cast<std::size_t>(placement)];
+}
+
+std::vector<HostId> place(const Racks& racks, Placement placement, std::uint32_t count,
+                          std::uint64_t seed) {
+  STRACK_CHECK(racks.hosts_per_rack >= 1);
+  STRACK_CHECK_OP(racks.hosts % racks.hosts_per_rack, ==, 0);
+  STRACK_CHECK_OP(count, <=, racks.hosts);
+  std::vector<HostId> hosts(racks.hosts);
+  std::iota(hosts.begin(), hosts.end(), HostId{0});
+  if (placement == Placement::random) {
+    // All of them are drawn, whatever the count: a smaller job has the same hosts as the first
+    // ranks of a larger one.
+    Rng rng = Rng(seed).stream("placement");
+    for (std::uint32_t i = racks.hosts - 1; i > 0; --i)
+      std::swap(hosts[i], hosts[rng.below(i + 1)]);
+  } else if (placement == Placement::striped) {
+    const std::uint32_t rack_count = racks.hosts / racks.hosts_per_rack;
+    for (std::uint32_t i = 0; i < racks.hosts; ++i)
+      hosts[i] = i % rack_count * racks.hosts_per_rack + i / rack_count;
+  }
+  hosts.resize(count);
+  return hosts;
+}
+
+Result<std::vector<Job>, std::string> make_jobs(const JobsParams& params, std::uint64_t seed) {
+  STRACK_CHECK(params.graph != nullptr);
+  STRACK_CHECK(params.start_jitter >= ps(0));
+  const std::uint32_t ranks = params.graph->ranks();
+  const std::uint64_t needed = std::uint64_t{params.jobs} * ranks;
+  if (needed > params.racks.hosts) {
+    return fmt::format("{} jobs of {} ranks need {} hosts, and there are {}", params.jobs, ranks,
+                       needed, params.racks.hosts);
+  }
+  const std::vector<HostId> hosts =
+      place(params.racks, params.placement, static_cast<std::uint32_t>(needed), seed);
+  Rng rng = Rng(seed).stream("job start jitter");
+  std::vector<Job> jobs;
+  jobs.reserve(params.jobs);
+  auto next = hosts.begin();
+  for (std::uint32_t j = 0; j < params.jobs; ++j) {
+    Job& job = jobs.emplace_back();
+    job.name = params.name;
+    job.graph = params.graph;
+    job.hosts.assign(next, next + ranks);
+    next += ranks;
+    job.starts.reserve(ranks);
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      const Picoseconds later =
+          params.start_jitter == ps(0) ? ps(0) : ps(rng.between(0, params.start_jitter.count()));
+      job.starts.push_back(params.start + later);
+    }
+  }
+  return jobs;
+}
+
+CollectiveSize size_of(const CollectiveParams& p) {
+  STRACK_CHECK(p.ranks >= 2 && p.size >= bytes(1) && p.chunk >= bytes(1));
+  const std::uint64_t n = p.ranks;
+  /// Messages of one of `parts` equal parts of the buffer.
+  const auto pieces = [&](std::uint64_t parts) {
+    const auto size = static_cast<std::uint64_t>(p.size.count());
+    const std::uint64_t part = (size + parts - 1) / parts;
+    const auto chunk = static_cast<std::uint64_t>(p.chunk.count());
+    return std::max<std::uint64_t>(1, (part + chunk - 1) / chunk);
+  };
+  const std::uint64_t around = n * (n - 1) * pieces(n);  // every block to every other rank
+  switch (p.collective) {
+    case Collective::allreduce_ring:
+      return {2 * around, n};
+    case Collective::allgather:
+    case Collective::reduce_scatter:
+      return {around, n};
+    case Collective::allreduce_halving_doubling: {
+      std::uint64_t messages = 0;
+      for (std::uint64_t parts = 2; parts <= n; parts *= 2) messages += 2 * n * pieces(parts);
+      return {messages, n * static_cast<std::uint64_t>(std::bit_width(n) - 1)};
+    }
+    case Collective::allreduce_double_binary_tree:
+      return {4 * (n - 1) * pieces(2), 4 * (n - 1)};
+    case Collective::alltoall: {
+      // And a word from each receiver that asks for the next.
+      const std::uint64_t at_once =
+          p.parallel == 0 ? n - 1 : std::min<std::uint64_t>(p.parallel, n - 1);
+      return {around + n * (n - 1 - at_once), n * (n - 1)};
+    }
+    case Collective::broadcast:
+      return {(n - 1) * pieces(1), n - 1};
+  }
+  return {};
+}
+
+}  // namespace strack::workload
