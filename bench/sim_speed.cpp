@@ -1,5 +1,5 @@
 // How fast the simulator is: permutation, whole protocol, default recording, in packet-hops per
-// CPU-second.
+// CPU-second; for STrack over lossy switches, and for RoCEv2 with PFC.
 //
 // A packet-hop is one packet through one queue and link; a data packet and its SACK between racks
 // make 8. CPU seconds are the process's, all threads together; the ratio of CPU to wall time shows
@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -26,8 +27,9 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-sim::SimConfig paper_network(std::uint32_t hosts) {
+sim::SimConfig paper_network(std::uint32_t hosts, sim::Protocol protocol) {
   sim::SimConfig config;
+  config.protocol = protocol;
   // Racks of 64 and as many spines; smaller networks have smaller racks.
   config.topology.hosts_per_rack = hosts >= 1024 ? 64 : 16;
   config.topology.racks = hosts / config.topology.hosts_per_rack;
@@ -38,10 +40,44 @@ sim::SimConfig paper_network(std::uint32_t hosts) {
   config.topology.host_latency = config.topology.fabric_latency = (us(8) - serialisation) / 8;
   const sim::Derived derived = sim::derive(config.topology, config.hosts, mtu);
   config.transport = core::StrackParams::for_link(gbps(400), derived.base_rtt, mtu).value();
-  config.switches.kmin = derived.bdp / 4;
-  config.switches.kmax = 3 * derived.bdp / 4;
+  config.roce = core::RoceParams::for_link(gbps(400), derived.base_rtt, mtu).value();
+  const bool roce = protocol == sim::Protocol::roce;
+  config.pfc.enabled = roce;
+  config.switches.kmin = roce ? derived.bdp : derived.bdp / 4;
+  config.switches.kmax = roce ? derived.bdp : 3 * derived.bdp / 4;
   config.switches.queue_limit = 5 * derived.bdp;
   return config;
+}
+
+/// One run, measured and printed; false if it did not finish.
+bool measure(std::uint32_t hosts, const std::string& scheme, std::uint32_t threads,
+             std::int64_t size) {
+  sim::SimConfig config =
+      paper_network(hosts, scheme == "rocev2" ? sim::Protocol::roce : sim::Protocol::strack);
+  config.threads = threads;
+  sim::Simulation simulation(
+      config,
+      workload::permutation(
+          {{config.topology.hosts(), config.topology.hosts_per_rack}, bytes(size), false}, 1));
+  sim::Observer observer;
+  const double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  const double wall = seconds_of(CLOCK_MONOTONIC);
+  if (simulation.run(observer) != sim::Ending::finished) return false;
+  const double cpu_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+  const double wall_s = seconds_of(CLOCK_MONOTONIC) - wall;
+  const metrics::Counters c = simulation.counters();
+  rusage after{};
+  getrusage(RUSAGE_SELF, &after);
+  const auto hops = static_cast<double>(c.packet_hops);
+  // The largest the process has ever been: true for the largest network so far, an upper bound for
+  // others.
+  const double kb_per_host = static_cast<double>(after.ru_maxrss) / hosts;
+  fmt::print(
+      "{:<7} {:>6} {:>8.1f} {:>8} {:>13} {:>8.2f} {:>8.2f} {:>14.2f} {:>14.2f} {:>9.1f}  "
+      "{:016x}\n",
+      scheme, hosts, static_cast<double>(size) / 1e6, threads, c.packet_hops, cpu_s, wall_s,
+      hops / cpu_s / 1e6, hops / wall_s / 1e6, kb_per_host, c.hash);
+  return true;
 }
 
 }  // namespace
@@ -51,47 +87,29 @@ int main(int argc, char** argv) {
   std::vector<std::uint32_t> thread_counts{1};
   std::int64_t size = 2'000'000;
   int repeats = 1;
+  std::vector<std::string> schemes{"strack", "rocev2"};
   CLI::App app{"Simulator speed: permutation at several sizes of network.", "sim_speed"};
   app.add_option("--hosts", host_counts, "hosts in the network")
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--threads", thread_counts, "threads")->delimiter(',')->capture_default_str();
   app.add_option("--size", size, "bytes each host sends")->capture_default_str();
+  app.add_option("--schemes", schemes, "strack, rocev2")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"strack", "rocev2"}))
+      ->capture_default_str();
   app.add_option("--repeats", repeats, "runs of each, interleaved")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
-  fmt::print("{:>6} {:>8} {:>8} {:>13} {:>8} {:>8} {:>14} {:>14} {:>9}  {}\n", "hosts", "MB each",
-             "threads", "packet-hops", "CPU s", "wall s", "Mhops/CPU-s", "Mhops/wall-s", "KB/host",
-             "hash");
+  fmt::print("{:<7} {:>6} {:>8} {:>8} {:>13} {:>8} {:>8} {:>14} {:>14} {:>9}  {}\n", "scheme",
+             "hosts", "MB each", "threads", "packet-hops", "CPU s", "wall s", "Mhops/CPU-s",
+             "Mhops/wall-s", "KB/host", "hash");
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (const std::uint32_t hosts : host_counts) {
-      for (const std::uint32_t threads : thread_counts) {
-        rusage before{};
-        getrusage(RUSAGE_SELF, &before);
-        sim::SimConfig config = paper_network(hosts);
-        config.threads = threads;
-        sim::Simulation simulation(
-            config,
-            workload::permutation(
-                {{config.topology.hosts(), config.topology.hosts_per_rack}, bytes(size), false},
-                1));
-        sim::Observer observer;
-        const double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-        const double wall = seconds_of(CLOCK_MONOTONIC);
-        if (simulation.run(observer) != sim::Ending::finished) return 1;
-        const double cpu_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-        const double wall_s = seconds_of(CLOCK_MONOTONIC) - wall;
-        const metrics::Counters c = simulation.counters();
-        rusage after{};
-        getrusage(RUSAGE_SELF, &after);
-        const auto hops = static_cast<double>(c.packet_hops);
-        // The largest the process has ever been: true for the largest network so far, an upper
-        // bound for others.
-        const double kb_per_host = static_cast<double>(after.ru_maxrss) / hosts;
-        fmt::print(
-            "{:>6} {:>8.1f} {:>8} {:>13} {:>8.2f} {:>8.2f} {:>14.2f} {:>14.2f} {:>9.1f}  {:016x}\n",
-            hosts, static_cast<double>(size) / 1e6, threads, c.packet_hops, cpu_s, wall_s,
-            hops / cpu_s / 1e6, hops / wall_s / 1e6, kb_per_host, c.hash);
+      for (const std::string& scheme : schemes) {
+        for (const std::uint32_t threads : thread_counts) {
+          if (!measure(hosts, scheme, threads, size)) return 1;
+        }
       }
     }
   }

@@ -22,6 +22,22 @@ struct FlowRecord {
   std::uint32_t probes = 0;
   std::uint32_t timeouts = 0;
   std::uint32_t path_changes = 0;  ///< packets sent on another path than the one before
+  std::uint32_t cnps = 0;          ///< congestion notifications received (RoCEv2)
+  std::uint32_t naks = 0;          ///< negative acknowledgements received (RoCEv2)
+  std::uint32_t victim_packets =
+      0;  ///< held by a pause meant for others: their next queue was short
+};
+
+/// One job of a run with jobs, when it is done (or, with `end` at never, when the run stopped).
+struct JobRecord {
+  std::uint32_t job = 0;
+  std::string name;
+  std::uint32_t ranks = 0;
+  std::uint64_t messages = 0;
+  Bytes bytes{0};
+  Instant start = Instant::never();  ///< the first message was posted
+  Instant end = Instant::never();    ///< the last one was acknowledged
+  Picoseconds ideal{0};              ///< what physics allows; the simulation leaves it open
 };
 
 /// One directed link during one sampling interval that ends at `time`.
@@ -33,6 +49,8 @@ struct LinkSample {
   Picoseconds qdelay_max{0};  ///< the same as time at the link's rate
   std::uint32_t marks = 0;
   std::uint32_t drops = 0;
+  Picoseconds paused{0};           ///< how long its data was held by the far end's XOFF
+  std::uint32_t pause_frames = 0;  ///< XOFF and XON frames that came about it
 };
 
 /// One flow at the end of one sampling interval.
@@ -44,6 +62,8 @@ struct FlowSample {
   Picoseconds avg_qdelay{0};
   Bytes acked{0};               ///< acknowledged in the interval
   std::uint32_t ecn_marks = 0;  ///< marked SACKs in the interval
+  BitsPerSecond rate{0};        ///< RoCEv2: what its QPs may send at, together
+  std::uint32_t cnps = 0;       ///< RoCEv2: received in the interval
 };
 
 /// A directed link's name for people, written once per run.
@@ -71,6 +91,16 @@ struct Counters {
   std::uint64_t packet_hops = 0;  ///< one packet through one queue and link
   std::uint64_t windows = 0;      ///< of the engine
   Bytes deepest_queue{0};
+  std::uint64_t cnps = 0;                 ///< received by senders (RoCEv2)
+  std::uint64_t naks = 0;                 ///< the same
+  std::uint64_t pause_frames = 0;         ///< XOFF and XON frames sent (PFC)
+  Picoseconds paused{0};                  ///< port-time held by XOFF, all ports added up
+  std::uint64_t ports_paused = 0;         ///< ports that were ever held
+  std::uint64_t lossless_violations = 0;  ///< drops though PFC was on: headroom was full
+  std::uint64_t victim_packets = 0;       ///< see FlowRecord
+  std::uint64_t victim_flows = 0;         ///< flows with any of those
+  std::uint64_t pause_loops = 0;          ///< rings of ports seen waiting for each other
+  Bytes buffer_max{0};                    ///< the fullest shared buffer of any switch, to what arrives in a window
   std::uint64_t hash = 0;  ///< over every completion, drop and mark: equal runs have equal hashes
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "core/roce/params.h"
 #include "core/strack/params.h"
 
 namespace strack::sim {
@@ -46,6 +47,20 @@ struct SwitchParams {
   Ratio pmax{1, 1};              ///< probability of a mark at kmax
   Bytes queue_limit{0};          ///< a data packet that would exceed it is dropped
   bool control_priority = true;  ///< SACKs overtake queued data
+};
+
+/// [R.pfc.account] Lossless operation: priority flow control with a buffer shared by all ports of a
+/// switch. Off, every queue stands alone and drops at queue_limit.
+struct PfcParams {
+  bool enabled = false;
+  Bytes buffer_per_tbps = mb(5);  ///< of a switch, per Tb/s of its ports' rates: 256 MB per 51.2
+  Ratio alpha{1, 8};       ///< [R.pfc.threshold] share of what is free that one port may fill
+  Bytes reserve = kib(4);  ///< [R.pfc.reserve] of each port, its own
+  Bytes headroom{
+      0};  ///< [R.pfc.headroom] of each port; 0: what its link can still bring after XOFF
+  Bytes xon_offset = kib(8);      ///< [R.pfc.xon] resume so far below the threshold
+  Bytes frame = bytes(64);        ///< [R.pfc.frame] a pause frame on the wire
+  std::uint32_t quanta = 65'535;  ///< [R.pfc.expiry] of 512 bit times, what an XOFF is good for
 };
 
 struct HostParams {
@@ -105,16 +120,24 @@ struct RecordParams {
   std::uint32_t flows = 0;  ///< cwnd, RTT and bytes acknowledged of the first so many flows
 };
 
+/// Which protocol the hosts speak.
+enum class Protocol : std::uint8_t { strack, roce };
+
 struct SimConfig {
   TopologyParams topology;
   SwitchParams switches;
+  PfcParams pfc;
   HostParams hosts;
   FailureParams failures;
-  core::StrackParams transport;
+  Protocol protocol = Protocol::strack;
+  core::StrackParams transport;  ///< where the protocol is STrack
+  core::RoceParams roce;         ///< where it is RoCEv2
   RecordParams record;
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;
   Instant end = Instant::never();  ///< stop here though flows be unfinished
+
+  [[nodiscard]] Bytes mtu() const { return protocol == Protocol::roce ? roce.mtu : transport.mtu; }
 };
 
 }  // namespace strack::sim

@@ -194,7 +194,7 @@ TEST(Determinism, OtherSeedOtherResult) {
 // computes (the protocol, the model, a random stream, an order) changes this value: then run this
 // test, see that the change is meant, copy the value it prints, and say so under "Results" in
 // CHANGELOG.md.
-TEST(Determinism, TheVeryBits) { EXPECT_EQ(digest(troubled_run(1, 2)), 6667024575694391152u); }
+TEST(Determinism, TheVeryBits) { EXPECT_EQ(digest(troubled_run(1, 2)), 2259266449399727918u); }
 
 }  // namespace
 }  // namespace strack::sim

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -17,6 +19,8 @@ struct Progress {
   Instant now{};
   std::uint64_t flows_done = 0;
   std::uint64_t flows = 0;
+  std::uint64_t jobs_done = 0;
+  std::uint64_t jobs = 0;
   std::uint64_t bytes_acked = 0;  ///< of all flows, for an estimate of the time left
   std::uint64_t bytes = 0;
   std::uint64_t packet_hops = 0;
@@ -28,13 +32,15 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_flow(const metrics::FlowRecord& /*flow*/) {}
+  virtual void on_job(const metrics::JobRecord& /*job*/) {}
   virtual void on_link_sample(const metrics::LinkSample& /*sample*/) {}
   virtual void on_flow_sample(const metrics::FlowSample& /*sample*/) {}
   virtual void on_progress(const Progress& /*progress*/) {}  ///< every few million packet-hops
+  virtual void on_warning(const std::string& /*text*/) {}    ///< something a user should know of
 };
 
 enum class Ending : std::uint8_t {
-  finished,     ///< every flow is done
+  finished,     ///< every flow and job is done
   time_limit,   ///< config.end came first
   interrupted,  ///< `stop` was set
   stalled,      ///< flows are left, but nothing will ever happen again
@@ -50,9 +56,13 @@ struct Derived {
 };
 [[nodiscard]] Derived derive(const TopologyParams& topology, const HostParams& hosts, Bytes mtu);
 
+class Cluster;
+
 class Simulation {
  public:
-  Simulation(const SimConfig& config, workload::Flows flows);
+  Simulation(const SimConfig& config, workload::Workload workload);
+  Simulation(const SimConfig& config, workload::Flows flows)
+      : Simulation(config, workload::Workload{std::move(flows), {}}) {}
   ~Simulation();
 
   /// Runs to the end. `stop` may be set at any time, from a signal handler too.
@@ -63,8 +73,7 @@ class Simulation {
   [[nodiscard]] Instant now() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Cluster> cluster_;
 };
 
 }  // namespace strack::sim

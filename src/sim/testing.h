@@ -69,6 +69,20 @@ inline SimConfig pods(std::uint32_t pod_count, std::uint32_t hosts_per_rack) {
   return config;
 }
 
+/// The same network for RoCEv2: lossless, its ECN threshold one BDP.
+inline SimConfig roce_cluster(std::uint32_t racks, std::uint32_t hosts_per_rack,
+                              std::uint32_t spines, core::DcqcnSet set = core::kDefaultDcqcn) {
+  SimConfig config = cluster(racks, hosts_per_rack, spines);
+  const Derived derived = derive(config.topology, config.hosts, kMtu);
+  config.protocol = Protocol::roce;
+  config.roce =
+      core::RoceParams::for_link(config.topology.host_rate, derived.base_rtt, kMtu, set).value();
+  config.pfc.enabled = true;
+  config.switches.kmin = derived.bdp;
+  config.switches.kmax = derived.bdp;
+  return config;
+}
+
 inline workload::Flow flow(std::uint32_t src, std::uint32_t dst, Bytes size, Instant start = {}) {
   return {src, dst, size, start};
 }
@@ -77,11 +91,15 @@ inline constexpr Bytes packets(std::int64_t n) { return n * kMtu; }
 /// Remembers everything, in the order it was told.
 struct Recorder : Observer {
   std::vector<metrics::FlowRecord> flows;
+  std::vector<metrics::JobRecord> jobs;
+  std::vector<std::string> warnings;
   std::vector<metrics::LinkSample> link_samples;
   std::vector<metrics::FlowSample> flow_samples;
   Progress last_progress;
 
   void on_flow(const metrics::FlowRecord& record) override { flows.push_back(record); }
+  void on_job(const metrics::JobRecord& record) override { jobs.push_back(record); }
+  void on_warning(const std::string& text) override { warnings.push_back(text); }
   void on_link_sample(const metrics::LinkSample& sample) override {
     link_samples.push_back(sample);
   }
@@ -131,14 +149,19 @@ struct Outcome {
   }
 };
 
-inline Outcome run(const SimConfig& config, workload::Flows flows,
-                   const std::atomic<bool>* stop = nullptr) {
-  Simulation simulation(config, std::move(flows));
+inline Outcome run_workload(const SimConfig& config, workload::Workload workload,
+                            const std::atomic<bool>* stop = nullptr) {
+  Simulation simulation(config, std::move(workload));
   Outcome outcome;
   outcome.ending = simulation.run(outcome.told, stop);
   outcome.counters = simulation.counters();
   outcome.links = simulation.links();
   return outcome;
+}
+
+inline Outcome run(const SimConfig& config, workload::Flows flows,
+                   const std::atomic<bool>* stop = nullptr) {
+  return run_workload(config, workload::Workload{std::move(flows), {}}, stop);
 }
 
 /// A digest of numbers, one after the other. Fields are added by name: padding never takes part.
@@ -157,20 +180,24 @@ class Digest {
   }
   Digest& operator<<(const metrics::FlowRecord& r) {
     return *this << r.flow << r.src << r.dst << r.size << r.start << r.delivered << r.end
-                 << r.packets << r.retransmissions << r.probes << r.timeouts << r.path_changes;
+                 << r.packets << r.retransmissions << r.probes << r.timeouts << r.path_changes
+                 << r.cnps << r.naks << r.victim_packets;
   }
   Digest& operator<<(const metrics::LinkSample& s) {
     return *this << s.time << s.link << s.carried << s.queue_max << s.qdelay_max << s.marks
-                 << s.drops;
+                 << s.drops << s.paused << s.pause_frames;
   }
   Digest& operator<<(const metrics::FlowSample& s) {
-    return *this << s.time << s.flow << s.cwnd << s.rtt << s.avg_qdelay << s.acked << s.ecn_marks;
+    return *this << s.time << s.flow << s.cwnd << s.rtt << s.avg_qdelay << s.acked << s.ecn_marks
+                 << s.rate << s.cnps;
   }
   Digest& operator<<(const metrics::Counters& c) {
     return *this << c.data_packets_sent << c.data_packets_delivered << c.control_packets_sent
                  << c.retransmissions << c.probes << c.timeouts << c.marks << c.queue_drops
                  << c.failure_drops << c.error_drops << c.no_route_drops << c.packet_hops
-                 << c.deepest_queue << c.hash;
+                 << c.deepest_queue << c.cnps << c.naks << c.pause_frames << c.paused
+                 << c.ports_paused << c.lossless_violations << c.victim_packets << c.victim_flows
+                 << c.pause_loops << c.buffer_max << c.hash;
   }
   [[nodiscard]] std::uint64_t value() const { return value_; }
 

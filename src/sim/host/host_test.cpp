@@ -67,9 +67,9 @@ class Bench {
     if (!prepared_) host.prepare();
     prepared_ = true;
     const PortRules sizes(SwitchParams{}, HostParams{});
-    const HostRules rules{&params, &sizes};
+    const HostRules<StrackProtocol> rules{&params, &sizes, &delivered, &victims, &watches};
     context_.end = t(end);
-    const Instant next = host.run(rules, context_, report, delivered, watches);
+    const Instant next = host.run(rules, context_, report);
     out.clear();
     for (const Transit& transit : out_.arrivals(context_.window + 1)) out.push_back(transit);
     ++context_.window;
@@ -83,9 +83,10 @@ class Bench {
   }
 
   core::StrackParams params;
-  Host host;
+  Host<StrackProtocol> host;
   HostReport report;
   std::vector<Instant> delivered = std::vector<Instant>(100, Instant::never());
+  std::vector<std::uint32_t> victims = std::vector<std::uint32_t>(100, 0);
   std::vector<SenderWatch> watches;
   std::vector<Transit> out;
 

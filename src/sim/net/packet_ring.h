@@ -25,6 +25,10 @@ class PacketRing {
   }
   [[nodiscard]] const SimPacket& front() const { return data_[head_ & (capacity_ - 1)]; }
   void pop() { ++head_; }
+  /// The packet so many places behind the front.
+  [[nodiscard]] const SimPacket& operator[](std::uint32_t i) const {
+    return data_[(head_ + i) & (capacity_ - 1)];
+  }
 
  private:
   void grow() {

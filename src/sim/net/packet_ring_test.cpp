@@ -53,6 +53,7 @@ TEST(PacketRing, GrowsWhileWrapped) {
   for (std::uint64_t i = 0; i < 10; ++i) ring.pop();
   for (std::uint64_t i = 16; i < 40; ++i) ring.push(numbered(i));
   EXPECT_EQ(ring.size(), 30u);
+  for (std::uint32_t i = 0; i < 30; ++i) ASSERT_EQ(ring[i].w1, 10 + i);
   for (std::uint64_t i = 10; i < 40; ++i) {
     ASSERT_EQ(ring.front().w1, i);
     ring.pop();

@@ -7,7 +7,6 @@
 // the picosecond.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -35,8 +34,10 @@ struct PortRules {
   std::int64_t data_header = 0;
   std::int64_t control_size = 0;
   bool control_priority = true;
+  std::int64_t pause_size = 0;   ///< [R.pfc.frame] on the wire
+  std::int64_t pause_bytes = 0;  ///< [R.pfc.expiry] what the link could carry while an XOFF holds
 
-  PortRules(const SwitchParams& s, const HostParams& h)
+  PortRules(const SwitchParams& s, const HostParams& h, const PfcParams& pfc = {})
       : kmin(s.kmin.value),
         kmax(s.kmax.value),
         mark_slope(kmax > kmin ? static_cast<std::uint64_t>(
@@ -46,7 +47,9 @@ struct PortRules {
         queue_limit(s.queue_limit.value),
         data_header(h.data_header.value),
         control_size(h.control_size.value),
-        control_priority(s.control_priority) {}
+        control_priority(s.control_priority),
+        pause_size(pfc.frame.value),
+        pause_bytes(std::int64_t{pfc.quanta} * 512 / 8) {}
 
   [[nodiscard]] std::int64_t wire_size(const SimPacket& p) const {
     return p.kind() == PacketKind::data ? static_cast<std::int64_t>(p.payload()) + data_header
@@ -54,61 +57,39 @@ struct PortRules {
   }
 };
 
-class Port {
+/// What a port has done since the last time it was asked.
+struct PortTally {
+  std::int64_t carried = 0;
+  std::int64_t queue_max = 0;
+  std::uint32_t marks = 0;
+  std::uint32_t drops = 0;
+  std::uint32_t pause_frames = 0;  ///< that came for this link, XOFF and XON
+  Picoseconds paused{0};           ///< [R.pfc.hold] how long it might not send data
+};
+
+/// The queues, the packet in service and its way out: what lossy and lossless ports have in common.
+class PortBase {
  public:
+  using Tally = PortTally;
+
   Wire wire;
 
-  /// Works through one window: `arrivals` in order of time, all before context.end.
-  void run(std::span<const PortArrival> arrivals, const PortRules& rules, WindowContext& context,
-           Fingerprint& fingerprint, DropCounts& drops) {
-    for (const PortArrival& arrival : arrivals) {
-      while (done_ < arrival.time) depart(rules, context, fingerprint, drops);
-      accept(*arrival.packet, arrival.time, rules, fingerprint, drops);
-    }
-    while (done_ < context.end) depart(rules, context, fingerprint, drops);
-  }
-
-  /// When the packet in service has left; never, if there is none.
-  [[nodiscard]] Instant next_event() const { return done_; }
   [[nodiscard]] std::uint32_t packets_held() const {
     return data_.size() + control_.size() + (done_ == Instant::never() ? 0 : 1);
-  }
-
-  /// Since the last time it was asked, or over the whole run.
-  struct Tally {
-    std::int64_t carried = 0;
-    std::int64_t queue_max = 0;
-    std::uint32_t marks = 0;
-    std::uint32_t drops = 0;
-  };
-  Tally take_interval() {
-    Tally tally = interval_;
-    interval_ = {};
-    interval_.queue_max = queued_bytes_;
-    return tally;
   }
   [[nodiscard]] std::int64_t deepest_queue() const { return deepest_; }
   [[nodiscard]] std::uint64_t marks() const { return marks_; }
   void seed(std::uint64_t seed) { mark_rng_ = seed | 1; }
 
- private:
-  void accept(const SimPacket& packet, Instant now, const PortRules& rules,
-              Fingerprint& fingerprint, DropCounts& drops) {
-    const std::int64_t size = rules.wire_size(packet);
-    if (done_ == Instant::never()) {
-      serve(packet, size, now);
-      return;
-    }
-    if (packet.is_control() && rules.control_priority) {
-      control_.push(packet);
-      return;
-    }
-    if (queued_bytes_ + size > rules.queue_limit) {
-      ++drops.queue;
-      ++interval_.drops;
-      fingerprint.add(packet, now);
-      return;
-    }
+ protected:
+  [[nodiscard]] Tally take_tally() {
+    Tally tally = interval_;
+    interval_ = {};
+    interval_.queue_max = queued_bytes_;
+    return tally;
+  }
+
+  void queue_data(const SimPacket& packet, std::int64_t size) {
     queued_bytes_ += size;
     if (queued_bytes_ > interval_.queue_max) interval_.queue_max = queued_bytes_;
     data_.push(packet);
@@ -120,10 +101,22 @@ class Port {
     done_ = start + wire.byte_time(size);
     in_service_size_ = size;
   }
+  void serve_control(const PortRules& rules, Instant start) {
+    serve(control_.front(), rules.control_size, start);
+    control_.pop();
+  }
+  void serve_data(const PortRules& rules, Instant start) {
+    if (queued_bytes_ > deepest_) deepest_ = queued_bytes_;
+    const SimPacket& next = data_.front();
+    const std::int64_t size = rules.wire_size(next);
+    queued_bytes_ -= size;
+    serve(next, size, start);
+    data_.pop();
+  }
 
   /// The packet in service leaves; what it leaves behind decides whether it is marked.
-  void depart(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
-              DropCounts& drops) {
+  void put_on_wire(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
+                   DropCounts& drops) {
     const Instant now = done_;
     const Instant arrival = now + wire.latency;
     interval_.carried += in_service_size_;
@@ -145,30 +138,9 @@ class Port {
         fingerprint.add(in_service_, now);
       }
     }
-    if (!control_.empty()) {
-      serve(control_.front(), rules.control_size, now);
-      control_.pop();
-    } else if (!data_.empty()) {
-      if (queued_bytes_ > deepest_) deepest_ = queued_bytes_;
-      const SimPacket& next = data_.front();
-      const std::int64_t size = rules.wire_size(next);
-      queued_bytes_ -= size;
-      serve(next, size, now);
-      data_.pop();
-    } else {
-      done_ = Instant::never();
-    }
   }
 
-  [[nodiscard]] bool draw_mark(const PortRules& rules) {
-    if (queued_bytes_ >= rules.kmax) return true;
-    mark_rng_ = mark_rng_ * 0x5851f42d4c957f2d + 0x14057b7ef767814f;
-    const std::uint64_t probability =
-        static_cast<std::uint64_t>(queued_bytes_ - rules.kmin) * rules.mark_slope;
-    return (mark_rng_ >> 16) < probability;
-  }
-
-  Instant done_ = Instant::never();
+  Instant done_ = Instant::never();  ///< when the packet in service has left; never: there is none
   Instant start_{};
   std::int64_t in_service_size_ = 0;
   std::int64_t queued_bytes_ = 0;  ///< waiting, the packet in service not counted
@@ -179,6 +151,69 @@ class Port {
   std::int64_t deepest_ = 0;
   std::uint64_t marks_ = 0;
   Tally interval_;
+
+ private:
+  [[nodiscard]] bool draw_mark(const PortRules& rules) {
+    if (queued_bytes_ >= rules.kmax) return true;
+    mark_rng_ = mark_rng_ * 0x5851f42d4c957f2d + 0x14057b7ef767814f;
+    const std::uint64_t probability =
+        static_cast<std::uint64_t>(queued_bytes_ - rules.kmin) * rules.mark_slope;
+    return (mark_rng_ >> 16) < probability;
+  }
+};
+
+/// A lossy port: data that finds the queue full is dropped.
+class Port : public PortBase {
+ public:
+  /// Works through one window: `arrivals` in order of time, all before context.end.
+  void run(std::span<const PortArrival> arrivals, const PortRules& rules, WindowContext& context,
+           Fingerprint& fingerprint, DropCounts& drops) {
+    for (const PortArrival& arrival : arrivals) {
+      while (done_ < arrival.time) depart(rules, context, fingerprint, drops);
+      accept(*arrival.packet, arrival.time, rules, fingerprint, drops);
+    }
+    while (done_ < context.end) depart(rules, context, fingerprint, drops);
+  }
+
+  /// When the packet in service has left; never, if there is none.
+  [[nodiscard]] Instant next_event() const { return done_; }
+
+  /// Since the last time it was asked. A lossless port needs the time; this one does not.
+  Tally take_interval(Instant /*now*/ = {}) { return take_tally(); }
+
+ private:
+  void accept(const SimPacket& packet, Instant now, const PortRules& rules,
+              Fingerprint& fingerprint, DropCounts& drops) {
+    const std::int64_t size = rules.wire_size(packet);
+    if (done_ == Instant::never()) {
+      serve(packet, size, now);
+      return;
+    }
+    if (packet.is_control() && rules.control_priority) {
+      control_.push(packet);
+      return;
+    }
+    if (queued_bytes_ + size > rules.queue_limit) {
+      ++drops.queue;
+      ++interval_.drops;
+      fingerprint.add(packet, now);
+      return;
+    }
+    queue_data(packet, size);
+  }
+
+  void depart(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
+              DropCounts& drops) {
+    const Instant now = done_;
+    put_on_wire(rules, context, fingerprint, drops);
+    if (!control_.empty()) {
+      serve_control(rules, now);
+    } else if (!data_.empty()) {
+      serve_data(rules, now);
+    } else {
+      done_ = Instant::never();
+    }
+  }
 };
 
 }  // namespace strack::sim

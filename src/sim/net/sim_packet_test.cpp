@@ -127,7 +127,7 @@ TEST(SimPacket, Sack_RoundTripOfLargestValues) {
   EXPECT_EQ(packed.dst(), kLastHost);
   EXPECT_EQ(packed.slot(), kLastSlot);
   EXPECT_EQ(packed.path(), 255);
-  EXPECT_EQ(packed.kind(), PacketKind::sack);
+  EXPECT_EQ(packed.kind(), PacketKind::ack);
   EXPECT_TRUE(packed.is_control());
   EXPECT_FALSE(packed.marked());
 }
@@ -235,6 +235,40 @@ TEST(SimPacket, Mark_IsNotTheEcho) {
   SimPacket packed = SimPacket::from(s, 1, 1);
   packed.mark();
   EXPECT_FALSE(packed.to_sack().ecn);
+}
+
+// [R.pfc.account] [R.pfc.victim] What a lossless switch notes on a packet touches nothing else, and
+// nothing of it is left when it is noted anew.
+TEST(SimPacket, Ingress_TouchesNothingElse) {
+  core::Packet packet;
+  packet.psn = core::Psn{~0u};
+  packet.message_length = ~0u;
+  packet.payload = 0xffff;
+  const SimPacket before = SimPacket::from(packet, 1, 2);
+  SimPacket p = before;
+  p.set_held(true);
+  p.set_victim();
+  p.set_ingress(SimPacket::kMaxPorts - 1);
+  EXPECT_EQ(p.ingress(), SimPacket::kMaxPorts - 1);
+  p.set_ingress(5);
+  EXPECT_EQ(p.ingress(), 5u);
+  EXPECT_TRUE(p.held());
+  EXPECT_TRUE(p.victim());
+  EXPECT_EQ(p.payload(), 0xffffu);
+  EXPECT_EQ(p.to_packet().message_length, ~0u);
+  EXPECT_EQ(p.header(), before.header());
+  p.set_held(false);
+  EXPECT_FALSE(p.held());
+  EXPECT_TRUE(p.victim());
+  EXPECT_EQ(p.ingress(), 5u);
+}
+
+// [R.pfc.frame] A pause frame is control, and carries its time.
+TEST(SimPacket, Pause_RoundTrip) {
+  const SimPacket p = SimPacket::pause(us(83));
+  EXPECT_EQ(p.kind(), PacketKind::pause);
+  EXPECT_TRUE(p.is_control());
+  EXPECT_EQ(p.pause_time(), us(83));
 }
 
 // What a switch hashes is the same for a packet marked or sent again: it must not change its path.

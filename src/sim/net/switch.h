@@ -5,185 +5,60 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
-#include "base/prng.h"
 #include "base/units.h"
 #include "sim/net/port.h"
+#include "sim/net/switch_base.h"
 #include "sim/net/topology.h"
 #include "sim/net/wire.h"
 
 namespace strack::sim {
 
-/// A thread's working memory for switches: the window's arrivals, by port. Shared by all switches a
-/// thread runs.
-class SwitchScratch {
+using SwitchScratch = ArrivalLists<PortArrival>;
+
+class Switch : public SwitchBase {
  public:
-  void prepare(std::size_t ports) {
-    if (lists_.size() < ports) lists_.resize(ports);
-  }
-  std::vector<PortArrival>& list(std::size_t port) { return lists_[port]; }
-  std::vector<PortArrival>& merged() { return merged_; }
+  using Scratch = SwitchScratch;
 
- private:
-  std::vector<std::vector<PortArrival>> lists_;
-  std::vector<PortArrival> merged_;
-};
-
-/// Routes as a switch knows them from some time on.
-struct RouteVersion {
-  Instant from{};
-  RouteTable table;
-};
-
-class Switch {
- public:
   Switch(const SwitchInfo& info, const TopologyParams& topology, std::uint64_t salt)
-      : ports_(std::make_unique<Port[]>(info.ports.size())),
-        port_count_(static_cast<std::uint32_t>(info.ports.size())),
-        rack_reciprocal_((std::uint64_t{1} << 32) / topology.hosts_per_rack + 1),
-        local_hosts_(info.ref.tier == SwitchRef::Tier::tor ? topology.hosts_per_rack : 0),
-        first_host_(info.ref.tier == SwitchRef::Tier::tor ? info.ref.index * topology.hosts_per_rack
-                                                          : 0),
-        salt_(salt) {
-    in_.resize(port_count_);
-    held_.resize(port_count_);
-  }
+      : SwitchBase(info, topology, salt), ports_(std::make_unique<Port[]>(info.ports.size())) {}
 
   /// Runs one window; returns when it next has something to do by itself.
-  Instant run(const PortRules& rules, WindowContext& context, SwitchScratch& scratch) {
-    scratch.prepare(port_count_);
-    Instant next = Instant::never();
-    for (std::uint32_t i = 0; i < port_count_; ++i) {
-      std::span<const Transit> arrivals = in_[i]->arrivals(context.window);
-      if (!held_[i].empty()) [[unlikely]] {
-        held_[i].insert(held_[i].end(), arrivals.begin(), arrivals.end());
-        arrivals = held_[i];
-      }
-      std::size_t taken = 0;
-      for (; taken < arrivals.size() && arrivals[taken].time < context.end; ++taken) {
-        const Transit& transit = arrivals[taken];
-        const std::int32_t port = route(transit.packet, transit.time);
-        if (port < 0) [[unlikely]] {
-          ++drops.no_route;
-          fingerprint.add(transit.packet, transit.time);
-          continue;
-        }
-        scratch.list(static_cast<std::size_t>(port)).push_back({transit.time, &transit.packet});
-      }
-      if (taken < arrivals.size()) {
-        // A slower link than the fastest: these are for a later window.
-        if (arrivals[taken].time < next) next = arrivals[taken].time;
-        to_hold_.push_back({i, taken});
-      } else if (!held_[i].empty()) {
-        to_hold_.push_back({i, taken});
-      }
-    }
-    for (std::uint32_t p = 0; p < port_count_; ++p) {
+  Instant run(const PortRules& rules, WindowContext& context, Scratch& scratch) {
+    scratch.prepare(port_count());
+    Instant next = collect(context, [&](std::uint32_t, const Transit& transit) {
+      const std::int32_t port = route(transit);
+      if (port < 0) [[unlikely]]
+        return;
+      scratch.list(static_cast<std::size_t>(port)).push_back({transit.time, &transit.packet});
+    });
+    for (std::uint32_t p = 0; p < port_count(); ++p) {
       std::vector<PortArrival>& list = scratch.list(p);
       Port& port = ports_[p];
       if (list.empty() && port.next_event() >= context.end) {
         next = std::min(next, port.next_event());
         continue;
       }
-      sort(list, scratch.merged());
+      sort_arrivals(list, scratch.merged());
       port.run(list, rules, context, fingerprint, drops);
       list.clear();
       next = std::min(next, port.next_event());
     }
-    if (!to_hold_.empty()) hold(context.window);
+    hold(context.window);
     return next;
   }
 
   Port& port(std::uint32_t p) { return ports_[p]; }
-  [[nodiscard]] std::uint32_t port_count() const { return port_count_; }
-  void connect(std::uint32_t port, const Lane* in) { in_[port] = in; }
-  void set_routes(std::vector<RouteVersion> versions) { versions_ = std::move(versions); }
+  [[nodiscard]] const Port& port(std::uint32_t p) const { return ports_[p]; }
   [[nodiscard]] std::uint64_t packets_held() const {
-    std::uint64_t total = 0;
-    for (std::uint32_t p = 0; p < port_count_; ++p) total += ports_[p].packets_held();
-    for (const auto& held : held_) total += held.size();
+    std::uint64_t total = transits_held();
+    for (std::uint32_t p = 0; p < port_count(); ++p) total += ports_[p].packets_held();
     return total;
   }
 
-  DropCounts drops;
-  Fingerprint fingerprint;
-
  private:
-  /// The egress port, or -1 where none leads there.
-  [[nodiscard]] std::int32_t route(const SimPacket& packet, Instant now) {
-    const std::uint32_t dst = packet.dst();
-    const std::uint32_t local = dst - first_host_;
-    if (local < local_hosts_) return static_cast<std::int32_t>(local);
-    const RouteTable& table = routes_at(now);
-    const auto rack = static_cast<std::uint32_t>((dst * rack_reciprocal_) >> 32);
-    const RouteTable::Group group = table.groups[table.group_of_rack[rack]];
-    if (group.count == 1) return table.ports[group.first];
-    if (group.count == 0) [[unlikely]]
-      return -1;
-    // ECMP: a hash of the header, salted by switch, scaled to the live ports.
-    const std::uint64_t hash = mix64(packet.header() ^ salt_) >> 32;
-    return table.ports[group.first + static_cast<std::uint32_t>((hash * group.count) >> 32)];
-  }
-
-  [[nodiscard]] const RouteTable& routes_at(Instant now) const {
-    std::size_t v = 0;
-    while (v + 1 < versions_.size() && now >= versions_[v + 1].from) ++v;
-    return versions_[v].table;
-  }
-
-  /// By time, and at one time by port and then order of arrival: lists are filled port by port, and the sort is
-  /// stable. Short runs by insertion, then merged through the thread's scratch.
-  static void sort(std::vector<PortArrival>& list, std::vector<PortArrival>& scratch) {
-    constexpr std::size_t kRun = 32;
-    const std::size_t size = list.size();
-    for (std::size_t run = 0; run < size; run += kRun) {
-      const std::size_t stop = std::min(run + kRun, size);
-      for (std::size_t i = run + 1; i < stop; ++i) {
-        const PortArrival item = list[i];
-        std::size_t j = i;
-        for (; j > run && item.time < list[j - 1].time; --j) list[j] = list[j - 1];
-        list[j] = item;
-      }
-    }
-    const auto earlier = [](const PortArrival& a, const PortArrival& b) { return a.time < b.time; };
-    for (std::size_t width = kRun; width < size; width *= 2) {
-      scratch.resize(size);
-      for (std::size_t low = 0; low < size; low += 2 * width) {
-        const auto at = [&](std::size_t i) {
-          return list.begin() + static_cast<std::ptrdiff_t>(std::min(i, size));
-        };
-        std::merge(at(low), at(low + width), at(low + width), at(low + 2 * width),
-                   scratch.begin() + static_cast<std::ptrdiff_t>(low), earlier);
-      }
-      list.swap(scratch);
-    }
-  }
-
-  /// Keeps what arrives after this window; pointers into the lanes are no longer needed.
-  void hold(std::uint64_t window) {
-    for (const auto& [i, taken] : to_hold_) {
-      if (held_[i].empty()) {
-        const auto arrivals = in_[i]->arrivals(window);
-        held_[i].assign(arrivals.begin() + static_cast<std::ptrdiff_t>(taken), arrivals.end());
-      } else {
-        held_[i].erase(held_[i].begin(), held_[i].begin() + static_cast<std::ptrdiff_t>(taken));
-      }
-    }
-    to_hold_.clear();
-  }
-
   std::unique_ptr<Port[]> ports_;
-  std::uint32_t port_count_;
-  std::uint64_t rack_reciprocal_;
-  std::uint32_t local_hosts_;
-  std::uint32_t first_host_;
-  std::uint64_t salt_;
-  std::vector<const Lane*> in_;
-  std::vector<std::vector<Transit>> held_;
-  std::vector<std::pair<std::uint32_t, std::size_t>> to_hold_;
-  std::vector<RouteVersion> versions_;
 };
 
 }  // namespace strack::sim

@@ -27,8 +27,11 @@ struct DropCounts {
   std::uint64_t failure = 0;
   std::uint64_t error = 0;
   std::uint64_t no_route = 0;
+  std::uint64_t violation = 0;  ///< [R.pfc.violation] the headroom of a lossless port was full
 
-  [[nodiscard]] std::uint64_t total() const { return queue + failure + error + no_route; }
+  [[nodiscard]] std::uint64_t total() const {
+    return queue + failure + error + no_route + violation;
+  }
 };
 
 /// A fingerprint of everything that happened: a sum over events, so that neither the order in which

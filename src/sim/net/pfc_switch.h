@@ -1,0 +1,238 @@
+// A lossless switch: output queues as in Switch, a buffer that all ports share, and priority flow
+// control of the links that bring more than it can hold.
+//
+// The buffer couples the ports, so order in time between them counts. At one instant: arrivals (by
+// port, then as they come), with the XOFF they ask for; then ports by number, each a departure, with
+// the XONs it allows, or the end of a pause it was held by; then refreshes of XOFFs.
+//
+// In most windows, though, nothing of the kind can happen: no link is paused by us, and what arrives
+// cannot bring any port to the threshold, in whatever order. Then each port works on its own, as in
+// a lossy switch, with the same result to the bit: sums do not depend on order.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "sim/net/pfc_port.h"
+#include "sim/net/shared_buffer.h"
+#include "sim/net/switch_base.h"
+#include "sim/net/topology.h"
+#include "sim/net/tournament.h"
+#include "sim/net/wire.h"
+
+namespace strack::sim {
+
+/// A thread's working memory for lossless switches.
+struct PfcScratch : ArrivalLists<PfcArrival> {
+  std::vector<PfcArrival> all;
+  Tournament ports;
+};
+
+class PfcSwitch : public SwitchBase {
+ public:
+  using Scratch = PfcScratch;
+
+  PfcSwitch(const SwitchInfo& info, const TopologyParams& topology, std::uint64_t salt,
+            const SharedBufferParams& buffer)
+      : SwitchBase(info, topology, salt),
+        ports_(std::make_unique<PfcPort[]>(info.ports.size())),
+        buffer_(buffer),
+        max_packet_(buffer.max_packet.value),
+        next_event_(info.ports.size(), Instant::never()),
+        refresh_at_(info.ports.size(), Instant::never()) {
+    STRACK_CHECK_OP(info.ports.size(), ==, buffer.headroom.size());
+    STRACK_CHECK_OP(info.ports.size(), <=, SimPacket::kMaxPorts);
+  }
+
+  /// Runs one window; returns when it next has something to do by itself.
+  Instant run(const PortRules& rules, WindowContext& context, Scratch& scratch) {
+    const bool in_order = order_matters(context.window);
+    if (in_order) ++windows_in_order_;
+    const Instant next =
+        in_order ? run_in_order(rules, context, scratch) : run_apart(rules, context, scratch);
+    buffer_.note_use();
+    return next;
+  }
+
+  PfcPort& port(std::uint32_t p) { return ports_[p]; }
+  [[nodiscard]] const PfcPort& port(std::uint32_t p) const { return ports_[p]; }
+  [[nodiscard]] const SharedBuffer& buffer() const { return buffer_; }
+  [[nodiscard]] std::uint64_t packets_held() const {
+    std::uint64_t total = transits_held();
+    for (std::uint32_t p = 0; p < port_count(); ++p) total += ports_[p].packets_held();
+    return total;
+  }
+  /// Pause frames are made and consumed by switches: what conservation must count besides the hosts'
+  /// packets.
+  [[nodiscard]] std::uint64_t pauses_sent() const {
+    std::uint64_t total = 0;
+    for (std::uint32_t p = 0; p < port_count(); ++p) total += ports_[p].pauses_sent();
+    return total;
+  }
+  [[nodiscard]] std::uint64_t pauses_received() const {
+    std::uint64_t total = 0;
+    for (std::uint32_t p = 0; p < port_count(); ++p) total += ports_[p].pauses_received();
+    return total;
+  }
+
+  /// For tests: every window in order of time, though it need not be.
+  void always_in_order(bool always) { always_in_order_ = always; }
+  [[nodiscard]] std::uint64_t windows_in_order() const { return windows_in_order_; }
+
+ private:
+  [[nodiscard]] bool order_matters(std::uint64_t window) const {
+    if (always_in_order_ || !buffer_.paused_ports().empty()) return true;
+    // Coarse and cheap: as if all that arrives were data packets of the largest size.
+    std::int64_t most = 0;
+    std::int64_t arriving = 0;
+    for (std::uint32_t i = 0; i < port_count(); ++i) {
+      const auto count = static_cast<std::int64_t>(arrivals_at_most(i, window));
+      if (count == 0) continue;
+      arriving += count * max_packet_;
+      most = std::max(most, buffer_.bytes_of(i) + count * max_packet_);
+    }
+    return !buffer_.stays_below(most, arriving);
+  }
+
+  /// The port a packet goes to, or -1: a pause frame is for the very port it comes in by.
+  [[nodiscard]] std::int32_t egress_of(std::uint32_t ingress, const Transit& transit) {
+    if (transit.packet.kind() == PacketKind::pause) [[unlikely]]
+      return static_cast<std::int32_t>(ingress);
+    return route(transit);
+  }
+
+  Instant run_apart(const PortRules& rules, WindowContext& context, Scratch& scratch) {
+    scratch.prepare(port_count());
+    Instant next = collect(context, [&](std::uint32_t ingress, const Transit& transit) {
+      const std::int32_t egress = egress_of(ingress, transit);
+      if (egress < 0) [[unlikely]]
+        return;
+      scratch.list(static_cast<std::size_t>(egress))
+          .push_back({transit.time, &transit.packet, ingress, static_cast<std::uint32_t>(egress)});
+    });
+    for (std::uint32_t p = 0; p < port_count(); ++p) {
+      std::vector<PfcArrival>& list = scratch.list(p);
+      if (!list.empty() || next_event_[p] < context.end) {
+        sort_arrivals(list, scratch.merged());
+        ports_[p].run(list, rules, context, fingerprint, drops, buffer_);
+        list.clear();
+        next_event_[p] = ports_[p].next_event();
+      }
+      next = std::min(next, next_event_[p]);
+    }
+    hold(context.window);
+    return next;
+  }
+
+  Instant run_in_order(const PortRules& rules, WindowContext& context, Scratch& scratch) {
+    std::vector<PfcArrival>& list = scratch.all;
+    const Instant held = collect(context, [&](std::uint32_t ingress, const Transit& transit) {
+      const std::int32_t egress = egress_of(ingress, transit);
+      if (egress < 0) [[unlikely]]
+        return;
+      list.push_back({transit.time, &transit.packet, ingress, static_cast<std::uint32_t>(egress)});
+    });
+    sort_arrivals(list, scratch.merged());
+    Tournament& turn = scratch.ports;
+    turn.reset(port_count());
+    for (std::uint32_t p = 0; p < port_count(); ++p) turn.place(p, next_event_[p]);
+    turn.build();
+
+    std::size_t taken = 0;
+    while (true) {
+      const Instant arrival = taken < list.size() ? list[taken].time : Instant::never();
+      const Instant first = std::min(turn.time(), next_refresh_);
+      if (arrival <= first) {
+        if (arrival == Instant::never()) break;
+        arrive(list[taken++], rules, turn);
+      } else if (first >= context.end) {
+        break;
+      } else if (turn.time() == first) {
+        depart(turn.who(), rules, context, turn);
+      } else {
+        refresh(first, rules, turn);
+      }
+    }
+    list.clear();
+    hold(context.window);
+    for (std::uint32_t p = 0; p < port_count(); ++p) next_event_[p] = turn.time_of(p);
+    next_refresh_ = Instant::never();
+    for (const std::uint32_t i : buffer_.paused_ports())
+      next_refresh_ = std::min(next_refresh_, refresh_at_[i]);
+    return std::min({held, turn.time(), next_refresh_});
+  }
+
+  void arrive(const PfcArrival& arrival, const PortRules& rules, Tournament& turn) {
+    const SimPacket& packet = *arrival.packet;
+    PfcPort& port = ports_[arrival.egress];
+    if (packet.is_control()) {
+      port.accept_control(packet, arrival.time, rules);
+    } else {
+      const std::int64_t size = rules.wire_size(packet);
+      const SharedBuffer::Verdict verdict = buffer_.admit(arrival.ingress, size);
+      if (buffer_.must_pause(arrival.ingress, verdict)) {  // [R.pfc.xoff]
+        buffer_.pause(arrival.ingress);
+        send_xoff(arrival.ingress, arrival.time, rules, turn);
+      }
+      if (verdict == SharedBuffer::Verdict::dropped) [[unlikely]] {  // [R.pfc.violation]
+        ++drops.violation;
+        port.count_drop();
+        fingerprint.add(packet, arrival.time);
+        return;
+      }
+      port.accept_data(packet, size, arrival.ingress, arrival.time);
+    }
+    turn.update(arrival.egress, port.next_event());
+  }
+
+  void depart(std::uint32_t p, const PortRules& rules, WindowContext& context, Tournament& turn) {
+    PfcPort& port = ports_[p];
+    const Instant now = port.next_event();
+    if (port.in_service() && port.finish(rules, context, fingerprint, drops, buffer_)) {
+      // [R.pfc.xon] [D36] Every departure raises the threshold for all. A frame for this very port is in
+      // time to be the next to leave.
+      buffer_.resume_all([&](std::uint32_t ingress) {
+        fingerprint.add(~std::uint64_t{ingress}, now);
+        ports_[ingress].send_pause(ps(0), now, rules);
+        turn.update(ingress, ports_[ingress].next_event());
+      });
+    }
+    port.start_next(now, rules);
+    turn.update(p, port.next_event());
+  }
+
+  void send_xoff(std::uint32_t ingress, Instant now, const PortRules& rules, Tournament& turn) {
+    PfcPort& port = ports_[ingress];
+    const Picoseconds time = port.wire.byte_time(rules.pause_bytes);
+    STRACK_CHECK_OP(time.value, >, 1);
+    fingerprint.add(ingress, now);
+    port.send_pause(time, now, rules);
+    turn.update(ingress, port.next_event());
+    refresh_at_[ingress] = now + time / 2;  // [R.pfc.expiry]
+    next_refresh_ = std::min(next_refresh_, refresh_at_[ingress]);
+  }
+
+  /// [R.pfc.expiry] XOFFs that still hold are sent again before they lapse.
+  void refresh(Instant now, const PortRules& rules, Tournament& turn) {
+    next_refresh_ = Instant::never();
+    for (const std::uint32_t i : buffer_.paused_ports()) {
+      if (refresh_at_[i] <= now) send_xoff(i, now, rules, turn);
+      next_refresh_ = std::min(next_refresh_, refresh_at_[i]);
+    }
+  }
+
+  std::unique_ptr<PfcPort[]> ports_;
+  SharedBuffer buffer_;
+  std::int64_t max_packet_;
+  std::vector<Instant> next_event_;  ///< by port; side by side, so that idle ports are not touched
+  std::vector<Instant> refresh_at_;  ///< by port; of those that are paused
+  Instant next_refresh_ = Instant::never();
+  bool always_in_order_ = false;
+  std::uint64_t windows_in_order_ = 0;
+};
+
+}  // namespace strack::sim
