@@ -6,7 +6,7 @@
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 help:
-	@echo "make run      build, and compare ways of choosing paths in a cluster of 1024 hosts"
+	@echo "make run      build, and compare STrack with RoCEv2 in a cluster of 1024 hosts"
 	@echo "make test     prove everything: formats, specification, all builds, sanitizers, fuzzing"
 	@echo "make quick    release build and its short tests, while working"
 	@echo "make bench    release build and its benchmarks"

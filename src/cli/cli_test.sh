@@ -26,6 +26,9 @@ expect "not a number" 2 "error: .*--seed" "$strack" demo --seed tuesday
 expect "demo" 0 "8->1 incast" "$strack" demo
 expect "trace finds the loss" 0 "DECLARES LOSS in \[2, .* by probe" "$strack" trace --packets 12 --lose 3
 expect "trace completes" 0 "message 0 COMPLETE" "$strack" trace --packets 3 --lose 0
+expect "keys of the baseline" 0 "^\[rocev2\]$" "$strack" help scenario
+expect "keys of lossless operation" 0 "^\[pfc\]$" "$strack" help scenario
+expect "schemes" 0 "rocev2" "$strack" help sim compare
 
 # The same seed gives the same bytes, and another seed others.
 a=$("$strack" demo --seed 7 | cksum)

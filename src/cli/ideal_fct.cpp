@@ -7,13 +7,20 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/base_rtt.h"
 #include "sim/net/topology.h"
 
 namespace strack::cli {
 namespace {
 
-/// How far up packets go between two hosts.
-enum class Level : std::uint8_t { rack, fabric, core };
+using sim::Reach;
+
+/// What a message takes on the wire. One without bytes is a packet all the same.
+[[nodiscard]] Bytes wire_of(const sim::SimConfig& config, Bytes size) {
+  const std::int64_t mtu = config.mtu().count();
+  const std::int64_t packets = std::max<std::int64_t>(1, (size.count() + mtu - 1) / mtu);
+  return size + packets * config.hosts.data_header;
+}
 
 /// A port, or links that share their load perfectly: first come, first served.
 struct Server {
@@ -62,30 +69,32 @@ class Network {
       const auto& [tier, lower, upper] = key;
       lose({tier, lower, upper}, topology_.rate(tier) - rate);
     }
-    wire_ = packet + config.hosts.data_header;
+    packet_ = packet;
   }
 
   void serve(const workload::Flow& flow) {
-    const std::int64_t mtu = config_.transport.mtu.count();
-    const std::int64_t packets = (flow.size.count() + mtu - 1) / mtu;
-    const Bytes wire = flow.size + packets * config_.hosts.data_header;
-    const Level level = level_of(flow);
-    const Picoseconds rtt = base_rtt(level);
-    const Picoseconds at_host = rtt - wire_ / t_.host_rate;
-    const Picoseconds at_rack = rtt - wire_ / t_.fabric_rate;
+    serve(flow.src, flow.dst, wire_of(config_, flow.size), flow.start);
+  }
+
+  void serve(workload::HostId src, workload::HostId dst, Bytes wire, Instant start) {
+    const std::uint32_t from = topology_.rack_of(src);
+    const std::uint32_t to = topology_.rack_of(dst);
+    const Reach reach = reach_of(from, to);
+    const Picoseconds rtt = sim::base_rtt(t_, config_.hosts, packet_, reach);
+    const Bytes last = packet_ + config_.hosts.data_header;
+    const Picoseconds at_host = rtt - last / t_.host_rate;
+    const Picoseconds at_rack = rtt - last / t_.fabric_rate;
 
     alone_ = std::max(alone_, wire / t_.host_rate + at_host);
-    out_.hosts[flow.src].serve(flow.start, wire, at_host);
-    in_.hosts[flow.dst].serve(flow.start, wire, at_host);
-    if (level == Level::rack) return;
-    const std::uint32_t from = topology_.rack_of(flow.src);
-    const std::uint32_t to = topology_.rack_of(flow.dst);
-    out_.racks[from].serve(flow.start, wire, at_rack);
-    in_.racks[to].serve(flow.start, wire, at_rack);
-    if (level == Level::fabric) return;
-    const Picoseconds at_pod = rtt - wire_ / t_.core_rate;
-    out_.pods[from / t_.racks_per_pod].serve(flow.start, wire, at_pod);
-    in_.pods[to / t_.racks_per_pod].serve(flow.start, wire, at_pod);
+    out_.hosts[src].serve(start, wire, at_host);
+    in_.hosts[dst].serve(start, wire, at_host);
+    if (reach == Reach::rack) return;
+    out_.racks[from].serve(start, wire, at_rack);
+    in_.racks[to].serve(start, wire, at_rack);
+    if (reach == Reach::fabric) return;
+    const Picoseconds at_pod = rtt - last / t_.core_rate;
+    out_.pods[from / t_.racks_per_pod].serve(start, wire, at_pod);
+    in_.pods[to / t_.racks_per_pod].serve(start, wire, at_pod);
   }
 
   [[nodiscard]] Picoseconds bound() const {
@@ -123,29 +132,16 @@ class Network {
     }
   }
 
-  [[nodiscard]] Level level_of(const workload::Flow& flow) const {
-    const std::uint32_t from = topology_.rack_of(flow.src);
-    const std::uint32_t to = topology_.rack_of(flow.dst);
-    if (from == to) return Level::rack;
-    if (t_.tiers == 3 && from / t_.racks_per_pod != to / t_.racks_per_pod) return Level::core;
-    return Level::fabric;
-  }
-
-  /// The smallest last packet out and a SACK back, without queues.
-  [[nodiscard]] Picoseconds base_rtt(Level level) const {
-    const auto one_way = [&](Bytes size) {
-      Picoseconds time = 2 * (size / t_.host_rate + t_.host_latency);
-      if (level >= Level::fabric) time += 2 * (size / t_.fabric_rate + t_.fabric_latency);
-      if (level >= Level::core) time += 2 * (size / t_.core_rate + t_.core_latency);
-      return time;
-    };
-    return one_way(wire_) + one_way(config_.hosts.control_size);
+  [[nodiscard]] Reach reach_of(std::uint32_t from, std::uint32_t to) const {
+    if (from == to) return Reach::rack;
+    if (t_.tiers == 3 && from / t_.racks_per_pod != to / t_.racks_per_pod) return Reach::core;
+    return Reach::fabric;
   }
 
   const sim::SimConfig& config_;
   const sim::TopologyParams& t_;
   sim::Topology topology_;
-  Bytes wire_{0};
+  Bytes packet_{0};  ///< payload of the smallest last packet
   Way out_;
   Way in_;
   Picoseconds alone_{0};
@@ -155,7 +151,7 @@ class Network {
 
 Picoseconds ideal_fct(const sim::SimConfig& config, const workload::Flows& flows) {
   if (flows.empty()) return ps(0);
-  Bytes packet = config.transport.mtu;
+  Bytes packet = config.mtu();
   for (const workload::Flow& flow : flows) packet = std::min(packet, flow.size);
 
   std::vector<std::size_t> by_start(flows.size());
@@ -165,6 +161,36 @@ Picoseconds ideal_fct(const sim::SimConfig& config, const workload::Flows& flows
   Network network(config, packet);
   for (const std::size_t i : by_start) network.serve(flows[i]);
   return network.bound();
+}
+
+std::vector<Picoseconds> ideal_jobs(const sim::SimConfig& config,
+                                    const std::vector<workload::Job>& jobs) {
+  // What each channel of the newest graph carries: jobs mostly share one.
+  const workload::Graph* known = nullptr;
+  std::vector<Bytes> wires;
+  Bytes packet{0};
+  std::vector<Picoseconds> ideals;
+  for (const workload::Job& job : jobs) {
+    const workload::Graph& graph = *job.graph;
+    if (known != &graph) {
+      known = &graph;
+      wires.assign(graph.channels().size(), bytes(0));
+      packet = config.mtu();
+      for (workload::NodeId id = 0; id < graph.size(); ++id) {
+        const workload::Graph::Node& node = graph.node(id);
+        if (node.computes) continue;
+        wires[node.channel] += wire_of(config, bytes(node.amount));
+        packet = std::min(packet, bytes(node.amount));
+      }
+    }
+    Network network(config, packet);
+    for (std::size_t c = 0; c < wires.size(); ++c) {
+      const workload::Channel& channel = graph.channels()[c];
+      network.serve(job.hosts[channel.from], job.hosts[channel.to], wires[c], Instant{});
+    }
+    ideals.push_back(network.bound());
+  }
+  return ideals;
 }
 
 }  // namespace strack::cli

@@ -1,6 +1,8 @@
-// What physics allows: a lower bound on the slowest flow's completion time, printed beside every
-// result.
+// What physics allows: lower bounds on the slowest flow's completion time and on every job's,
+// printed beside every result.
 #pragma once
+
+#include <vector>
 
 #include "base/units.h"
 #include "sim/config.h"
@@ -19,5 +21,11 @@ namespace strack::cli {
 /// in the network takes exactly this long. Links that are down or slow from the start to the end
 /// count with what they can carry; failures in between, stragglers and jitter are left out.
 [[nodiscard]] Picoseconds ideal_fct(const sim::SimConfig& config, const workload::Flows& flows);
+
+/// Each job's: all it sends through its busiest port, or through the uplinks of its busiest rack or
+/// pod, at their rate, and the rest of a base RTT. No job can be faster, alone in the network and with
+/// no message waiting for another; what other jobs send through the same links is not counted.
+[[nodiscard]] std::vector<Picoseconds> ideal_jobs(const sim::SimConfig& config,
+                                                  const std::vector<workload::Job>& jobs);
 
 }  // namespace strack::cli

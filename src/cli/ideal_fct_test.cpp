@@ -1,9 +1,14 @@
 #include "cli/ideal_fct.h"
 
+#include <memory>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "base/testing.h"
+#include "sim/base_rtt.h"
 #include "sim/simulation.h"
+#include "workload/collectives.h"
 
 namespace strack::cli {
 namespace {
@@ -155,6 +160,103 @@ TEST(IdealFct, IsWhatTheSimulatorTakesForOneFlow) {
     EXPECT_EQ(simulation.run(last), sim::Ending::finished);
     EXPECT_EQ(last.fct, ideal_fct(config, flows)) << size.count();
   }
+}
+
+// --- Jobs
+
+/// A collective whose ranks exchange blocks of kSize, one message each, on these hosts.
+workload::Job job_of(workload::Collective collective, const std::vector<workload::HostId>& hosts,
+                     std::uint32_t parallel = 0) {
+  const auto ranks = static_cast<workload::Rank>(hosts.size());
+  const bool whole = collective == workload::Collective::broadcast;
+  const auto made = workload::make_collective({.collective = collective,
+                                               .ranks = ranks,
+                                               .size = whole ? kSize : ranks * kSize,
+                                               .chunk = kSize,
+                                               .parallel = parallel});
+  EXPECT_TRUE(made) << made.error();
+  return {"job", std::make_shared<const workload::Graph>(made.value().graph), hosts,
+          std::vector<Instant>(ranks)};
+}
+Picoseconds ideal_of(const sim::SimConfig& config, const workload::Job& job) {
+  return ideal_jobs(config, {job}).front();
+}
+
+// N - 1 blocks to reduce and N - 1 to gather, through every port.
+TEST(IdealJobs, ARingIsItsBusiestPort) {
+  const auto config = small();
+  EXPECT_EQ(ideal_of(config, job_of(workload::Collective::allreduce_ring, {0, 4, 8, 12})),
+            6 * kWire - kPacket + base_rtt(config));
+  // In one rack the way is shorter.
+  EXPECT_EQ(ideal_of(config, job_of(workload::Collective::allreduce_ring, {0, 1, 2, 3})),
+            6 * kWire - kPacket + 2 * (kPacket + us(1)) + 2 * (bytes(64) / gbps(400) + us(1)));
+}
+
+TEST(IdealJobs, AllToAllSendsABlockToEveryOther) {
+  const auto config = small();
+  EXPECT_EQ(ideal_of(config, job_of(workload::Collective::alltoall, {0, 4, 8, 12})),
+            3 * kWire - kPacket + base_rtt(config));
+}
+
+// A word without bytes is a header on the wire, and the shortest way that anything takes.
+TEST(IdealJobs, WordsCountWithTheirHeaders) {
+  const auto config = small();
+  const Picoseconds word = bytes(64) / gbps(400);
+  const Picoseconds rtt =
+      sim::base_rtt(config.topology, config.hosts, bytes(0), sim::Reach::fabric);
+  EXPECT_EQ(rtt, 8 * word + us(8));
+  EXPECT_EQ(ideal_of(config, job_of(workload::Collective::alltoall, {0, 4, 8}, 1)),
+            2 * kWire + word + rtt - word);
+}
+
+// Two of four ranks in each rack, and every message leaves its rack: through one uplink, or two.
+TEST(IdealJobs, OversubscribedRacksAreBusierThanPorts) {
+  auto config = small();
+  const workload::Job job = job_of(workload::Collective::allreduce_ring, {0, 4, 1, 5});
+  config.topology.spines = 1;
+  EXPECT_EQ(ideal_of(config, job), 12 * kWire - kPacket + base_rtt(config));
+  config.topology.spines = 2;
+  EXPECT_EQ(ideal_of(config, job), 6 * kWire - kPacket + base_rtt(config));
+  // Neighbours next to each other: one message leaves each rack at a time.
+  config.topology.spines = 1;
+  EXPECT_EQ(ideal_of(config, job_of(workload::Collective::allreduce_ring, {0, 1, 4, 5})),
+            6 * kWire - kPacket + base_rtt(config));
+}
+
+// One job's traffic is not another's limit.
+TEST(IdealJobs, EachIsOnItsOwn) {
+  auto config = small();
+  config.topology.spines = 1;
+  const workload::Job near = job_of(workload::Collective::allreduce_ring, {0, 1, 2});
+  workload::Job far = near;
+  far.hosts = {3, 4, 8};
+  const std::vector<Picoseconds> both = ideal_jobs(config, {near, far});
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0], ideal_of(config, near));
+  EXPECT_EQ(both[1], ideal_of(config, far));
+  EXPECT_LT(both[0], both[1]);
+  EXPECT_TRUE(ideal_jobs(config, {}).empty());
+}
+
+// A job of one message is a flow; one of many cannot beat its limit.
+TEST(IdealJobs, IsWhatTheSimulatorCannotBeat) {
+  struct Jobs : sim::Observer {
+    Picoseconds time{0};
+    void on_job(const metrics::JobRecord& job) override { time = job.end - job.start; }
+  };
+  const auto config = small();
+  const auto run = [&config](const workload::Job& job) {
+    sim::Simulation simulation(config, workload::Workload{{}, {job}});
+    Jobs jobs;
+    EXPECT_EQ(simulation.run(jobs), sim::Ending::finished);
+    return jobs.time;
+  };
+  const workload::Job one = job_of(workload::Collective::broadcast, {0, 4});
+  EXPECT_EQ(run(one), ideal_of(config, one));
+  EXPECT_EQ(run(one), ideal_fct(config, {{0, 4, kSize, {}}}));
+  const workload::Job ring = job_of(workload::Collective::allreduce_ring, {0, 4, 8, 12});
+  EXPECT_GE(run(ring), ideal_of(config, ring));
+  EXPECT_LT(run(ring), 2 * ideal_of(config, ring));
 }
 
 }  // namespace

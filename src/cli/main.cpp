@@ -10,6 +10,7 @@
 #include "cli/build_info.h"
 #include "cli/demo.h"
 #include "cli/sim.h"
+#include "cli/workload.h"
 #include "sim/scenario/scenario.h"
 
 namespace strack::cli {
@@ -24,6 +25,25 @@ CLI::Option* add_set(CLI::App* command, std::vector<std::string>& set, const std
 
 CLI::Option* add_file(CLI::App* command, std::filesystem::path& file) {
   return command->add_option("FILE", file, "the scenario, a TOML file")->required()->type_name("");
+}
+
+/// What all commands of `workload` read, and how.
+void add_workload(CLI::App* command, WorkloadInput& input) {
+  command->add_option("FILE", input.files, "a trace, or a scenario with its workload")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--format", input.format,
+                   "auto is as names end: .cm, .goal, .et (Chakra), .toml (scenario)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "cm", "goal", "chakra", "scenario"}));
+  command->add_option("--time", input.time, "what `start` counts in a .cm file")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"ps", "us"}));
+  command->add_option("--calc-ns", input.calc_ns, "how long `calc 1` takes in a GOAL file, in ns")
+      ->capture_default_str()
+      ->type_name("NUMBER");
+  add_set(command, input.set, "changes one key of a scenario; any number of times");
 }
 
 /// `strack help`, `strack help scenario`, `strack help sim run`.
@@ -64,7 +84,7 @@ int main(int argc, char** argv) {
       "Start with `strack demo` to see the protocol deal with congestion, loss and dead paths,\n"
       "and `strack trace` to read its decisions packet by packet. `strack sim` simulates whole\n"
       "clusters: `strack help sim` lists what it can do, `strack help scenario` what a scenario\n"
-      "file can say.",
+      "file can say. `strack workload` reads and writes traces of other tools.",
       "strack"};
   app.set_version_flag("--version", std::string("strack ") + kBuildInfo.version);
   app.require_subcommand(0, 1);
@@ -119,7 +139,7 @@ int main(int argc, char** argv) {
   SummaryOptions summary;
   CLI::App* summary_command = sim->add_subcommand(
       "summary",
-      "Prints the figures of result files: flow completion times beside what physics allows,\n"
+      "Prints the figures of result files: times of flows or jobs beside what physics allows,\n"
       "drops, marks, retransmissions, utilisation. One file in full, several in a table.");
   summary_command->add_option("FILE", summary.files, "result files")->required()->type_name("");
   summary_command->add_flag("--json", summary.json, "for programs: times in ps, sizes in bytes");
@@ -128,7 +148,7 @@ int main(int argc, char** argv) {
   CLI::App* show_command = sim->add_subcommand(
       "show",
       "Prints a scenario with every key that applies to it, and what follows from them: BDP, base\n"
-      "RTT, ideal flow completion time, memory. What it prints is a scenario file again.");
+      "RTT, ideal completion time, memory. What it prints is a scenario file again.");
   add_file(show_command, show.file);
   add_set(show_command, show.set, "changes one key; any number of times");
   show_command->add_option("--seed", show.seed, "instead of the scenario's")->check(seeds);
@@ -153,7 +173,7 @@ int main(int argc, char** argv) {
 
   SweepOptions compare;
   compare.compare = true;
-  std::string schemes = "strack,strack-oblivious,strack-single-path";
+  std::string schemes = "strack,strack-oblivious,strack-single-path,rocev2";
   CLI::App* compare_command = sim->add_subcommand(
       "compare", "Runs one scenario under several schemes and puts them side by side in a table.");
   add_file(compare_command, compare.file);
@@ -168,6 +188,61 @@ int main(int argc, char** argv) {
   compare_command->add_option("--out", compare.out, "the folder; results/<name>-compare")
       ->type_name("FOLDER");
   compare_command->add_flag("--force", compare.force, "run again what is finished");
+
+  CLI::App* workload = app.add_subcommand(
+      "workload",
+      "Looks at, converts and draws workloads: traces of other tools, and what scenarios send.");
+  workload->require_subcommand(0, 1);
+
+  WorkloadInfoOptions info;
+  CLI::App* info_command =
+      workload->add_subcommand("info",
+                               "Prints what is in traces and in the workloads of scenarios: ranks, "
+                               "messages, bytes, channels,\n"
+                               "computations, the longest chain of dependencies. Files of a Chakra "
+                               "trace, one for each rank,\n"
+                               "are one workload, in the order of the numbers in their names; "
+                               "'step.{rank}.et' names them all.");
+  add_workload(info_command, info.input);
+
+  WorkloadConvertOptions convert;
+  CLI::App* convert_command = workload->add_subcommand(
+      "convert",
+      "Writes a workload as htsim's connection matrix (cm) or as a GOAL schedule. What a format "
+      "has\n"
+      "no words for is an error. Of a scenario with jobs, one job is written.");
+  add_workload(convert_command, convert.input);
+  convert_command->add_option("--to", convert.to, "what to write")
+      ->required()
+      ->check(CLI::IsMember({"cm", "goal"}));
+  convert_command
+      ->add_option("--out-time", convert.out_time, "like --time, of what is written; else the same")
+      ->check(CLI::IsMember({"ps", "us"}));
+  convert_command
+      ->add_option("--out-calc-ns", convert.out_calc_ns,
+                   "like --calc-ns, of what is written; else the same")
+      ->type_name("NUMBER");
+  convert_command->add_flag("--own-connections", convert.own_connections,
+                            "cm: an id for every message, for an htsim that knows no `msg`");
+  convert_command->add_option("--out", convert.out, "the file to write; standard output")
+      ->type_name("FILE");
+  convert_command->add_flag("--force", convert.force, "replace an existing file");
+
+  WorkloadDrawOptions draw;
+  CLI::App* draw_command = workload->add_subcommand(
+      "draw",
+      "Draws a small workload as a picture (SVG): ranks are lines, messages arrows, computations\n"
+      "bars. Times follow a simple model, not a simulation. Of a scenario with jobs, one is "
+      "drawn.");
+  add_workload(draw_command, draw.input);
+  draw_command
+      ->add_option("--latency", draw.latency, "of a message, such as 1us; else the scenario's")
+      ->type_name("TIME");
+  draw_command->add_option("--rate", draw.rate, "of a rank, such as 400Gb/s; else the scenario's")
+      ->type_name("RATE");
+  draw_command->add_option("--out", draw.out, "the file to write; standard output")
+      ->type_name("FILE");
+  draw_command->add_flag("--force", draw.force, "replace an existing file");
 
   std::vector<std::string> topic;
   CLI::App* help_command =
@@ -191,6 +266,9 @@ int main(int argc, char** argv) {
   }
   if (*trace_command) return run_trace(trace);
   if (*help_command) return help(app, topic);
+  if (*info_command) return workload_info(info);
+  if (*convert_command) return workload_convert(convert);
+  if (*draw_command) return workload_draw(draw);
   if (*run_command) return sim_run(run);
   if (*summary_command) return sim_summary(summary);
   if (*show_command) return sim_show(show);
@@ -200,6 +278,8 @@ int main(int argc, char** argv) {
     return sim_sweep(compare);
   }
   fmt::print(stderr, "error: no command given. `strack {}` lists what there is\n",
-             *sim ? "sim --help" : "--help");
+             *sim        ? "sim --help"
+             : *workload ? "workload --help"
+                         : "--help");
   return 2;
 }

@@ -71,9 +71,13 @@ std::string describe(const sim::Progress& progress, double seconds) {
                                           : static_cast<double>(progress.bytes_acked) /
                                                 static_cast<double>(progress.bytes);
   const double rate = seconds <= 0 ? 0 : static_cast<double>(progress.packet_hops) / seconds / 1e6;
-  return fmt::format("{}  {} of {} flows  {:.1f} % of bytes  {:.1f} M packet-hops/s  {}",
-                     time_text(progress.now - Instant{}), progress.flows_done, progress.flows,
-                     100 * done, rate, time_left(seconds, done));
+  std::string what;
+  if (progress.flows > 0 || progress.jobs == 0)
+    what += fmt::format("  {} of {} flows", progress.flows_done, progress.flows);
+  if (progress.jobs > 0) what += fmt::format("  {} of {} jobs", progress.jobs_done, progress.jobs);
+  return fmt::format("{}{}  {:.1f} % of bytes  {:.1f} M packet-hops/s  {}",
+                     time_text(progress.now - Instant{}), what, 100 * done, rate,
+                     time_left(seconds, done));
 }
 
 }  // namespace strack::cli

@@ -1,9 +1,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <new>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -18,6 +21,7 @@
 #include "cli/text.h"
 #include "metrics/result_file.h"
 #include "metrics/summary.h"
+#include "sim/scenario/lossless.h"
 #include "sim/scenario/scenario.h"
 #include "sim/simulation.h"
 
@@ -29,10 +33,16 @@ using metrics::RunStatus;
 /// Puts what happens into the file and on the terminal.
 class Recorder final : public sim::Observer {
  public:
-  Recorder(metrics::ResultWriter& writer, ProgressLine& line, std::atomic<bool>& stop)
-      : writer_(writer), line_(line), stop_(stop) {}
+  Recorder(metrics::ResultWriter& writer, ProgressLine& line, bool quiet, std::atomic<bool>& stop,
+           const std::vector<Picoseconds>& ideal_jobs)
+      : writer_(writer), line_(line), quiet_(quiet), stop_(stop), ideal_jobs_(ideal_jobs) {}
 
   void on_flow(const metrics::FlowRecord& flow) override { writer_.add(flow); }
+  void on_job(const metrics::JobRecord& job) override {
+    metrics::JobRecord whole = job;
+    whole.ideal = ideal_jobs_[job.job];
+    writer_.add(whole);
+  }
   void on_link_sample(const metrics::LinkSample& sample) override { writer_.add(sample); }
   void on_flow_sample(const metrics::FlowSample& sample) override { writer_.add(sample); }
   void on_progress(const sim::Progress& progress) override {
@@ -40,11 +50,19 @@ class Recorder final : public sim::Observer {
     if (writer_.error()) stop_.store(true, std::memory_order_relaxed);
     if (line_.due()) line_.show(describe(progress, line_.seconds()));
   }
+  void on_warning(const std::string& text) override {
+    if (quiet_ || !said_.insert(text).second) return;
+    line_.clear();
+    fmt::print(stderr, "warning: {}\n", text);
+  }
 
  private:
   metrics::ResultWriter& writer_;
   ProgressLine& line_;
+  bool quiet_;
+  std::set<std::string> said_;  ///< once is enough
   std::atomic<bool>& stop_;
+  const std::vector<Picoseconds>& ideal_jobs_;
 };
 
 double cpu_seconds() {
@@ -77,8 +95,9 @@ RunStatus status_of(sim::Ending ending) {
 }
 
 metrics::RunInfo header_of(const sim::Scenario& scenario, const sim::SimConfig& config,
-                           const workload::Flows& flows) {
-  const sim::Derived derived = sim::derive(config.topology, config.hosts, config.transport.mtu);
+                           const workload::Workload& work,
+                           const std::vector<Picoseconds>& ideal_jobs) {
+  const sim::Derived derived = sim::derive(config.topology, config.hosts, config.mtu());
   metrics::RunInfo run;
   run.name = scenario.name;
   run.scheme = sim::name_of(scenario.scheme);
@@ -91,14 +110,34 @@ metrics::RunInfo header_of(const sim::Scenario& scenario, const sim::SimConfig& 
   run.hosts = config.topology.hosts();
   run.links = derived.links;
   run.switches = derived.switches;
-  run.flows = flows.size();
-  for (const workload::Flow& flow : flows) run.bytes += flow.size;
-  run.mtu = config.transport.mtu;
+  run.flows = work.flows.size();
+  run.jobs = work.jobs.size();
+  for (const workload::Flow& flow : work.flows) run.bytes += flow.size;
+  for (const workload::Job& job : work.jobs) run.bytes += job.graph->bytes();
+  run.mtu = config.mtu();
+  run.pfc = config.pfc.enabled;
   run.host_rate = config.topology.host_rate;
   run.base_rtt = derived.base_rtt;
   run.bdp = derived.bdp;
-  run.ideal_fct = ideal_fct(config, flows);
+  run.ideal_fct = ideal_fct(config, work.flows);
+  for (const Picoseconds ideal : ideal_jobs) run.ideal_fct = std::max(run.ideal_fct, ideal);
   return run;
+}
+
+/// "16 flows", "8 jobs of 32 ranks, 15872 messages"
+std::string what_is_sent(const workload::Workload& work) {
+  if (work.jobs.empty()) return fmt::format("{} flows", work.flows.size());
+  std::uint64_t messages = 0;
+  std::uint32_t fewest = work.jobs.front().graph->ranks();
+  std::uint32_t most = fewest;
+  for (const workload::Job& job : work.jobs) {
+    messages += job.graph->messages();
+    fewest = std::min(fewest, job.graph->ranks());
+    most = std::max(most, job.graph->ranks());
+  }
+  return fmt::format(
+      "{} job{} of {} ranks, {} messages", work.jobs.size(), work.jobs.size() == 1 ? "" : "s",
+      fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most), messages);
 }
 
 int fail(const std::string& message) {
@@ -106,15 +145,41 @@ int fail(const std::string& message) {
   return 2;
 }
 
+/// "ToR 256 MB, spine 256 MB; headroom at host links 108.3 KB, at fabric links 108.3 KB"
+std::string pfc_text(const sim::SimConfig& config) {
+  std::string buffers;
+  std::string headrooms;
+  // A tier's lower ports are the upper ends of the tier of links below it.
+  const std::vector<sim::BufferPlan> plans = sim::buffer_plans(config);
+  constexpr std::array kLinks{"host", "fabric", "core"};
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const char* comma = i == 0 ? "" : ", ";
+    buffers += fmt::format("{}{} {}", comma, plans[i].tier, size_text(plans[i].buffer));
+    headrooms += fmt::format("{}at {} links {}", comma, kLinks[i],
+                             size_text(plans[i].groups.front().headroom));
+  }
+  return fmt::format("{}; headroom {}", buffers, headrooms);
+}
+
 /// One run with everything decided: what it is called, what it sends, where its rows go.
 struct Plan {
   const RunOptions& options;
   const sim::Scenario& scenario;
   sim::SimConfig config;
-  workload::Flows flows;
+  workload::Workload work;
+  std::vector<Picoseconds> ideal_jobs;
   metrics::RunInfo run;
   std::filesystem::path out;
 };
+
+/// Said where memory ran out, while the workload or the network was being made.
+std::string too_large(const std::filesystem::path& file, const sim::Scenario& scenario) {
+  return fmt::format(
+      "{}: there is not enough memory for this run, which takes about {}. use fewer hosts, flows "
+      "or "
+      "messages, or record less",
+      file.string(), size_text(sim::memory_estimate(scenario)));
+}
 
 struct Outcome {
   RunStatus status = RunStatus::failed;
@@ -134,13 +199,13 @@ Result<Outcome, metrics::FileError> execute(const Plan& plan) {
   const auto began = std::chrono::steady_clock::now();
   const double cpu_before = cpu_seconds();
   try {
-    sim::Simulation simulation(plan.config, plan.flows);
+    sim::Simulation simulation(plan.config, plan.work);
     if (plan.config.record.interval > ps(0)) {
       for (const metrics::LinkInfo& link : simulation.links()) writer.add(link);
     }
     {
       ProgressLine line(!plan.options.quiet);
-      Recorder recorder(writer, line, stop);
+      Recorder recorder(writer, line, plan.options.quiet, stop, plan.ideal_jobs);
       outcome.status = status_of(simulation.run(recorder, &stop));
     }
     outcome.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -151,10 +216,7 @@ Result<Outcome, metrics::FileError> execute(const Plan& plan) {
     if (unwritten) return *unwritten;
   } catch (const std::bad_alloc&) {
     static_cast<void>(writer.finish(RunStatus::failed, Instant{}, {}, 0, 0));
-    return metrics::FileError{
-        fmt::format("{}: there is not enough memory for this run, which takes about {}. use fewer "
-                    "hosts or flows, or record less",
-                    plan.options.file.string(), size_text(sim::memory_estimate(plan.scenario)))};
+    return metrics::FileError{too_large(plan.options.file, plan.scenario)};
   }
   return outcome;
 }
@@ -189,18 +251,25 @@ int sim_run(const RunOptions& options) {
   if (!loaded) return fail(loaded.error().text());
   const sim::Scenario& scenario = loaded.value();
 
-  Plan plan{options, scenario,   sim::make_config(scenario, seed), sim::make_flows(scenario, seed),
-            {},      options.out};
+  Plan plan{options, scenario, sim::make_config(scenario, seed), {}, {}, {}, options.out};
   if (options.threads) plan.config.threads = *options.threads;
-  plan.run = header_of(scenario, plan.config, plan.flows);
+  try {
+    plan.work = sim::make_workload(scenario, seed);
+  } catch (const std::bad_alloc&) {
+    return fail(too_large(options.file, scenario));
+  }
+  plan.ideal_jobs = ideal_jobs(plan.config, plan.work.jobs);
+  plan.run = header_of(scenario, plan.config, plan.work, plan.ideal_jobs);
   const metrics::RunInfo& run = plan.run;
   if (plan.out.empty()) {
     plan.out = std::filesystem::path("results") /
                fmt::format("{}-{}-s{}.db", safe_name(run.name), run.scheme, seed);
   }
   if (!options.quiet) {
-    fmt::print("{}: {}, seed {}, {} hosts, {} flows, {} in all\n", run.name, run.scheme, seed,
-               run.hosts, run.flows, size_text(run.bytes));
+    fmt::print("{}: {}, seed {}, {} hosts, {}, {} in all\n", run.name, run.scheme, seed, run.hosts,
+               what_is_sent(plan.work), size_text(run.bytes));
+    std::fflush(stdout);
+    for (const std::string& note : scenario.notes) fmt::print(stderr, "warning: {}\n", note);
     if (seeds > 1) {
       fmt::print("the scenario has {} seeds; `strack sim sweep` runs them all\n", seeds);
     }
@@ -238,8 +307,13 @@ int sim_show(const ShowOptions& options) {
   const sim::Scenario& scenario = loaded.value();
   const std::uint64_t seed = options.seed.value_or(scenario.seeds.front());
   const sim::SimConfig config = sim::make_config(scenario, seed);
-  const workload::Flows flows = sim::make_flows(scenario, seed);
-  const metrics::RunInfo run = header_of(scenario, config, flows);
+  workload::Workload work;
+  try {
+    work = sim::make_workload(scenario, seed);
+  } catch (const std::bad_alloc&) {
+    return fail(too_large(options.file, scenario));
+  }
+  const metrics::RunInfo run = header_of(scenario, config, work, ideal_jobs(config, work.jobs));
   const sim::TopologyParams& t = config.topology;
 
   // As comments, so that what is printed is a scenario file again.
@@ -257,8 +331,15 @@ int sim_show(const ShowOptions& options) {
   }
   line("base RTT", time_text(run.base_rtt));
   line("BDP", size_text(run.bdp));
-  line("flows", fmt::format("{}, {} in all", run.flows, size_text(run.bytes)));
-  line("ideal FCT", fmt::format("{}, of the slowest flow", time_text(run.ideal_fct)));
+  if (config.pfc.enabled) line("PFC", pfc_text(config));
+  if (work.jobs.empty()) {
+    line("flows", fmt::format("{}, {} in all", run.flows, size_text(run.bytes)));
+    line("ideal FCT", fmt::format("{}, of the slowest flow", time_text(run.ideal_fct)));
+  } else {
+    line("workload", fmt::format("{}, {} in all", what_is_sent(work), size_text(run.bytes)));
+    line("ideal time", fmt::format("{}, of the slowest job", time_text(run.ideal_fct)));
+  }
+  for (const std::string& note : scenario.notes) line("note", note);
   line("memory", fmt::format("about {}", size_text(sim::memory_estimate(scenario))));
   fmt::print("\n{}", run.scenario);
   if (!run.scenario.ends_with('\n')) fmt::print("\n");

@@ -472,10 +472,219 @@ class SimTest(unittest.TestCase):
     def test_compare_puts_schemes_side_by_side(self):
         out = self.good("sim", "compare", "small.toml", "--out", "c")
         lines = out.split("\n\n")[1].splitlines()
-        self.assertRegex(lines[0], r"^scheme +flows .* x strack$")
+        self.assertRegex(lines[0], r"^scheme +flows .* +CNPs +pauses +x strack$")
         self.assertRegex(lines[1], r"^strack +16 .* 1\.000$")
         self.assertRegex(lines[2], r"^strack-oblivious +16 ")
         self.assertRegex(lines[3], r"^strack-single-path +16 ")
+        self.assertRegex(lines[4], r"^rocev2 +16 ")
+        self.assertEqual(lines[5:], ["results: c"])
+
+    def test_compare_of_chosen_schemes(self):
+        out = self.good("sim", "compare", "small.toml", "--schemes", "rocev2,strack", "--out", "c")
+        lines = out.split("\n\n")[1].splitlines()
+        self.assertRegex(lines[0], r" x rocev2$")
+        self.assertRegex(lines[1], r"^rocev2 +16 .* 1\.000$")
+        self.assertIn("sim compare", self.good("help", "sim", "compare"))
+        self.assertIn("strack-single-path,rocev2", self.good("sim", "compare", "--help"))
+
+    # --- jobs ---
+
+    JOBS = """
+name = "jobs"
+[topology]
+hosts = 16
+hosts_per_rack = 4
+[workload]
+kind = "collective"
+collective = "allreduce-ring"
+size = "256 KiB"
+chunk = "16 KiB"
+jobs = 2
+ranks = 4
+"""
+
+    def test_jobs_are_run_and_written(self):
+        self.write("jobs.toml", self.JOBS)
+        out = self.good("sim", "run", "jobs.toml", "--out", "a.db")
+        self.assertRegex(out, r"\Ajobs: strack, seed 1, 16 hosts, 2 jobs of 4 ranks, 192 messages, "
+                         r"3.1 MB in all\n")
+        self.assertRegex(out, r"\njobs +2 of 2 finished, 3.1 MB in ")
+        self.assertRegex(out, r"\nmax job +\d+\.\d +\d\.\d{3}\n")
+        self.assertRegex(out, r"\nslowest job +job \d, \d\.\d{3} x its own ideal, ")
+        self.assertNotIn("FCT", out)
+        self.assertNotIn("!!", out)
+        self.assertEqual(self.rows("a.db", "SELECT status, flows, jobs FROM run"),
+                         [("finished", 0, 2)])
+        # 4 ranks send 6 blocks of 64 KiB each, in 4 messages.
+        self.assertEqual(self.rows("a.db", "SELECT job, name, ranks, messages, bytes FROM jobs"),
+                         [(j, "allreduce-ring", 4, 96, 24 * 65536) for j in (0, 1)])
+        self.assertEqual(self.rows("a.db", "SELECT count(*) FROM jobs WHERE end_ps - start_ps < "
+                                   "ideal_ps OR ideal_ps <= 0"), [(0,)])
+        self.assertEqual(self.rows("a.db", "SELECT max(ideal_ps) FROM jobs"),
+                         self.rows("a.db", "SELECT ideal_fct_ps FROM run"))
+        self.assertGreaterEqual(self.rows("a.db", "SELECT min(slowdown) FROM job_times")[0][0], 1)
+        slowest = self.rows("a.db", "SELECT cdf FROM job_times ORDER BY time_us DESC")[0][0]
+        self.assertEqual(slowest, 1)
+        found = json.loads(self.good("sim", "summary", "--json", "a.db"))[0]
+        self.assertEqual(found["jobs_finished"], 2)
+        self.assertEqual(found["flows_finished"], 0)
+        self.assertGreaterEqual(found["slowdown"], 1)
+        self.assertIsNone(found["max_fct_ps"])
+
+    def test_jobs_repeat_from_their_result_and_with_any_threads(self):
+        self.write("jobs.toml", self.JOBS + "[host]\nstart_jitter_us = 2\n")
+        self.good("sim", "run", "jobs.toml", "--seed", "3", "--out", "a.db")
+        self.write("again.toml", self.rows("a.db", "SELECT scenario FROM run")[0][0])
+        self.good("sim", "run", "again.toml", "--out", "b.db", "--threads", "3")
+        found = [self.rows(f, "SELECT hash, seed FROM run") for f in ("a.db", "b.db")]
+        self.assertEqual(found[0], found[1])
+        found = [self.rows(f, "SELECT * FROM jobs") for f in ("a.db", "b.db")]
+        self.assertEqual(found[0], found[1])
+        self.good("sim", "run", "jobs.toml", "--seed", "4", "--out", "c.db")
+        self.assertNotEqual(self.rows("c.db", "SELECT hash FROM run"),
+                            self.rows("a.db", "SELECT hash FROM run"))
+
+    def test_every_collective_finishes_with_every_protocol(self):
+        self.write("jobs.toml", self.JOBS)
+        out = self.good("sim", "sweep", "jobs.toml", "--set", "workload.collective=allreduce-ring,"
+                        "allreduce-hd,allreduce-dbt,alltoall,allgather,reduce-scatter,broadcast",
+                        "--set", "transport.scheme=strack,rocev2", "--out", "s")
+        self.assertEqual(len(os.listdir(self.folder / "s")), 14)
+        self.assertEqual(len([line for line in out.splitlines() if " rocev2  " in line]), 7)
+        self.assertNotIn("!!", out)
+        for file in os.listdir(self.folder / "s"):
+            self.assertEqual(self.rows(f"s/{file}", "SELECT count(*) FROM jobs WHERE end_ps - "
+                                       "start_ps < ideal_ps OR end_ps IS NULL"), [(0,)], file)
+
+    def test_unfinished_jobs_are_loud(self):
+        self.write("jobs.toml", self.JOBS)
+        out = self.good("sim", "run", "jobs.toml", "--out", "a.db", "--set", "run.end_ms=0.005")
+        self.assertIn("2 of 2 jobs are UNFINISHED", out)
+        self.assertNotIn("flows are UNFINISHED", out)
+        self.assertEqual(self.rows("a.db", "SELECT count(*) FROM jobs WHERE end_ps IS NULL"),
+                         [(2,)])
+
+    def test_compare_and_summary_of_jobs(self):
+        self.write("jobs.toml", self.JOBS)
+        out = self.good("sim", "compare", "jobs.toml", "--out", "c")
+        lines = out.split("\n\n")[1].splitlines()
+        self.assertRegex(lines[0], r"^scheme +jobs +max job us .* x ideal +spread % .* x strack$")
+        self.assertRegex(lines[1], r"^strack +2 .* 1\.000$")
+        self.assertRegex(lines[4], r"^rocev2 +2 ")
+        self.good("sim", "run", "small.toml", "--out", "a.db", "--quiet")
+        both = self.good("sim", "summary", "a.db", "c/jobs-strack-s1.db")
+        self.assertIn("flows  max us", both)
+        self.assertIn("jobs  max job us", both)
+
+    def test_show_of_jobs(self):
+        self.write("jobs.toml", self.JOBS)
+        out = self.good("sim", "show", "jobs.toml")
+        self.assertRegex(out, r"\n# workload +2 jobs of 4 ranks, 192 messages, 3.1 MB in all\n")
+        self.assertRegex(out, r"\n# ideal time +\d+\.\d+ us, of the slowest job\n")
+        self.write("shown.toml", out)
+        self.assertEqual(self.good("sim", "show", "shown.toml"), out)
+
+    def test_mistakes_about_jobs_are_explained(self):
+        self.write("jobs.toml", self.JOBS)
+        jobs = ("sim", "run", "jobs.toml", "--set")
+        self.assertIn("--set: jobs is 2 and ranks 9", self.bad(*jobs, "workload.ranks=9"))
+        self.assertIn("powers of two: ranks = 4 would work",
+                      self.bad(*jobs, "workload.collective=allreduce-hd", "--set",
+                               "workload.ranks=6"))
+        self.assertIn("it is for kind = incast", self.bad(*jobs, "workload.fan_in=3"))
+        self.assertIn("a collective is", self.bad(*jobs, "workload.collective=gossip"))
+
+    # --- RoCEv2 and PFC ---
+
+    # Eight senders and one receiver: its queue is above DCQCN's threshold within the first RTT.
+    INCAST = """
+name = "incast"
+[topology]
+hosts = 16
+hosts_per_rack = 4
+[workload]
+kind = "incast"
+fan_in = 8
+size = "2 MB"
+"""
+
+    def test_rocev2_is_slowed_by_cnps(self):
+        self.write("incast.toml", self.INCAST)
+        out = self.good("sim", "run", "incast.toml", "--set", "transport.scheme=rocev2", "--out",
+                        "a.db")
+        self.assertRegex(out, r"\nrate control +[1-9]\d* CNPs?, 0 NAKs\n")
+        self.assertRegex(out, r"\npauses +\d+ frames?; ")
+        self.assertIn("status         finished", out)
+        self.assertEqual(self.rows("a.db", "SELECT scheme, pfc FROM run"), [("rocev2", 1)])
+        self.assertGreater(self.rows("a.db", "SELECT sum(cnps) FROM flows")[0][0], 0)
+        self.assertEqual(self.rows("a.db", "SELECT value FROM counters WHERE name = 'cnps'"),
+                         self.rows("a.db", "SELECT sum(cnps) FROM flows"))
+        # The scenario in the file repeats it.
+        self.write("again.toml", self.rows("a.db", "SELECT scenario FROM run")[0][0])
+        self.good("sim", "run", "again.toml", "--out", "b.db")
+        hashes = [self.rows(f, "SELECT hash FROM run") for f in ("a.db", "b.db")]
+        self.assertEqual(hashes[0], hashes[1])
+        self.good("sim", "run", "again.toml", "--out", "c.db", "--threads", "3")
+        self.assertEqual(self.rows("c.db", "SELECT hash FROM run"), hashes[0])
+
+    def test_without_rate_control_pfc_holds_senders_back(self):
+        self.write("incast.toml", self.INCAST + """
+[rocev2]
+dcqcn = "off"
+[pfc]
+buffer_per_tbps = "1 MB"
+[record]
+interval_us = 5
+queues = true
+links = true
+flows = 8
+""")
+        out = self.good("sim", "run", "incast.toml", "--set", "transport.scheme=rocev2", "--out",
+                        "a.db")
+        self.assertRegex(out, r"\npauses +[1-9]\d* frames; [1-9]\d* ports? held, ")
+        self.assertRegex(out, r"\ndrops +0: ")
+        self.assertNotIn("!!", out)
+        self.assertGreater(self.rows("a.db", "SELECT sum(paused_ps) FROM link_samples")[0][0], 0)
+        # A flow that is done has no rate.
+        self.assertEqual(self.rows("a.db", "SELECT DISTINCT rate_bps FROM flow_samples "
+                                   "WHERE rate_bps > 0"), [(400_000_000_000,)])
+        found = json.loads(self.good("sim", "summary", "--json", "a.db"))[0]
+        self.assertTrue(found["pfc"])
+        self.assertGreater(found["pause_frames"], 0)
+        self.assertGreater(found["paused_ps"], 0)
+        self.assertGreater(found["buffer_max_bytes"], 0)
+        self.assertEqual(found["lossless_violations"], 0)
+
+    def test_too_little_headroom_is_loud(self):
+        self.write("incast.toml", self.INCAST + """
+[rocev2]
+dcqcn = "off"
+[pfc]
+buffer_per_tbps = "1 MB"
+headroom = "4 KB"
+""")
+        done = self.strack("sim", "run", "incast.toml", "--set", "transport.scheme=rocev2",
+                           "--out", "a.db")
+        self.assertIn("LOSSLESS VIOLATED", done.stdout)
+        self.assertIn("LOSSLESS VIOLATED", self.good("sim", "summary", "a.db"))
+
+    def test_pfc_works_with_strack(self):
+        out = self.good("sim", "run", "small.toml", "--set", "pfc.enabled=true", "--out", "a.db")
+        self.assertRegex(out, r"\npauses +0 frames; ")
+        self.assertNotIn("rate control", out)
+
+    def test_show_has_the_figures_of_pfc(self):
+        out = self.good("sim", "show", "small.toml", "--set", "transport.scheme=rocev2")
+        self.assertIn("\n# PFC            ToR 16 MB, spine 8 MB; headroom at host links 108.3 KB, at "
+                      "fabric links 108.3 KB\n", out)
+        self.assertNotIn("# PFC", self.good("sim", "show", "small.toml"))
+
+    def test_mistakes_about_rocev2_are_explained(self):
+        roce = ("sim", "run", "small.toml", "--set", "transport.scheme=rocev2", "--set")
+        self.assertIn("[rocev2]. did you mean dcqcn?", self.bad(*roce, "rocev2.dcqn=off"))
+        self.assertIn('a set is "paper2015"', self.bad(*roce, "rocev2.dcqcn=fast"))
+        self.assertIn("it must be 1, 2, 4, 8 or 16", self.bad(*roce, "rocev2.qps_per_conn=3"))
+        self.assertIn("would work", self.bad(*roce, "pfc.buffer_per_tbps=1 KB"))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 #include "cli/summary_text.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cli/text.h"
@@ -21,6 +23,22 @@ std::string count_of(std::uint64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+/// Whether its senders have rates that CNPs cut.
+bool has_rate_control(const Summary& s) { return s.run.scheme == "rocev2" || s.cnps > 0; }
+/// What the slowest took: of a run with jobs, the slowest job.
+Picoseconds slowest(const Summary& s) { return s.has_jobs() ? s.jobs.max_time : s.max_fct; }
+/// And what physics would have allowed it.
+Picoseconds slowest_ideal(const Summary& s) {
+  return s.has_jobs() ? s.jobs.slowest_ideal : s.run.ideal_fct;
+}
+std::string done_of(std::uint64_t finished, std::uint64_t unfinished) {
+  return unfinished == 0 ? fmt::format("{}", finished)
+                         : fmt::format("{} of {}", finished, finished + unfinished);
+}
+
+/// Whether pauses are possible, or came all the same.
+bool has_pauses(const Summary& s) { return s.run.pfc || s.counters.pause_frames > 0; }
+
 }  // namespace
 
 std::string run_text(const Summary& s) {
@@ -36,24 +54,58 @@ std::string run_text(const Summary& s) {
                    rate_text(s.run.host_rate),
                    s.run.switches == 1 ? "1 switch" : fmt::format("{} switches", s.run.switches),
                    count_of(s.run.links, "link"), time_text(s.run.base_rtt), size_text(s.run.bdp)));
-  line("flows", fmt::format("{} of {} finished, {} in {}", s.finished, s.finished + s.unfinished,
-                            size_text(s.delivered), time_text(s.span)));
-  Table fct({"", "us", "x ideal"}, 1);
-  const auto row = [&](std::string_view name, Picoseconds value) {
-    fct.add({std::string(name), s.finished == 0 ? "-" : in_us(value),
-             ratio_text(value, s.run.ideal_fct)});
+  const auto done = [&](std::string_view name, std::uint64_t finished, std::uint64_t unfinished) {
+    line(name, fmt::format("{} of {} finished, {} in {}", finished, finished + unfinished,
+                           size_text(s.delivered), time_text(s.span)));
   };
-  row("max FCT       ", s.max_fct);
-  row("p99 FCT", s.p99_fct);
-  row("p50 FCT", s.p50_fct);
-  row("mean FCT", s.mean_fct);
-  fct.add({"ideal FCT", in_us(s.run.ideal_fct), "1.000"});
-  text += fct.text();
+  const bool has_flows = s.finished + s.unfinished > 0 || !s.has_jobs();
+  if (has_flows) done("flows", s.finished, s.unfinished);
+  if (s.has_jobs()) done("jobs", s.jobs.finished, s.jobs.unfinished);
+  Table times({"", "us", "x ideal"}, 1);
+  const auto row = [&](std::string_view name, std::uint64_t finished, Picoseconds value) {
+    times.add({fmt::format("{:<14}", name), finished == 0 ? "-" : in_us(value),
+               finished == 0 ? "-" : ratio_text(value, s.run.ideal_fct)});
+  };
+  if (has_flows) {
+    row("max FCT", s.finished, s.max_fct);
+    row("p99 FCT", s.finished, s.p99_fct);
+    row("p50 FCT", s.finished, s.p50_fct);
+    row("mean FCT", s.finished, s.mean_fct);
+  }
+  if (s.has_jobs()) {
+    row("max job", s.jobs.finished, s.jobs.max_time);
+    row("p99 job", s.jobs.finished, s.jobs.p99_time);
+    row("p50 job", s.jobs.finished, s.jobs.p50_time);
+    row("mean job", s.jobs.finished, s.jobs.mean_time);
+    row("min job", s.jobs.finished, s.jobs.min_time);
+  }
+  times.add({s.has_jobs() ? "ideal job" : "ideal FCT", in_us(s.run.ideal_fct), "1.000"});
+  text += times.text();
+  if (s.jobs.finished > 0) {
+    line("slowest job",
+         fmt::format("job {}, {} x its own ideal, {} % longer than the fastest", s.jobs.slowest,
+                     ratio_text(s.jobs.max_time, s.jobs.slowest_ideal),
+                     decimal(s.jobs.spread_ppm, 10'000, 1)));
+  }
   line("utilisation", decimal(s.utilisation_ppm, 10'000, 1) + " % of the host rate");
-  line("drops",
-       fmt::format("{}: {} queue full, {} link down, {} damaged, {} without a route", s.drops(),
-                   c.queue_drops, c.failure_drops, c.error_drops, c.no_route_drops));
+  std::string drops =
+      fmt::format("{}: {} queue full, {} link down, {} damaged, {} without a route", s.drops(),
+                  c.queue_drops, c.failure_drops, c.error_drops, c.no_route_drops);
+  if (has_pauses(s)) drops += fmt::format(", {} headroom full", c.lossless_violations);
+  line("drops", drops);
   line("marks", fmt::format("{}", c.marks));
+  if (has_rate_control(s)) {
+    line("rate control", fmt::format("{}, {}", count_of(s.cnps, "CNP"), count_of(s.naks, "NAK")));
+  }
+  if (has_pauses(s)) {
+    line("pauses", fmt::format("{}; {} held, {} together; {} with {}",
+                               count_of(c.pause_frames, "frame"), count_of(c.ports_paused, "port"),
+                               time_text(c.paused), count_of(s.victim_flows, "victim flow"),
+                               count_of(s.victim_packets, "packet")));
+    if (c.buffer_max > bytes(0)) {
+      line("fullest buffer", fmt::format("{} of the shared part", size_text(c.buffer_max)));
+    }
+  }
   line("resent", fmt::format("{}; {}, {}", count_of(s.retransmissions, "packet"),
                              count_of(c.probes, "probe"), count_of(c.timeouts, "timeout")));
   line("packets", fmt::format("{} data, {} control; {}", c.data_packets_sent,
@@ -63,38 +115,75 @@ std::string run_text(const Summary& s) {
   return text;
 }
 
-std::string table_text(const std::vector<std::string>& label_names,
-                       const std::vector<SummaryRow>& rows, bool compare) {
+namespace {
+
+std::string one_table(const std::vector<std::string>& label_names,
+                      const std::vector<SummaryRow>& rows, bool compare, bool jobs) {
   std::vector<std::string> header = label_names;
-  for (const char* name : {"flows", "max us", "mean us", "p50 us", "p99 us", "ideal us", "x ideal",
-                           "drops", "marks", "resent", "util %"}) {
-    header.emplace_back(name);
+  if (jobs) {
+    for (const char* name : {"jobs", "max job us", "mean job us", "p50 job us", "p99 job us"})
+      header.emplace_back(name);
+  } else {
+    for (const char* name : {"flows", "max us", "mean us", "p50 us", "p99 us"})
+      header.emplace_back(name);
+  }
+  header.emplace_back("ideal us");
+  header.emplace_back("x ideal");
+  if (jobs) header.emplace_back("spread %");
+  for (const char* name : {"drops", "marks", "resent", "util %"}) header.emplace_back(name);
+  // Two more where they mean something to any of the rows.
+  const bool extended = std::any_of(rows.begin(), rows.end(), [](const SummaryRow& row) {
+    return has_rate_control(row.summary) || has_pauses(row.summary);
+  });
+  if (extended) {
+    header.emplace_back("CNPs");
+    header.emplace_back("pauses");
   }
   if (compare && !rows.empty()) header.push_back("x " + rows.front().labels.front());
   Table table(std::move(header), label_names.size());
   for (const SummaryRow& row : rows) {
     const Summary& s = row.summary;
     std::vector<std::string> cells = row.labels;
-    const auto fct = [&](Picoseconds value) {
-      cells.push_back(s.finished == 0 ? "-" : in_us(value));
+    const std::uint64_t finished = jobs ? s.jobs.finished : s.finished;
+    const auto time = [&](Picoseconds value) {
+      cells.push_back(finished == 0 ? "-" : in_us(value));
     };
-    cells.push_back(s.unfinished == 0
-                        ? fmt::format("{}", s.finished)
-                        : fmt::format("{} of {}", s.finished, s.finished + s.unfinished));
-    fct(s.max_fct);
-    fct(s.mean_fct);
-    fct(s.p50_fct);
-    fct(s.p99_fct);
+    cells.push_back(done_of(finished, jobs ? s.jobs.unfinished : s.unfinished));
+    time(slowest(s));
+    time(jobs ? s.jobs.mean_time : s.mean_fct);
+    time(jobs ? s.jobs.p50_time : s.p50_fct);
+    time(jobs ? s.jobs.p99_time : s.p99_fct);
     cells.push_back(in_us(s.run.ideal_fct));
-    cells.push_back(ratio_text(s.max_fct, s.run.ideal_fct));
+    cells.push_back(ratio_text(slowest(s), slowest_ideal(s)));
+    if (jobs) cells.push_back(finished == 0 ? "-" : decimal(s.jobs.spread_ppm, 10'000, 1));
     cells.push_back(fmt::format("{}", s.drops()));
     cells.push_back(fmt::format("{}", s.counters.marks));
     cells.push_back(fmt::format("{}", s.retransmissions));
     cells.push_back(decimal(s.utilisation_ppm, 10'000, 1));
-    if (compare) cells.push_back(ratio_text(s.max_fct, rows.front().summary.max_fct));
+    if (extended) {
+      cells.push_back(has_rate_control(s) ? fmt::format("{}", s.cnps) : "-");
+      cells.push_back(has_pauses(s) ? fmt::format("{}", s.counters.pause_frames) : "-");
+    }
+    if (compare) cells.push_back(ratio_text(slowest(s), slowest(rows.front().summary)));
     table.add(std::move(cells));
   }
   return table.text();
+}
+
+}  // namespace
+
+std::string table_text(const std::vector<std::string>& label_names,
+                       const std::vector<SummaryRow>& rows, bool compare) {
+  std::vector<SummaryRow> of_flows;
+  std::vector<SummaryRow> of_jobs;
+  for (const SummaryRow& row : rows) (row.summary.has_jobs() ? of_jobs : of_flows).push_back(row);
+  std::string text;
+  if (!of_flows.empty() || of_jobs.empty()) text = one_table(label_names, of_flows, compare, false);
+  if (!of_jobs.empty()) {
+    if (!text.empty()) text += "\n";
+    text += one_table(label_names, of_jobs, compare, true);
+  }
+  return text;
 }
 
 std::string warnings_text(const std::string& name, const Summary& s) {
@@ -129,6 +218,23 @@ std::string warnings_text(const std::string& name, const Summary& s) {
     text +=
         fmt::format("!! {}: {} of {} flows are UNFINISHED; the figures are those of the others\n",
                     name, s.unfinished, s.finished + s.unfinished);
+  }
+  if (s.jobs.unfinished > 0) {
+    text +=
+        fmt::format("!! {}: {} of {} jobs are UNFINISHED; the figures are those of the others\n",
+                    name, s.jobs.unfinished, s.jobs.count());
+  }
+  const metrics::Counters& c = s.counters;
+  if (c.lossless_violations > 0) {
+    text += fmt::format(
+        "!! {}: LOSSLESS VIOLATED: {} dropped though PFC was on: a port's headroom was full. leave "
+        "[pfc] headroom out, or make it larger\n",
+        name, count_of(c.lossless_violations, "packet"));
+  }
+  if (c.pause_loops > 0) {
+    text += fmt::format(
+        "!! {}: PAUSE LOOP: {} of ports seen that wait for each other: a deadlock while it lasts\n",
+        name, count_of(c.pause_loops, "ring"));
   }
   return text;
 }
@@ -177,8 +283,21 @@ std::string json_text(const std::string& file, const Summary& s) {
   fct("mean_fct_ps", s.mean_fct);
   fct("p50_fct_ps", s.p50_fct);
   fct("p99_fct_ps", s.p99_fct);
-  const bool comparable = s.finished > 0 && s.run.ideal_fct > ps(0);
-  put("slowdown", comparable ? decimal(s.max_fct.count(), s.run.ideal_fct.count(), 6) : "null");
+  number("jobs_finished", s.jobs.finished);
+  number("jobs_unfinished", s.jobs.unfinished);
+  const auto job_time = [&](std::string_view key, Picoseconds value) {
+    put(key, s.jobs.finished == 0 ? "null" : fmt::format("{}", value.count()));
+  };
+  job_time("max_job_ps", s.jobs.max_time);
+  job_time("mean_job_ps", s.jobs.mean_time);
+  job_time("min_job_ps", s.jobs.min_time);
+  job_time("p50_job_ps", s.jobs.p50_time);
+  job_time("p99_job_ps", s.jobs.p99_time);
+  job_time("slowest_job_ideal_ps", s.jobs.slowest_ideal);
+  put("job_spread", s.jobs.finished == 0 ? "null" : decimal(s.jobs.spread_ppm, 1'000'000, 6));
+  const bool comparable =
+      (s.has_jobs() ? s.jobs.finished : s.finished) > 0 && slowest_ideal(s) > ps(0);
+  put("slowdown", comparable ? decimal(slowest(s).count(), slowest_ideal(s).count(), 6) : "null");
   put("utilisation", decimal(s.utilisation_ppm, 1'000'000, 6));
   number("drops", s.drops());
   number("queue_drops", c.queue_drops);
@@ -195,6 +314,17 @@ std::string json_text(const std::string& file, const Summary& s) {
   number("control_packets_sent", c.control_packets_sent);
   number("packet_hops", c.packet_hops);
   number("deepest_queue_bytes", c.deepest_queue.count());
+  put("pfc", s.run.pfc ? "true" : "false");
+  number("cnps", s.cnps);
+  number("naks", s.naks);
+  number("pause_frames", c.pause_frames);
+  number("paused_ps", c.paused.count());
+  number("ports_paused", c.ports_paused);
+  number("lossless_violations", c.lossless_violations);
+  number("victim_flows", s.victim_flows);
+  number("victim_packets", s.victim_packets);
+  number("pause_loops", c.pause_loops);
+  number("buffer_max_bytes", c.buffer_max.count());
   words("hash", s.state.hash);
   return text + "}";
 }

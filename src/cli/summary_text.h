@@ -19,12 +19,13 @@ struct SummaryRow {
 [[nodiscard]] std::string run_text(const metrics::Summary& summary);
 
 /// A line per run. `label_names` head the first columns. With `compare`, one more column says how
-/// each run's slowest flow compares with the first run's.
+/// each run's slowest flow or job compares with the first run's. Runs with jobs have a table of
+/// their own.
 [[nodiscard]] std::string table_text(const std::vector<std::string>& label_names,
                                      const std::vector<SummaryRow>& rows, bool compare = false);
 
-/// Partial and stalled runs and unfinished flows, a loud line each; empty where all is well. `name`
-/// says which run.
+/// Partial and stalled runs, unfinished flows and jobs, losses in a lossless network and its deadlocks, a
+/// loud line each; empty where all is well. `name` says which run.
 [[nodiscard]] std::string warnings_text(const std::string& name, const metrics::Summary& summary);
 
 /// An object for a program to read; times in ps, sizes in bytes.

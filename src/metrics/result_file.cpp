@@ -36,8 +36,10 @@ CREATE TABLE run (
   links           INTEGER NOT NULL,
   switches        INTEGER NOT NULL,
   flows           INTEGER NOT NULL,
+  jobs            INTEGER NOT NULL,
   flow_bytes      INTEGER NOT NULL,
   mtu_bytes       INTEGER NOT NULL,
+  pfc             INTEGER NOT NULL,
   host_rate_bps   INTEGER NOT NULL,
   base_rtt_ps     INTEGER NOT NULL,
   bdp_bytes       INTEGER NOT NULL,
@@ -63,7 +65,20 @@ CREATE TABLE flows (
   retransmissions INTEGER NOT NULL,
   probes          INTEGER NOT NULL,
   timeouts        INTEGER NOT NULL,
-  path_changes    INTEGER NOT NULL
+  path_changes    INTEGER NOT NULL,
+  cnps            INTEGER NOT NULL,
+  naks            INTEGER NOT NULL,
+  victim_packets  INTEGER NOT NULL
+) STRICT;
+CREATE TABLE jobs (
+  job             INTEGER PRIMARY KEY,
+  name            TEXT    NOT NULL,
+  ranks           INTEGER NOT NULL,
+  messages        INTEGER NOT NULL,
+  bytes           INTEGER NOT NULL,
+  start_ps        INTEGER,
+  end_ps          INTEGER,
+  ideal_ps        INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE links (
   link            INTEGER PRIMARY KEY,
@@ -79,7 +94,9 @@ CREATE TABLE link_samples (
   queue_max_bytes INTEGER NOT NULL,
   qdelay_max_ps   INTEGER NOT NULL,
   marks           INTEGER NOT NULL,
-  drops           INTEGER NOT NULL
+  drops           INTEGER NOT NULL,
+  paused_ps       INTEGER NOT NULL,
+  pause_frames    INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE flow_samples (
   time_ps         INTEGER NOT NULL,
@@ -88,7 +105,9 @@ CREATE TABLE flow_samples (
   rtt_ps          INTEGER NOT NULL,
   avg_qdelay_ps   INTEGER NOT NULL,
   acked_bytes     INTEGER NOT NULL,
-  ecn_marks       INTEGER NOT NULL
+  ecn_marks       INTEGER NOT NULL,
+  rate_bps        INTEGER NOT NULL,
+  cnps            INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE counters (
   name            TEXT    PRIMARY KEY,
@@ -98,6 +117,11 @@ CREATE VIEW fct AS
   SELECT flow, src, dst, size_bytes, (end_ps - start_ps) / 1e6 AS fct_us,
          CAST(end_ps - start_ps AS REAL) / (SELECT ideal_fct_ps FROM run) AS slowdown
   FROM flows WHERE end_ps IS NOT NULL;
+CREATE VIEW job_times AS
+  SELECT job, name, ranks, (end_ps - start_ps) / 1e6 AS time_us,
+         CAST(end_ps - start_ps AS REAL) / ideal_ps AS slowdown,
+         CUME_DIST() OVER (ORDER BY end_ps - start_ps) AS cdf
+  FROM jobs WHERE end_ps IS NOT NULL;
 )sql";
 
 /// Each total's name in the file; the hash is text in the table `run`.
@@ -119,8 +143,19 @@ constexpr std::array kCounters{
     CounterName{"no_route_drops", &Counters::no_route_drops},
     CounterName{"packet_hops", &Counters::packet_hops},
     CounterName{"windows", &Counters::windows},
+    CounterName{"cnps", &Counters::cnps},
+    CounterName{"naks", &Counters::naks},
+    CounterName{"pause_frames", &Counters::pause_frames},
+    CounterName{"ports_paused", &Counters::ports_paused},
+    CounterName{"lossless_violations", &Counters::lossless_violations},
+    CounterName{"victim_packets", &Counters::victim_packets},
+    CounterName{"victim_flows", &Counters::victim_flows},
+    CounterName{"pause_loops", &Counters::pause_loops},
 };
+/// Those with a unit.
 constexpr const char* kDeepestQueue = "deepest_queue_bytes";
+constexpr const char* kPaused = "paused_ps";
+constexpr const char* kBufferMax = "buffer_max_bytes";
 
 struct StatusName {
   RunStatus status;
@@ -373,6 +408,7 @@ struct ResultWriter::Impl {
   Database database;
   Statement insert_link;
   Statement insert_flow;
+  Statement insert_job;
   Statement insert_link_sample;
   Statement insert_flow_sample;
   Statement insert_counter;
@@ -486,12 +522,13 @@ bool ResultWriter::Impl::write_header(const RunInfo& run, const WriterOptions& o
     return false;
   }
   Statement header;
-  if (!header.prepare(database,
-                      "INSERT INTO run (id, name, scheme, seed, scenario, version, git_commit, "
-                      "source, schema_version, threads, hosts, links, switches, flows, flow_bytes, "
-                      "mtu_bytes, host_rate_bps, base_rtt_ps, bdp_bytes, ideal_fct_ps, started_at, "
-                      "heartbeat_at, status, now_ps) VALUES "
-                      "(1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")) {
+  if (!header.prepare(
+          database,
+          "INSERT INTO run (id, name, scheme, seed, scenario, version, git_commit, "
+          "source, schema_version, threads, hosts, links, switches, flows, jobs, "
+          "flow_bytes, mtu_bytes, pfc, host_rate_bps, base_rtt_ps, bdp_bytes, ideal_fct_ps, "
+          "started_at, heartbeat_at, status, now_ps) VALUES (1, ?, ?, ?, ?, ?, ?, ?, "
+          "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")) {
     return false;
   }
   const std::string at = utc_now();
@@ -499,8 +536,8 @@ bool ResultWriter::Impl::write_header(const RunInfo& run, const WriterOptions& o
          << std::string_view(run.scenario) << std::string_view(run.version)
          << std::string_view(run.commit) << std::string_view(run.source)
          << std::int64_t{kSchemaVersion} << run.threads << run.hosts << run.links << run.switches
-         << run.flows << run.bytes << run.mtu << run.host_rate << run.base_rtt << run.bdp
-         << run.ideal_fct << std::string_view(at) << std::string_view(at)
+         << run.flows << run.jobs << run.bytes << run.mtu << std::int64_t{run.pfc} << run.host_rate
+         << run.base_rtt << run.bdp << run.ideal_fct << std::string_view(at) << std::string_view(at)
          << to_text(RunStatus::running);
   if (!header.done() || !database.execute("COMMIT")) return false;
 
@@ -516,12 +553,13 @@ bool ResultWriter::Impl::write_header(const RunInfo& run, const WriterOptions& o
     if (!database.execute(limit.c_str())) return false;
   }
   return insert_link.prepare(database, "INSERT INTO links VALUES (?, ?, ?, ?, ?)") &&
-         insert_flow.prepare(database,
-                             "INSERT INTO flows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") &&
-         insert_link_sample.prepare(database,
-                                    "INSERT INTO link_samples VALUES (?, ?, ?, ?, ?, ?, ?)") &&
-         insert_flow_sample.prepare(database,
-                                    "INSERT INTO flow_samples VALUES (?, ?, ?, ?, ?, ?, ?)") &&
+         insert_flow.prepare(
+             database, "INSERT INTO flows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") &&
+         insert_job.prepare(database, "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)") &&
+         insert_link_sample.prepare(
+             database, "INSERT INTO link_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)") &&
+         insert_flow_sample.prepare(
+             database, "INSERT INTO flow_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)") &&
          insert_counter.prepare(database, "INSERT INTO counters VALUES (?, ?)") &&
          beat.prepare(database, "UPDATE run SET heartbeat_at = ?, now_ps = ?");
 }
@@ -563,15 +601,24 @@ void ResultWriter::add(const FlowRecord& flow) {
   if (w.error) return;
   w.insert_flow << flow.flow << flow.src << flow.dst << flow.size << flow.start << flow.delivered
                 << flow.end << flow.packets << flow.retransmissions << flow.probes << flow.timeouts
-                << flow.path_changes;
+                << flow.path_changes << flow.cnps << flow.naks << flow.victim_packets;
   w.added(w.insert_flow.done());
+}
+
+void ResultWriter::add(const JobRecord& job) {
+  Impl& w = *impl_;
+  if (w.error) return;
+  w.insert_job << job.job << std::string_view(job.name) << job.ranks << job.messages << job.bytes
+               << job.start << job.end << job.ideal;
+  w.added(w.insert_job.done());
 }
 
 void ResultWriter::add(const LinkSample& sample) {
   Impl& w = *impl_;
   if (w.error) return;
   w.insert_link_sample << sample.time << sample.link << sample.carried << sample.queue_max
-                       << sample.qdelay_max << sample.marks << sample.drops;
+                       << sample.qdelay_max << sample.marks << sample.drops << sample.paused
+                       << sample.pause_frames;
   w.added(w.insert_link_sample.done());
 }
 
@@ -579,7 +626,8 @@ void ResultWriter::add(const FlowSample& sample) {
   Impl& w = *impl_;
   if (w.error) return;
   w.insert_flow_sample << sample.time << sample.flow << sample.cwnd << sample.rtt
-                       << sample.avg_qdelay << sample.acked << sample.ecn_marks;
+                       << sample.avg_qdelay << sample.acked << sample.ecn_marks << sample.rate
+                       << sample.cnps;
   w.added(w.insert_flow_sample.done());
 }
 
@@ -603,15 +651,15 @@ std::optional<FileError> ResultWriter::finish(RunStatus status, Instant now,
     status = w.disk_full ? RunStatus::disk_full : RunStatus::failed;
     w.begin();
   }
-  for (const CounterName& counter : kCounters) {
-    if (w.error) break;
-    w.insert_counter << std::string_view(counter.name) << counters.*counter.member;
+  const auto count = [&w](std::string_view name, auto value) {
+    if (w.error) return;
+    w.insert_counter << name << value;
     w.require(w.insert_counter.done());
-  }
-  if (!w.error) {
-    w.insert_counter << std::string_view(kDeepestQueue) << counters.deepest_queue;
-    w.require(w.insert_counter.done());
-  }
+  };
+  for (const CounterName& counter : kCounters) count(counter.name, counters.*counter.member);
+  count(kDeepestQueue, counters.deepest_queue);
+  count(kPaused, counters.paused);
+  count(kBufferMax, counters.buffer_max);
   if (!w.error) {
     Statement ending;
     const std::string hash = fmt::format("{:016x}", counters.hash);
@@ -710,11 +758,12 @@ Result<std::shared_ptr<ResultReader>, FileError> ResultReader::open(const fs::pa
   }
 
   Statement header;
-  if (!header.prepare(database,
-                      "SELECT name, scheme, seed, scenario, version, git_commit, source, threads, "
-                      "hosts, links, switches, flows, flow_bytes, mtu_bytes, host_rate_bps, "
-                      "base_rtt_ps, bdp_bytes, ideal_fct_ps, started_at, heartbeat_at, "
-                      "finished_at, status, now_ps, wall_seconds, cpu_seconds, hash FROM run")) {
+  if (!header.prepare(
+          database,
+          "SELECT name, scheme, seed, scenario, version, git_commit, source, threads, "
+          "hosts, links, switches, flows, jobs, flow_bytes, mtu_bytes, pfc, host_rate_bps, "
+          "base_rtt_ps, bdp_bytes, ideal_fct_ps, started_at, heartbeat_at, "
+          "finished_at, status, now_ps, wall_seconds, cpu_seconds, hash FROM run")) {
     return database.failure(path);
   }
   if (!header.next()) {
@@ -724,11 +773,13 @@ Result<std::shared_ptr<ResultReader>, FileError> ResultReader::open(const fs::pa
   RunInfo& run = impl->run;
   RunState& state = impl->state;
   std::string status;
+  std::uint32_t pfc = 0;
   header >> run.name >> run.scheme >> run.seed >> run.scenario >> run.version >> run.commit >>
       run.source >> run.threads >> run.hosts >> run.links >> run.switches >> run.flows >>
-      run.bytes >> run.mtu >> run.host_rate >> run.base_rtt >> run.bdp >> run.ideal_fct >>
-      state.started_at >> state.heartbeat_at >> state.finished_at >> status >> state.now >>
-      state.wall_seconds >> state.cpu_seconds >> state.hash;
+      run.jobs >> run.bytes >> run.mtu >> pfc >> run.host_rate >> run.base_rtt >> run.bdp >>
+      run.ideal_fct >> state.started_at >> state.heartbeat_at >> state.finished_at >> status >>
+      state.now >> state.wall_seconds >> state.cpu_seconds >> state.hash;
+  run.pfc = pfc != 0;
   state.status = RunStatus::failed;
   for (const StatusName& name : kStatuses) {
     if (name.text == status) state.status = name.status;
@@ -744,17 +795,36 @@ Result<std::vector<FlowRecord>, FileError> ResultReader::flows() {
   Statement rows;
   if (!rows.prepare(impl_->database,
                     "SELECT flow, src, dst, size_bytes, start_ps, delivered_ps, end_ps, packets, "
-                    "retransmissions, probes, timeouts, path_changes FROM flows ORDER BY flow")) {
+                    "retransmissions, probes, timeouts, path_changes, cnps, naks, victim_packets "
+                    "FROM flows ORDER BY flow")) {
     return impl_->database.failure(impl_->path);
   }
   std::vector<FlowRecord> flows;
   while (rows.next()) {
     FlowRecord& f = flows.emplace_back();
     rows >> f.flow >> f.src >> f.dst >> f.size >> f.start >> f.delivered >> f.end >> f.packets >>
-        f.retransmissions >> f.probes >> f.timeouts >> f.path_changes;
+        f.retransmissions >> f.probes >> f.timeouts >> f.path_changes >> f.cnps >> f.naks >>
+        f.victim_packets;
   }
   if (!rows.ok()) return impl_->database.failure(impl_->path);
   return flows;
+}
+
+Result<std::vector<JobRecord>, FileError> ResultReader::jobs() {
+  Statement rows;
+  if (!rows.prepare(
+          impl_->database,
+          "SELECT job, name, ranks, messages, bytes, start_ps, end_ps, ideal_ps FROM jobs "
+          "ORDER BY job")) {
+    return impl_->database.failure(impl_->path);
+  }
+  std::vector<JobRecord> jobs;
+  while (rows.next()) {
+    JobRecord& j = jobs.emplace_back();
+    rows >> j.job >> j.name >> j.ranks >> j.messages >> j.bytes >> j.start >> j.end >> j.ideal;
+  }
+  if (!rows.ok()) return impl_->database.failure(impl_->path);
+  return jobs;
 }
 
 Result<Counters, FileError> ResultReader::counters() {
@@ -770,7 +840,10 @@ Result<Counters, FileError> ResultReader::counters() {
     for (const CounterName& counter : kCounters) {
       if (name == counter.name) counters.*counter.member = value;
     }
-    if (name == kDeepestQueue) counters.deepest_queue = bytes(static_cast<std::int64_t>(value));
+    const auto amount = static_cast<std::int64_t>(value);
+    if (name == kDeepestQueue) counters.deepest_queue = bytes(amount);
+    if (name == kPaused) counters.paused = ps(amount);
+    if (name == kBufferMax) counters.buffer_max = bytes(amount);
   }
   if (!rows.ok()) return impl_->database.failure(impl_->path);
   for (const char digit : impl_->state.hash) {
@@ -801,12 +874,13 @@ std::optional<FileError> ResultReader::for_each(
   Statement rows;
   if (!rows.prepare(impl_->database,
                     "SELECT time_ps, link, carried_bytes, queue_max_bytes, qdelay_max_ps, marks, "
-                    "drops FROM link_samples ORDER BY rowid")) {
+                    "drops, paused_ps, pause_frames FROM link_samples ORDER BY rowid")) {
     return impl_->database.failure(impl_->path);
   }
   while (rows.next()) {
     LinkSample s;
-    rows >> s.time >> s.link >> s.carried >> s.queue_max >> s.qdelay_max >> s.marks >> s.drops;
+    rows >> s.time >> s.link >> s.carried >> s.queue_max >> s.qdelay_max >> s.marks >> s.drops >>
+        s.paused >> s.pause_frames;
     take(s);
   }
   if (!rows.ok()) return impl_->database.failure(impl_->path);
@@ -818,12 +892,13 @@ std::optional<FileError> ResultReader::for_each(
   Statement rows;
   if (!rows.prepare(impl_->database,
                     "SELECT time_ps, flow, cwnd_bytes, rtt_ps, avg_qdelay_ps, acked_bytes, "
-                    "ecn_marks FROM flow_samples ORDER BY rowid")) {
+                    "ecn_marks, rate_bps, cnps FROM flow_samples ORDER BY rowid")) {
     return impl_->database.failure(impl_->path);
   }
   while (rows.next()) {
     FlowSample s;
-    rows >> s.time >> s.flow >> s.cwnd >> s.rtt >> s.avg_qdelay >> s.acked >> s.ecn_marks;
+    rows >> s.time >> s.flow >> s.cwnd >> s.rtt >> s.avg_qdelay >> s.acked >> s.ecn_marks >>
+        s.rate >> s.cnps;
     take(s);
   }
   if (!rows.ok()) return impl_->database.failure(impl_->path);

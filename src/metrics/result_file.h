@@ -24,7 +24,7 @@ namespace strack::metrics {
 /// "STRK": what SQLite's header says about whose file it is.
 inline constexpr std::int32_t kApplicationId = 0x5354524B;
 /// Goes up whenever a reader of the old tables would go wrong.
-inline constexpr std::int32_t kSchemaVersion = 1;
+inline constexpr std::int32_t kSchemaVersion = 2;
 
 /// A sentence for people: the file, what is wrong with it, what would work.
 struct FileError {
@@ -46,20 +46,22 @@ struct RunInfo {
   std::uint64_t links = 0;
   std::uint64_t switches = 0;
   std::uint64_t flows = 0;
-  Bytes bytes{0};  ///< of all flows
+  std::uint64_t jobs = 0;
+  Bytes bytes{0};  ///< of all flows and jobs
   Bytes mtu{0};
+  bool pfc = false;  ///< switches pause rather than drop
   BitsPerSecond host_rate{0};
   Picoseconds base_rtt{0};
   Bytes bdp{0};
-  Picoseconds ideal_fct{0};  ///< what physics allows the slowest flow
+  Picoseconds ideal_fct{0};  ///< what physics allows the slowest flow, or job
 };
 
 /// How far a run has come.
 enum class RunStatus : std::uint8_t {
   running,     ///< somebody is writing the file; or was, and died
-  finished,    ///< every flow is done
+  finished,    ///< every flow and job is done
   time_limit,  ///< stopped where the scenario said
-  stalled,     ///< flows are left, but nothing would ever have happened again
+  stalled,     ///< flows or jobs are left, but nothing would ever have happened again
   interrupted,
   disk_full,
   failed,
@@ -106,6 +108,7 @@ class ResultWriter {
 
   void add(const LinkInfo& link);
   void add(const FlowRecord& flow);
+  void add(const JobRecord& job);
   void add(const LinkSample& sample);
   void add(const FlowSample& sample);
 
@@ -141,6 +144,8 @@ class ResultReader {
 
   /// By flow number. A run that died has reported only the flows that were done.
   [[nodiscard]] Result<std::vector<FlowRecord>, FileError> flows();
+  /// By job number; the same holds for them.
+  [[nodiscard]] Result<std::vector<JobRecord>, FileError> jobs();
   /// All zero where the run has not ended.
   [[nodiscard]] Result<Counters, FileError> counters();
   [[nodiscard]] Result<std::vector<LinkInfo>, FileError> links();

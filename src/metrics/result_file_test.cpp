@@ -59,8 +59,10 @@ RunInfo some_run() {
   run.links = 32768;
   run.switches = 192;
   run.flows = 3;
+  run.jobs = 4;
   run.bytes = mb(48);
   run.mtu = bytes(4096);
+  run.pfc = true;
   run.host_rate = gbps(400);
   run.base_rtt = ps(8'000'001);
   run.bdp = bytes(400'000);
@@ -82,6 +84,22 @@ FlowRecord flow(std::uint32_t number, Instant end) {
   record.probes = 2;
   record.timeouts = 1;
   record.path_changes = 3999;
+  record.cnps = 40;
+  record.naks = 5;
+  record.victim_packets = 6;
+  return record;
+}
+
+JobRecord job(std::uint32_t number, Instant end) {
+  JobRecord record;
+  record.job = number;
+  record.name = "allreduce-ring";
+  record.ranks = 32;
+  record.messages = 1'984;
+  record.bytes = mb(1'984);
+  record.start = end == Instant::never() ? end : at(us(2));
+  record.end = end;
+  record.ideal = us(123);
   return record;
 }
 
@@ -101,6 +119,16 @@ Counters some_counters() {
   c.packet_hops = 12;
   c.windows = 13;
   c.deepest_queue = bytes(14);
+  c.cnps = 15;
+  c.naks = 16;
+  c.pause_frames = 17;
+  c.paused = ps(18);
+  c.ports_paused = 19;
+  c.lossless_violations = 20;
+  c.victim_packets = 21;
+  c.victim_flows = 22;
+  c.pause_loops = 23;
+  c.buffer_max = bytes(24);
   c.hash = 0x0123456789abcdef;
   return c;
 }
@@ -130,6 +158,8 @@ TEST_F(ResultFile, HoldsARun) {
     writer->add(LinkInfo{7, "host 3", "tor 0", gbps(400), ns(500)});
     writer->add(flow(2, at(us(400))));
     writer->add(flow(0, Instant::never()));
+    writer->add(job(1, at(us(300))));
+    writer->add(job(0, Instant::never()));
     LinkSample link;
     link.time = at(us(10));
     link.link = 7;
@@ -138,6 +168,8 @@ TEST_F(ResultFile, HoldsARun) {
     link.qdelay_max = ns(800);
     link.marks = 5;
     link.drops = 6;
+    link.paused = ns(70);
+    link.pause_frames = 8;
     writer->add(link);
     FlowSample sample;
     sample.time = at(us(10));
@@ -147,6 +179,8 @@ TEST_F(ResultFile, HoldsARun) {
     sample.avg_qdelay = ns(100);
     sample.acked = kb(300);
     sample.ecn_marks = 4;
+    sample.rate = mbps(123'456);
+    sample.cnps = 3;
     writer->add(sample);
     EXPECT_FALSE(writer->finish(RunStatus::finished, at(us(401)), some_counters(), 1.5, 2.5));
   }
@@ -168,8 +202,10 @@ TEST_F(ResultFile, HoldsARun) {
   EXPECT_EQ(reader.run().links, wanted.links);
   EXPECT_EQ(reader.run().switches, wanted.switches);
   EXPECT_EQ(reader.run().flows, wanted.flows);
+  EXPECT_EQ(reader.run().jobs, wanted.jobs);
   EXPECT_EQ(reader.run().bytes, wanted.bytes);
   EXPECT_EQ(reader.run().mtu, wanted.mtu);
+  EXPECT_EQ(reader.run().pfc, wanted.pfc);
   EXPECT_EQ(reader.run().host_rate, wanted.host_rate);
   EXPECT_EQ(reader.run().base_rtt, wanted.base_rtt);
   EXPECT_EQ(reader.run().bdp, wanted.bdp);
@@ -201,6 +237,24 @@ TEST_F(ResultFile, HoldsARun) {
   EXPECT_EQ(done.probes, 2u);
   EXPECT_EQ(done.timeouts, 1u);
   EXPECT_EQ(done.path_changes, 3999u);
+  EXPECT_EQ(done.cnps, 40u);
+  EXPECT_EQ(done.naks, 5u);
+  EXPECT_EQ(done.victim_packets, 6u);
+
+  const auto jobs = reader.jobs();
+  ASSERT_TRUE(jobs);
+  ASSERT_EQ(jobs.value().size(), 2u);
+  EXPECT_EQ(jobs.value()[0].job, 0u);
+  EXPECT_EQ(jobs.value()[0].start, Instant::never());
+  EXPECT_EQ(jobs.value()[0].end, Instant::never());
+  EXPECT_EQ(jobs.value()[1].job, 1u);
+  EXPECT_EQ(jobs.value()[1].name, "allreduce-ring");
+  EXPECT_EQ(jobs.value()[1].ranks, 32u);
+  EXPECT_EQ(jobs.value()[1].messages, 1'984u);
+  EXPECT_EQ(jobs.value()[1].bytes, mb(1'984));
+  EXPECT_EQ(jobs.value()[1].start, at(us(2)));
+  EXPECT_EQ(jobs.value()[1].end, at(us(300)));
+  EXPECT_EQ(jobs.value()[1].ideal, us(123));
 
   const auto counters = reader.counters();
   ASSERT_TRUE(counters);
@@ -219,6 +273,16 @@ TEST_F(ResultFile, HoldsARun) {
   EXPECT_EQ(c.packet_hops, 12u);
   EXPECT_EQ(c.windows, 13u);
   EXPECT_EQ(c.deepest_queue, bytes(14));
+  EXPECT_EQ(c.cnps, 15u);
+  EXPECT_EQ(c.naks, 16u);
+  EXPECT_EQ(c.pause_frames, 17u);
+  EXPECT_EQ(c.paused, ps(18));
+  EXPECT_EQ(c.ports_paused, 19u);
+  EXPECT_EQ(c.lossless_violations, 20u);
+  EXPECT_EQ(c.victim_packets, 21u);
+  EXPECT_EQ(c.victim_flows, 22u);
+  EXPECT_EQ(c.pause_loops, 23u);
+  EXPECT_EQ(c.buffer_max, bytes(24));
   EXPECT_EQ(c.hash, 0x0123456789abcdefu);
 
   const auto links = reader.links();
@@ -240,6 +304,8 @@ TEST_F(ResultFile, HoldsARun) {
     EXPECT_EQ(s.qdelay_max, ns(800));
     EXPECT_EQ(s.marks, 5u);
     EXPECT_EQ(s.drops, 6u);
+    EXPECT_EQ(s.paused, ns(70));
+    EXPECT_EQ(s.pause_frames, 8u);
   }));
   EXPECT_EQ(link_samples, 1);
   int flow_samples = 0;
@@ -252,6 +318,8 @@ TEST_F(ResultFile, HoldsARun) {
     EXPECT_EQ(s.avg_qdelay, ns(100));
     EXPECT_EQ(s.acked, kb(300));
     EXPECT_EQ(s.ecn_marks, 4u);
+    EXPECT_EQ(s.rate, mbps(123'456));
+    EXPECT_EQ(s.cnps, 3u);
   }));
   EXPECT_EQ(flow_samples, 1);
 }
@@ -421,9 +489,13 @@ TEST_F(ResultFile, Open_KnowsOtherVersionsAndOtherPeoplesFiles) {
   }
   patch(path_, 60, 99);
   EXPECT_THAT(cannot_read(path_), HasSubstr("was written by a newer strack (its tables are version "
-                                            "99, this program reads version 1)"));
-  patch(path_, 60, 0);
-  EXPECT_THAT(cannot_read(path_), HasSubstr("was written by an older strack"));
+                                            "99, this program reads version 2)"));
+  // Before RoCEv2 and PFC.
+  patch(path_, 60, 1);
+  EXPECT_EQ(cannot_read(path_),
+            path_.string() +
+                ": was written by an older strack (its tables are version 1, this program reads "
+                "version 2). run the scenario again");
   patch(path_, 68, 12345);
   EXPECT_THAT(cannot_read(path_), HasSubstr("is not a result file of strack"));
 }

@@ -17,10 +17,43 @@ std::int64_t count_distinct(std::vector<std::uint32_t> hosts) {
   return std::unique(hosts.begin(), hosts.end()) - hosts.begin();
 }
 
+Picoseconds mean(const std::vector<Picoseconds>& times) {
+  Int128 sum = 0;
+  for (const Picoseconds time : times) sum += time.count();
+  return ps(static_cast<std::int64_t>(sum / static_cast<Int128>(times.size())));
+}
+
+JobSummary summarise_jobs(const RunInfo& run, const std::vector<JobRecord>& jobs) {
+  JobSummary summary;
+  std::vector<Picoseconds> times;
+  for (const JobRecord& job : jobs) {
+    if (job.end == Instant::never()) continue;
+    times.push_back(job.end - job.start);
+    if (times.back() > summary.max_time) {
+      summary.max_time = times.back();
+      summary.slowest = job.job;
+      summary.slowest_ideal = job.ideal;
+    }
+  }
+  summary.finished = times.size();
+  summary.unfinished = std::max<std::uint64_t>(run.jobs, jobs.size()) - times.size();
+  if (times.empty()) return summary;
+  std::sort(times.begin(), times.end());
+  summary.min_time = times.front();
+  summary.mean_time = mean(times);
+  summary.p50_time = percentile(times, 50);
+  summary.p99_time = percentile(times, 99);
+  if (summary.min_time > ps(0)) {
+    summary.spread_ppm =
+        mul_div((summary.max_time - summary.min_time).count(), 1'000'000, summary.min_time.count());
+  }
+  return summary;
+}
+
 }  // namespace
 
 Summary summarise(const RunInfo& run, const RunState& state, const std::vector<FlowRecord>& flows,
-                  const Counters& counters) {
+                  const Counters& counters, const std::vector<JobRecord>& jobs) {
   Summary summary;
   summary.run = run;
   summary.state = state;
@@ -29,17 +62,19 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
   std::vector<Picoseconds> fcts;
   std::vector<std::uint32_t> senders;
   std::vector<std::uint32_t> receivers;
-  Int128 total_fct = 0;
   Instant first = Instant::never();
   Instant last{};
   for (const FlowRecord& flow : flows) {
     summary.retransmissions += flow.retransmissions;
     summary.path_changes += flow.path_changes;
+    summary.cnps += flow.cnps;
+    summary.naks += flow.naks;
+    summary.victim_packets += flow.victim_packets;
+    if (flow.victim_packets > 0) ++summary.victim_flows;
     first = std::min(first, flow.start);
     if (flow.end == Instant::never()) continue;
     const Picoseconds fct = flow.end - flow.start;
     fcts.push_back(fct);
-    total_fct += fct.count();
     senders.push_back(flow.src);
     receivers.push_back(flow.dst);
     last = std::max(last, flow.end);
@@ -48,16 +83,33 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
   summary.finished = fcts.size();
   // A run that died has no rows for the flows it was still busy with.
   summary.unfinished = std::max<std::uint64_t>(run.flows, flows.size()) - fcts.size();
-  if (fcts.empty()) return summary;
-
-  std::sort(fcts.begin(), fcts.end());
-  summary.max_fct = fcts.back();
-  summary.mean_fct = ps(static_cast<std::int64_t>(total_fct / static_cast<Int128>(fcts.size())));
-  summary.p50_fct = percentile(fcts, 50);
-  summary.p99_fct = percentile(fcts, 99);
-  summary.span = last - first;
-  const std::int64_t ports =
+  if (!fcts.empty()) {
+    std::sort(fcts.begin(), fcts.end());
+    summary.max_fct = fcts.back();
+    summary.mean_fct = mean(fcts);
+    summary.p50_fct = percentile(fcts, 50);
+    summary.p99_fct = percentile(fcts, 99);
+  }
+  std::int64_t ports =
       std::min(count_distinct(std::move(senders)), count_distinct(std::move(receivers)));
+
+  summary.jobs = summarise_jobs(run, jobs);
+  for (const JobRecord& job : jobs) {
+    first = std::min(first, job.start);
+    if (job.end == Instant::never()) continue;
+    last = std::max(last, job.end);
+    summary.delivered += job.bytes;
+    ports += job.ranks;
+  }
+  if (summary.has_jobs()) {
+    summary.retransmissions = counters.retransmissions;
+    summary.cnps = counters.cnps;
+    summary.naks = counters.naks;
+    summary.victim_packets = counters.victim_packets;
+    summary.victim_flows = counters.victim_flows;
+  }
+  if (summary.finished + summary.jobs.finished == 0) return summary;
+  summary.span = last - first;
   const Bytes possible = run.host_rate * summary.span * ports;
   if (possible > bytes(0)) {
     summary.utilisation_ppm = mul_div(summary.delivered.count(), 1'000'000, possible.count());
@@ -73,7 +125,9 @@ Result<Summary, FileError> summarise(const std::filesystem::path& path) {
   if (!flows) return flows.error();
   const auto counters = reader.counters();
   if (!counters) return counters.error();
-  return summarise(reader.run(), reader.state(), flows.value(), counters.value());
+  const auto jobs = reader.jobs();
+  if (!jobs) return jobs.error();
+  return summarise(reader.run(), reader.state(), flows.value(), counters.value(), jobs.value());
 }
 
 }  // namespace strack::metrics

@@ -11,6 +11,23 @@
 
 namespace strack::metrics {
 
+/// What jobs took, from the first message posted to the last one acknowledged.
+struct JobSummary {
+  std::uint64_t finished = 0;
+  std::uint64_t unfinished = 0;  ///< the figures below are of the others
+  Picoseconds max_time{0};
+  Picoseconds mean_time{0};
+  Picoseconds min_time{0};
+  Picoseconds p50_time{0};
+  Picoseconds p99_time{0};
+  /// How much longer than the fastest the slowest took, in millionths of the fastest's time.
+  std::int64_t spread_ppm = 0;
+  std::uint32_t slowest = 0;     ///< which job
+  Picoseconds slowest_ideal{0};  ///< what physics would have allowed it
+
+  [[nodiscard]] std::uint64_t count() const { return finished + unfinished; }
+};
+
 struct Summary {
   RunInfo run;
   RunState state;
@@ -18,6 +35,7 @@ struct Summary {
 
   std::uint64_t finished = 0;
   std::uint64_t unfinished = 0;  ///< the figures below are of the others
+  JobSummary jobs;
 
   // Flow completion times, from the message being ready to its last acknowledgement.
   Picoseconds max_fct{0};
@@ -26,24 +44,32 @@ struct Summary {
   Picoseconds p99_fct{0};
 
   Picoseconds span{0};  ///< from the first start to the last end
-  Bytes delivered{0};   ///< of finished flows
+  Bytes delivered{0};   ///< of finished flows and jobs
   /// Of all flows, from the rows: there also where the run died before it could write its totals.
+  /// With jobs, whose connections have no rows, the totals; path changes are then of flows alone.
   std::uint64_t retransmissions = 0;
   std::uint64_t path_changes = 0;
+  std::uint64_t cnps = 0;
+  std::uint64_t naks = 0;
+  std::uint64_t victim_packets = 0;
+  std::uint64_t victim_flows = 0;  ///< flows with any of those
 
   /// Bytes of finished flows per time, in millionths of what the ports they used could carry: those
   /// of the senders or of the receivers, whichever are fewer. So 32->1 is measured at the receiver.
+  /// Of jobs, every rank's port counts.
   std::int64_t utilisation_ppm = 0;
 
+  [[nodiscard]] bool has_jobs() const { return jobs.count() > 0; }
   [[nodiscard]] std::uint64_t drops() const {
     return counters.queue_drops + counters.failure_drops + counters.error_drops +
-           counters.no_route_drops;
+           counters.no_route_drops + counters.lossless_violations;
   }
 };
 
 /// Percentiles are by nearest rank: the p99 of 100 flows is the 99th fastest.
 [[nodiscard]] Summary summarise(const RunInfo& run, const RunState& state,
-                                const std::vector<FlowRecord>& flows, const Counters& counters);
+                                const std::vector<FlowRecord>& flows, const Counters& counters,
+                                const std::vector<JobRecord>& jobs = {});
 
 /// The same from a file.
 [[nodiscard]] Result<Summary, FileError> summarise(const std::filesystem::path& path);

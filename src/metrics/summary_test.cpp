@@ -17,6 +17,9 @@ FlowRecord flow(std::uint32_t number, std::uint32_t src, std::uint32_t dst, Pico
   record.end = record.start + fct;
   record.retransmissions = 2;
   record.path_changes = 5;
+  record.cnps = 3;
+  record.naks = 1;
+  record.victim_packets = number % 2 == 0 ? 4 : 0;
   return record;
 }
 
@@ -41,6 +44,10 @@ TEST(Summarise, TakesPercentilesByNearestRank) {
   EXPECT_EQ(s.mean_fct, ns(50'500));
   EXPECT_EQ(s.retransmissions, 200u);
   EXPECT_EQ(s.path_changes, 500u);
+  EXPECT_EQ(s.cnps, 300u);
+  EXPECT_EQ(s.naks, 100u);
+  EXPECT_EQ(s.victim_packets, 200u);
+  EXPECT_EQ(s.victim_flows, 50u);
 }
 
 TEST(Summarise, OneFlowIsAllPercentiles) {
@@ -83,13 +90,92 @@ TEST(Summarise, NothingFinishedIsNoDivisionByZero) {
   EXPECT_EQ(s.utilisation_ppm, 0);
 }
 
+JobRecord job(std::uint32_t number, Picoseconds time, Picoseconds ideal) {
+  JobRecord record;
+  record.job = number;
+  record.ranks = 4;
+  record.bytes = mb(4);
+  record.start = at(us(100));
+  record.end = record.start + time;
+  record.ideal = ideal;
+  return record;
+}
+RunInfo run_of_jobs(std::uint64_t jobs) {
+  RunInfo run = run_of(0);
+  run.jobs = jobs;
+  return run;
+}
+
+TEST(Summarise, JobsHaveTimesAndASpread) {
+  Counters counters;
+  counters.retransmissions = 7;
+  counters.cnps = 8;
+  counters.naks = 9;
+  counters.victim_packets = 10;
+  counters.victim_flows = 11;
+  const Summary s =
+      summarise(run_of_jobs(3), {}, {}, counters,
+                {job(0, us(40), us(20)), job(1, us(50), us(25)), job(2, us(60), us(24))});
+  EXPECT_TRUE(s.has_jobs());
+  EXPECT_EQ(s.finished, 0u);
+  EXPECT_EQ(s.unfinished, 0u);
+  EXPECT_EQ(s.jobs.finished, 3u);
+  EXPECT_EQ(s.jobs.unfinished, 0u);
+  EXPECT_EQ(s.jobs.min_time, us(40));
+  EXPECT_EQ(s.jobs.p50_time, us(50));
+  EXPECT_EQ(s.jobs.mean_time, us(50));
+  EXPECT_EQ(s.jobs.p99_time, us(60));
+  EXPECT_EQ(s.jobs.max_time, us(60));
+  EXPECT_EQ(s.jobs.spread_ppm, 500'000);
+  EXPECT_EQ(s.jobs.slowest, 2u);
+  EXPECT_EQ(s.jobs.slowest_ideal, us(24));
+  EXPECT_EQ(s.span, us(60));
+  EXPECT_EQ(s.delivered, mb(12));
+  // 12 MB through 12 ports in 60 us, each of which could have carried 3 MB.
+  EXPECT_EQ(s.utilisation_ppm, 333'333);
+  // Their connections have no rows; the totals know.
+  EXPECT_EQ(s.retransmissions, 7u);
+  EXPECT_EQ(s.cnps, 8u);
+  EXPECT_EQ(s.naks, 9u);
+  EXPECT_EQ(s.victim_packets, 10u);
+  EXPECT_EQ(s.victim_flows, 11u);
+}
+
+TEST(Summarise, CountsUnfinishedJobsWithAndWithoutARow) {
+  JobRecord stuck = job(1, us(1), us(1));
+  stuck.end = Instant::never();
+  JobRecord never_began = job(2, us(1), us(1));
+  never_began.start = never_began.end = Instant::never();
+  const Summary s =
+      summarise(run_of_jobs(5), {}, {}, {}, {job(0, us(30), us(20)), stuck, never_began});
+  EXPECT_EQ(s.jobs.finished, 1u);
+  EXPECT_EQ(s.jobs.unfinished, 4u);
+  EXPECT_EQ(s.jobs.max_time, us(30));
+  EXPECT_EQ(s.jobs.spread_ppm, 0);
+  EXPECT_EQ(s.delivered, mb(4));
+}
+
+TEST(Summarise, NoJobFinishedIsNoDivisionByZero) {
+  const Summary s = summarise(run_of_jobs(2), {}, {}, {});
+  EXPECT_TRUE(s.has_jobs());
+  EXPECT_EQ(s.jobs.unfinished, 2u);
+  EXPECT_EQ(s.jobs.mean_time, ps(0));
+  EXPECT_EQ(s.utilisation_ppm, 0);
+  // A job with nothing to do takes no time.
+  const Summary empty = summarise(run_of_jobs(1), {}, {}, {}, {job(0, ps(0), ps(0))});
+  EXPECT_EQ(empty.jobs.finished, 1u);
+  EXPECT_EQ(empty.jobs.spread_ppm, 0);
+  EXPECT_EQ(empty.utilisation_ppm, 0);
+}
+
 TEST(Summarise, DropsAreOfEveryKind) {
   Counters counters;
   counters.queue_drops = 1;
   counters.failure_drops = 10;
   counters.error_drops = 100;
   counters.no_route_drops = 1000;
-  EXPECT_EQ(summarise(run_of(0), {}, {}, counters).drops(), 1111u);
+  counters.lossless_violations = 10000;
+  EXPECT_EQ(summarise(run_of(0), {}, {}, counters).drops(), 11111u);
 }
 
 }  // namespace

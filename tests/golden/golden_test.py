@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-SCHEMES = ("strack", "strack-oblivious", "strack-single-path")
+SCHEMES = ("strack", "strack-oblivious", "strack-single-path", "rocev2")
 
 
 def strack(program, *words):

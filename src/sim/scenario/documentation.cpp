@@ -21,8 +21,9 @@ constexpr std::string_view kValues =
     "or RTT, the network's base RTT. Sizes are a number of bytes, or a text with a unit: B, KB "
     "(1000), KiB (1024), MB, MiB, GB, GiB, or BDP, the host's rate times the base RTT, or MTU. "
     "Rates "
-    "are a number of Gb/s, or a text: \"400 Gb/s\". Fractions are a number, or a text: \"1/4\", "
-    "\"4:1\", \"25 %\".";
+    "are a number of Gb/s, or a text: \"400 Gb/s\", \"80 Mb/s\". Fractions are a number, or a "
+    "text: "
+    "\"1/4\", \"4:1\", \"25 %\".";
 constexpr std::string_view kOverrides =
     "Any key can be set on the command line, after the file: --set topology.link_gbps=800. An "
     "entry of "

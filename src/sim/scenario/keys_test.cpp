@@ -29,6 +29,15 @@ TEST(Keys, EachIsThereOnceAndComplete) {
   }
 }
 
+// What every key says applies without it can itself be said.
+TEST(Keys, HaveADefaultOrSayWhatAppliesWithoutThem) {
+  for (const Key& key : keys()) {
+    const bool in_array = find_section(key.section)->array;
+    EXPECT_TRUE(in_array || key.fallback.empty() != key.otherwise.empty())
+        << key.section << "." << key.name;
+  }
+}
+
 // A section's keys stand together, so that to_toml writes each section once.
 TEST(Keys, AreInTheOrderOfTheirSections) {
   std::size_t section = 0;

@@ -3,7 +3,9 @@
 #include <cstdint>
 
 #include "base/units.h"
+#include "sim/scenario/lossless.h"
 #include "sim/scenario/scenario.h"
+#include "workload/jobs.h"
 
 namespace strack::sim {
 namespace {
@@ -15,9 +17,56 @@ constexpr Bytes kPerHost = bytes(2'048);    // NIC, event state, mailbox
 constexpr Bytes kPerSwitch = bytes(4'096);  // and its tables, per rack below
 constexpr Bytes kPerRackRoute = bytes(4);
 constexpr Bytes kPerDirectedLink = bytes(2'560);  // port, queue ring, both buffers of its lane
-constexpr Bytes kPerFlow = bytes(1'536);  // both ends of a connection, flow and result record
+constexpr Bytes kPerFlow = bytes(1'536);    // both ends of a connection, flow and result record
+constexpr Bytes kPerMessage = bytes(100);   // of a graph while it is made, and its edges
+constexpr Bytes kPerJobMessage = bytes(4);  // of every job that shares it
 constexpr Bytes kPerPacketInFlight = bytes(64);
 }  // namespace cost
+
+/// Flows, or the connections that jobs need.
+[[nodiscard]] std::int64_t connections(const Scenario& scenario) {
+  const WorkloadSpec& w = scenario.workload;
+  if (w.kind == WorkloadKind::trace) return static_cast<std::int64_t>(w.graph->channels().size());
+  if (w.kind != WorkloadKind::collective)
+    return static_cast<std::int64_t>(expected_flows(scenario));
+  return static_cast<std::int64_t>(w.jobs * workload::size_of(w.collective).channels);
+}
+
+/// What there is to send, all together.
+[[nodiscard]] Int128 bytes_to_send(const Scenario& scenario) {
+  const WorkloadSpec& w = scenario.workload;
+  if (w.kind == WorkloadKind::trace) return w.graph->bytes().count();
+  if (w.kind == WorkloadKind::collective) {
+    // No collective has a rank send more than its buffer twice.
+    return static_cast<Int128>(2) * w.jobs * w.collective.ranks * w.collective.size.count();
+  }
+  Int128 sum = 0;
+  for (const workload::Flow& flow : w.list) sum += flow.size.count();
+  if (w.kind == WorkloadKind::file) return sum;
+  const Bytes each = w.kind == WorkloadKind::random ? w.sizes.mean() : w.size;
+  return static_cast<Int128>(expected_flows(scenario)) * each.count();
+}
+
+/// At the worst moment.
+[[nodiscard]] std::int64_t packets_in_flight(const Scenario& scenario) {
+  const SimConfig& config = scenario.config;
+  const TopologyParams& t = config.topology;
+  const std::int64_t active =
+      std::min<std::int64_t>(connections(scenario), 4 * std::int64_t{t.hosts()});
+  if (config.protocol == Protocol::strack) {
+    // Each flow that can be active has a window of packets on its way.
+    return active * (config.transport.max_cwnd / config.transport.mtu + 1);
+  }
+  // RoCEv2 has no window: senders fill what is there, links and queues, as far as they have bytes.
+  Int128 room = static_cast<Int128>(t.hosts()) * scenario.bdp.count();
+  for (const BufferPlan& plan : buffer_plans(config)) {
+    const Bytes queues = std::int64_t{plan.ports()} * config.switches.queue_limit;
+    const Bytes held = config.pfc.enabled ? plan.buffer : queues;
+    room += static_cast<Int128>(plan.switches) * held.count();
+  }
+  const Int128 most = std::min(room, bytes_to_send(scenario));
+  return static_cast<std::int64_t>(most / config.mtu().count()) + active;
+}
 
 }  // namespace
 
@@ -33,14 +82,14 @@ Bytes memory_estimate(const Scenario& scenario) {
     links += std::int64_t{t.racks} * t.aggs_per_pod + pods * t.aggs_per_pod * t.cores_per_agg;
     switches += pods * t.aggs_per_pod + std::int64_t{t.aggs_per_pod} * t.cores_per_agg;
   }
-  const auto flows = static_cast<std::int64_t>(expected_flows(scenario));
-  // At the worst moment each flow that can be active has a window of packets on its way.
-  const std::int64_t window =
-      scenario.config.transport.max_cwnd / scenario.config.transport.mtu + 1;
-  const std::int64_t active = std::min<std::int64_t>(flows, 4 * std::int64_t{t.hosts()});
-  return cost::kProgram + t.hosts() * cost::kPerHost + switches * cost::kPerSwitch +
+  Bytes graphs{0};
+  if (const auto messages = static_cast<std::int64_t>(expected_messages(scenario)); messages > 0)
+    graphs =
+        messages / scenario.workload.jobs * cost::kPerMessage + messages * cost::kPerJobMessage;
+  return graphs + cost::kProgram + t.hosts() * cost::kPerHost + switches * cost::kPerSwitch +
          switches * t.racks * cost::kPerRackRoute + 2 * links * cost::kPerDirectedLink +
-         flows * cost::kPerFlow + active * window * cost::kPerPacketInFlight;
+         connections(scenario) * cost::kPerFlow +
+         packets_in_flight(scenario) * cost::kPerPacketInFlight;
 }
 
 }  // namespace strack::sim

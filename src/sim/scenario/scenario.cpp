@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <fstream>
+#include <memory>
 #include <numeric>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -11,9 +14,15 @@
 
 #include "base/check.h"
 #include "base/prng.h"
+#include "sim/base_rtt.h"
+#include "sim/net/sim_packet.h"
+#include "sim/scenario/files.h"
+#include "sim/scenario/lossless.h"
 #include "sim/scenario/settings.h"
 #include "sim/scenario/toml_text.h"
 #include "workload/flow_list.h"
+#include "workload/formats/topo_import.h"
+#include "workload/formats/trace.h"
 #include "workload/generators.h"
 #include "workload/lines.h"
 
@@ -34,31 +43,13 @@ std::uint64_t fingerprint(const workload::Flows& flows) {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 30;
 constexpr std::uint64_t kMostLinks = 1u << 26;
 constexpr std::uint64_t kMostPorts = 65'535;  // of a switch
 constexpr std::uint64_t kMostArrivals = 50'000'000;
+constexpr Bytes kLargestFlow = bytes((std::int64_t{1} << 32) - 1);
+/// What make_collective accepts, by its own measure.
+constexpr std::uint64_t kMostMessages = 200'000'000;
 constexpr Picoseconds kLeastLatency = ns(1);
-
-/// A file's text, or why there is none.
-[[nodiscard]] Result<std::string, workload::TextError> read_file(const fs::path& path) {
-  const auto wrong = [](std::string message) { return workload::TextError{0, std::move(message)}; };
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return wrong("there is no such file");
-  if (fs::is_directory(status)) return wrong("it is a folder. name a file in it");
-  if (!fs::is_regular_file(status)) return wrong("it is not a plain file");
-  const std::uintmax_t size = fs::file_size(path, error);
-  if (error) return wrong(fmt::format("it cannot be read: {}", error.message()));
-  if (size > kLargestFile)
-    return wrong(fmt::format("it has {} bytes. at most {} are read", size, kLargestFile));
-  std::ifstream in(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(size), '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in || static_cast<std::uintmax_t>(in.gcount()) != size)
-    return wrong("it cannot be read. check its permissions");
-  return text;
-}
 
 [[nodiscard]] std::string ratio_text(Ratio ratio) {
   return ratio.den == 1 ? fmt::format("{}", ratio.num)
@@ -69,6 +60,15 @@ constexpr Picoseconds kLeastLatency = ns(1);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text;
+}
+/// Exactly, as a value of a scenario file.
+[[nodiscard]] std::string rate_literal(BitsPerSecond rate) {
+  const BitsPerSecond unit = rate >= gbps(1) ? gbps(1) : mbps(1);
+  std::string text =
+      fmt::format("{}.{:0{}}", rate / unit, rate.count() % unit.count(), unit == gbps(1) ? 9 : 6);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return fmt::format("\"{} {}\"", text, unit == gbps(1) ? "Gb/s" : "Mb/s");
 }
 [[nodiscard]] Ratio reduced(std::int64_t num, std::int64_t den) {
   const std::int64_t common = std::gcd(num, den);
@@ -83,6 +83,7 @@ class Resolver {
       : all_(settings), set_(settings.plain), file_(std::move(file)), folder_(std::move(folder)) {}
 
   Scenario resolve() {
+    if (set_.given("topology.file")) topology_file();
     set_.check_applies();
     top();
     rates_and_racks();
@@ -94,9 +95,12 @@ class Resolver {
     packets();
     latencies();
     yardsticks();
+    scheme();
     switches();
     hosts();
     transport();
+    rocev2();
+    pfc();
     run();
     workload();
     for (Group& group : all_.failures) failure(group);
@@ -107,6 +111,16 @@ class Resolver {
       // The text names the list; what was in it is part of what was run.
       out_.resolved += fmt::format("\n# the flow list: {} flows, fingerprint {:016x}\n",
                                    out_.workload.list.size(), fingerprint(out_.workload.list));
+    }
+    if (out_.workload.kind == WorkloadKind::trace) {
+      const workload::Graph& graph = *out_.workload.graph;
+      out_.resolved += fmt::format("\n# the trace: {} ranks, {} messages, fingerprint {:016x}\n",
+                                   graph.ranks(), graph.messages(), workload::fingerprint(graph));
+      for (const LinkRef& link : trace_failures_) {
+        out_.resolved += fmt::format("# failed by the trace: {} {}, uplink {}\n",
+                                     link.tier == LinkRef::Tier::fabric ? "rack" : "agg",
+                                     link.lower, link.upper);
+      }
     }
     return std::move(out_);
   }
@@ -135,6 +149,15 @@ class Resolver {
     return set_[*(ids.end() - 1)];
   }
 
+  /// Whichever of several settings was said last.
+  Setting& last_said(std::initializer_list<const char*> ids) {
+    Setting* last = &set_[*ids.begin()];
+    for (const char* id : ids) {
+      if (said_after(set_[id], *last)) last = &set_[id];
+    }
+    return *last;
+  }
+
   void top() {
     if (!set_.given("name")) {
       const std::string stem = fs::path(file_).stem().string();
@@ -145,6 +168,71 @@ class Resolver {
   }
 
   // --- topology
+
+  /// An htsim topology gives values to keys, as if they stood in its place. The resolved scenario has
+  /// those keys, so it needs no file beside it.
+  void topology_file() {
+    Setting& setting = set_["topology.file"];
+    const std::string name = set_.text("topology.file");
+    const std::string path = (folder_ / name).string();
+    const auto read = workload::import_topo(beside(setting, name));
+    if (!read) throw Failed{{path, read.error().line, read.error().message}};
+    const auto made = workload::clos_of(read.value());
+    if (!made) throw Failed{{path, made.error().line, made.error().message}};
+    const workload::ClosFigures& f = made.value();
+
+    take("topology.tiers", std::int64_t{f.tiers});
+    take("topology.hosts", std::int64_t{f.racks} * f.hosts_per_rack);
+    take("topology.hosts_per_rack", std::int64_t{f.hosts_per_rack});
+    if (f.tiers == 2) {
+      take("topology.spines", std::int64_t{f.spines});
+      take("topology.links_per_spine", std::int64_t{f.links_per_spine});
+    } else {
+      take("topology.racks_per_pod", std::int64_t{f.racks_per_pod});
+      take("topology.aggs_per_pod", std::int64_t{f.aggs_per_pod});
+      take("topology.cores_per_agg", std::int64_t{f.cores_per_agg});
+    }
+    take("topology.host_gbps", f.host_rate);
+    take("topology.fabric_gbps", f.fabric_rate);
+    if (f.tiers == 3) take("topology.core_gbps", f.core_rate);
+    take("topology.host_latency_ns", f.host_latency);
+    take("topology.fabric_latency_ns", f.fabric_latency);
+    if (f.tiers == 3) take("topology.core_latency_ns", f.core_latency);
+    for (const char* id : {"topology.link_gbps", "topology.base_rtt_us"}) {
+      if (!set_.given(id)) continue;
+      later(id, "topology.file")
+          .fail(fmt::format("{} is {}, but {} has {} of its own. leave one of the two out",
+                            set_[id].key->name, set_[id].literal.found(), workload::quoted(name),
+                            set_[id].key->kind == Kind::rate ? "rates" : "latencies"));
+    }
+    topology_queue_limit_ = f.queue_limit;
+    out_.notes.insert(out_.notes.end(), f.notes.begin(), f.notes.end());
+    setting.hidden = true;
+  }
+  /// A value that the topology's file decides.
+  void take(const char* id, std::int64_t value) {
+    take(id, {value}, [&] { return set_.integer(id) == value; });
+  }
+  void take(const char* id, BitsPerSecond value) {
+    std::string text = rate_literal(value);
+    take(id, {text.substr(1, text.size() - 2)}, [&] { return set_.rate(id) == value; });
+  }
+  void take(const char* id, Picoseconds value) {
+    take(id, {workload::format_time(value)}, [&] { return set_.time(id) == value; });
+  }
+  template <class Agrees>
+  void take(const char* id, Literal literal, const Agrees& agrees) {
+    Setting& setting = set_[id];
+    const Setting& file = set_["topology.file"];
+    if (!setting.given) {
+      setting.assign(std::move(literal), file.file, file.line);
+    } else if (!agrees()) {
+      later(id, "topology.file")
+          .fail(fmt::format("{} is {}, but {} makes it {}. leave one of the two out",
+                            setting.key->name, setting.literal.found(), file.literal.found(),
+                            literal.found()));
+    }
+  }
 
   BitsPerSecond rate(const char* id) {
     Setting& setting = set_[id];
@@ -308,18 +396,16 @@ class Resolver {
     mtu_ = set_.size("transport.mtu");
   }
 
-  /// A data packet's and a SACK's time on the wires of the longest path, there and back.
-  Picoseconds serialisation() {
-    const TopologyParams& t = topology();
-    const auto one_way = [&t](Bytes size) {
-      Picoseconds time = 2 * (size / t.host_rate) + 2 * (size / t.fabric_rate);
-      if (t.tiers == 3) time += 2 * (size / t.core_rate);
-      return time;
-    };
-    return one_way(mtu_ + out_.config.hosts.data_header) + one_way(out_.config.hosts.control_size);
+  [[nodiscard]] Picoseconds network_base_rtt() {
+    return base_rtt(topology(), out_.config.hosts, mtu_, longest_reach(topology()));
   }
 
   void latencies() {
+    tier_latencies();
+    // All are positive, also that of a tier which is not there.
+    if (topology().tiers == 2) topology().core_latency = kLeastLatency;
+  }
+  void tier_latencies() {
     TopologyParams& t = topology();
     struct Tier {
       const char* id;
@@ -328,7 +414,6 @@ class Resolver {
     std::vector<Tier> tiers{{"topology.host_latency_ns", &t.host_latency},
                             {"topology.fabric_latency_ns", &t.fabric_latency}};
     if (t.tiers == 3) tiers.push_back({"topology.core_latency_ns", &t.core_latency});
-    t.core_latency = kLeastLatency;
 
     Setting& rtt = set_["topology.base_rtt_us"];
     const auto given = std::find_if(tiers.begin(), tiers.end(),
@@ -349,8 +434,7 @@ class Resolver {
         }
         *tier.latency = set_.time(tier.id);
       }
-      out_.base_rtt = serialisation() + 4 * (t.host_latency + t.fabric_latency);
-      if (t.tiers == 3) out_.base_rtt += 4 * t.core_latency;
+      out_.base_rtt = network_base_rtt();
       rtt.derived = time_literal(out_.base_rtt);
       return;
     }
@@ -360,7 +444,8 @@ class Resolver {
     if (!asked) rtt.settle({std::int64_t{8}});
     const Picoseconds wanted = set_.time("topology.base_rtt_us");
     const auto parts = static_cast<std::int64_t>(tiers.size());
-    const Picoseconds fixed = serialisation();
+    // The latencies are still zero: this is what packets take on the wires alone.
+    const Picoseconds fixed = network_base_rtt();
     const Picoseconds least = fixed + 4 * parts * kLeastLatency;
     if (wanted < least) {
       const std::string remedy = fmt::format(
@@ -373,7 +458,7 @@ class Resolver {
     const Picoseconds sum = (wanted - fixed) / 4;
     for (const Tier& tier : tiers) *tier.latency = sum / parts;
     t.host_latency += sum - parts * (sum / parts);
-    out_.base_rtt = fixed + 4 * sum;
+    out_.base_rtt = network_base_rtt();
     for (const Tier& tier : tiers) set_[tier.id].derived = time_literal(*tier.latency);
   }
   [[nodiscard]] static std::string time_literal(Picoseconds time) {
@@ -393,16 +478,29 @@ class Resolver {
 
   // --- switch, host
 
+  void scheme() {
+    out_.scheme = set_.choice<Scheme>("transport.scheme");
+    out_.config.protocol = is_roce() ? Protocol::roce : Protocol::strack;
+  }
+  [[nodiscard]] bool is_roce() const { return out_.scheme == Scheme::rocev2; }
+
   void switches() {
     SwitchParams& s = out_.config.switches;
-    s.kmin = set_.size("switch.kmin");
-    s.kmax = set_.size("switch.kmax");
-    s.pmax = set_.fraction("switch.pmax");
+    const std::string from = is_roce() ? "rocev2." : "switch.";
+    s.kmin = set_.size(from + "kmin");
+    s.kmax = set_.size(from + "kmax");
+    s.pmax = set_.fraction(from + "pmax");
+    if (topology_queue_limit_) {
+      // Only now are BDP and the like known, in which it may have been given.
+      const Bytes limit = *topology_queue_limit_;
+      take("switch.queue_limit", {limit.count()},
+           [&] { return set_.size("switch.queue_limit") == limit; });
+    }
     s.queue_limit = set_.size("switch.queue_limit");
     s.control_priority = set_.flag("switch.control_priority");
     out_.config.failures.convergence = set_.time("switch.convergence_us");
     if (s.kmin > s.kmax) {
-      later("switch.kmin", "switch.kmax")
+      later(from + "kmin", from + "kmax")
           .fail(
               fmt::format("kmin is {} and kmax {}. marks begin at kmin, so kmax must not be below "
                           "it",
@@ -458,13 +556,12 @@ class Resolver {
     core::StrackParams& p = out_.config.transport;
     p = checked(core::StrackParams::for_link(topology().host_rate, out_.base_rtt, mtu_));
 
-    out_.scheme = set_.choice<Scheme>("transport.scheme");
     Setting& policy = set_["transport.path_policy"];
     if (out_.scheme == Scheme::strack_oblivious) p.path_policy = core::PathPolicy::oblivious;
     if (policy.given) {
       const auto asked = set_.choice<core::PathPolicy>("transport.path_policy");
       const bool oblivious = asked == core::PathPolicy::oblivious;
-      if (oblivious != (out_.scheme == Scheme::strack_oblivious)) {
+      if (!is_roce() && oblivious != (out_.scheme == Scheme::strack_oblivious)) {
         later("transport.path_policy", "transport.scheme")
             .fail(fmt::format(
                 "path_policy is {}, but the scheme is {}. {}", policy.literal.found(),
@@ -542,6 +639,175 @@ class Resolver {
     }
   }
 
+  void follow_rate(const char* id, BitsPerSecond& value) {
+    if (set_.given(id)) {
+      value = set_.rate(id);
+    } else {
+      set_[id].derived = rate_literal(value);
+    }
+  }
+
+  // --- rocev2, pfc
+
+  /// What the core refuses is reported at the key it is about.
+  [[noreturn]] void fail_roce(const core::ParamError& error) {
+    std::string field = error.field;
+    if (field.starts_with("dcqcn_")) field.erase(0, 6);
+    for (const std::string& name : {field, field + "_us"}) {
+      Setting* setting = set_.find("rocev2", name);
+      if (setting == nullptr) continue;
+      if (setting->given) setting->fail_value(fmt::format("it must be {}", error.remedy));
+      // A set that was published for fast links may ask for what this one cannot do.
+      later("rocev2.dcqcn", "topology.link_gbps")
+          .fail(fmt::format("with dcqcn = {} {} would be {} on this link. it must be {}: set {} in "
+                            "[rocev2]",
+                            set_["rocev2.dcqcn"].literal.found(), name, setting->derived,
+                            error.remedy, name));
+    }
+    throw Failed{
+        {file_, 0, fmt::format("{} would be {}. it must be {}", field, error.value, error.remedy)}};
+  }
+
+  void rocev2() {
+    const BitsPerSecond line_rate = topology().host_rate;
+    // Without rate control first: a set's constants may not suit this link until the file's own
+    // have taken their place, and only the whole is checked.
+    const auto plain =
+        core::RoceParams::for_link(line_rate, out_.base_rtt, mtu_, core::DcqcnSet::off);
+    if (!plain) fail_roce(plain.error());
+    core::RoceParams& p = out_.config.roce;
+    p = plain.value();
+    p.header = out_.config.hosts.data_header;
+    p.qps_per_conn = set_.count("rocev2.qps_per_conn");
+    p.stripe_packets = set_.count("rocev2.stripe_packets");
+    p.ack_bytes = set_.size("rocev2.ack_bytes");
+    p.ack_interval = set_.time("rocev2.ack_interval_us");
+    p.nak_interval = set_.time("rocev2.nak_interval_us");
+    follow_time("rocev2.rto_us", p.rto);
+    p.max_outstanding = set_.count("rocev2.max_outstanding");
+
+    const auto named = set_.choice<core::DcqcnSet>("rocev2.dcqcn");
+    core::DcqcnParams& d = p.dcqcn;
+    d = core::DcqcnParams::named(named, line_rate);
+    Setting& variant = set_["rocev2.variant"];
+    if (variant.given) {
+      d.variant = set_.choice<core::DcqcnVariant>("rocev2.variant");
+    } else {
+      constexpr std::array<std::string_view, 3> kWords{"\"off\"", "\"paper\"", "\"nic\""};
+      variant.derived = kWords[static_cast<std::size_t>(d.variant)];
+    }
+    Setting& g = set_["rocev2.g"];
+    if (g.given) {
+      d.g = set_.fraction("rocev2.g");
+    } else {
+      g.derived = fmt::format("\"{}/{}\"", d.g.num, d.g.den);
+    }
+    follow_time("rocev2.alpha_timer_us", d.alpha_timer);
+    follow_time("rocev2.decrease_interval_us", d.decrease_interval);
+    follow_time("rocev2.increase_timer_us", d.increase_timer);
+    follow_size("rocev2.byte_counter", d.byte_counter);
+    Setting& fast = set_["rocev2.fast_recovery"];
+    if (fast.given) {
+      d.fast_recovery = set_.count("rocev2.fast_recovery");
+    } else {
+      fast.derived = fmt::format("{}", d.fast_recovery);
+    }
+    follow_rate("rocev2.rate_ai", d.rate_ai);
+    follow_rate("rocev2.rate_hai", d.rate_hai);
+    follow_rate("rocev2.min_rate", d.min_rate);
+    follow_time("rocev2.cnp_interval_us", d.cnp_interval);
+
+    // Nobody reads it otherwise, and what nobody reads stops no run.
+    if (!is_roce()) return;
+    if (d.g.den > 1'000'000) g.fail_value(g.key->needs);
+    if (named == core::DcqcnSet::off && d.variant != core::DcqcnVariant::off) {
+      later("rocev2.variant", "rocev2.dcqcn")
+          .fail(fmt::format("variant is {}, but dcqcn is \"off\", which has no constants for it. "
+                            "name a set, such as dcqcn = \"paper2015\"",
+                            variant.literal.found()));
+    }
+    const auto checked = p.validated();
+    if (!checked) fail_roce(checked.error());
+  }
+
+  void pfc() {
+    PfcParams& p = out_.config.pfc;
+    Setting& enabled = set_["pfc.enabled"];
+    p.enabled = enabled.given ? set_.flag("pfc.enabled") : is_roce();
+    if (!enabled.given) enabled.derived = p.enabled ? "true" : "false";
+    p.buffer_per_tbps = set_.size("pfc.buffer_per_tbps");
+    p.alpha = set_.fraction("pfc.alpha");
+    p.reserve = set_.size("pfc.reserve");
+    if (set_.given("pfc.headroom")) p.headroom = set_.size("pfc.headroom");
+    p.xon_offset = set_.size("pfc.xon_offset");
+    p.quanta = set_.count("pfc.quanta");
+    const std::vector<BufferPlan> plans = buffer_plans(out_.config);
+    if (!set_.given("pfc.headroom")) {
+      // One key, but each port's follows from its own link: that of the hosts' is shown.
+      set_["pfc.headroom"].derived = size_literal(plans.front().groups.front().headroom);
+    }
+    if (!p.enabled) return;
+    if (!out_.config.switches.control_priority) {
+      // To blame is the last of all that turned both on.
+      last_said({"switch.control_priority", "pfc.enabled", "transport.scheme"})
+          .fail(fmt::format(
+              "control_priority is false, but {}. a lossless switch has a class of "
+              "its own for control packets: leave control_priority out, or set "
+              "enabled = false in [pfc]",
+              enabled.given ? "PFC is enabled" : "PFC is enabled, as the scheme rocev2 asks"));
+    }
+    for (const BufferPlan& plan : plans) check_buffer(plan);
+    // A pause is renewed at half its time; the frame that does so must have left by its end, behind
+    // the packet that may be in service then.
+    const Bytes before_end = mtu_ + out_.config.hosts.data_header + p.frame;
+    const std::int64_t least = 2 * 8 * before_end.count() / 512 + 1;
+    if (p.quanta < least) {
+      set_["pfc.quanta"].fail_value(
+          fmt::format("a pause of {} bit times ends before a frame behind a packet of {} bytes can "
+                      "renew it: quanta = {} or more would work",
+                      512 * p.quanta, (before_end - p.frame).count(), least));
+    }
+  }
+
+  void check_buffer(const BufferPlan& plan) {
+    const PfcParams& p = out_.config.pfc;
+    if (plan.ports() > SimPacket::kMaxPorts) {
+      later("topology.hosts", "topology.hosts_per_rack")
+          .fail(fmt::format("the network needs a {} with {} ports. a switch with PFC has at most "
+                            "{}: take larger racks, or three tiers",
+                            plan.tier, plan.ports(), SimPacket::kMaxPorts));
+    }
+    const Bytes packet = mtu_ + out_.config.hosts.data_header;
+    // With nothing to share, every packet would start a pause.
+    const Bytes needed = plan.kept + packet;
+    if (plan.buffer >= needed) return;
+    // To blame is the last thing said of all that makes a buffer small or a headroom large.
+    Setting* last = &set_["pfc.enabled"];
+    for (const char* id :
+         {"transport.scheme", "topology.link_gbps", "topology.base_rtt_us",
+          "topology.host_latency_ns", "topology.fabric_latency_ns", "topology.core_latency_ns",
+          "pfc.buffer_per_tbps", "pfc.reserve", "pfc.headroom"}) {
+      if (said_after(set_[id], *last)) last = &set_[id];
+    }
+    const Int128 exact = static_cast<Int128>(needed.count()) * p.buffer_per_tbps.count() /
+                             std::max<std::int64_t>(1, plan.buffer.count()) +
+                         1;
+    const Int128 works = (exact + kb(1).count() - 1) / kb(1).count() * kb(1).count();
+    const Ratio most = set_["pfc.buffer_per_tbps"].key->high;
+    last->fail(fmt::format(
+        "{} {} with {} ports has a buffer of {} for PFC, and the headroom and reserves of its "
+        "ports take {}. {}",
+        plan.tier.starts_with('a') ? "an" : "a", plan.tier, plan.ports(),
+        workload::format_size(whole_kb(plan.buffer)),
+        workload::format_size(whole_kb(plan.kept + kb(1) - bytes(1))),
+        works > most.num
+            ? "take a shorter base_rtt_us, or set a smaller headroom"
+            : fmt::format("buffer_per_tbps = \"{}\" would work",
+                          workload::format_size(bytes(static_cast<std::int64_t>(works))))));
+  }
+  /// Down to a figure that people can read.
+  [[nodiscard]] static Bytes whole_kb(Bytes size) { return size / kb(1) * kb(1); }
+
   // --- run
 
   void run() {
@@ -582,10 +848,11 @@ class Resolver {
     w.kind = set_.choice<WorkloadKind>("workload.kind");
     w.start = at(set_.time("workload.start_us"));
     if (set_.given("workload.start_us"))
-      check_before_end(w.start, set_["workload.start_us"], "flows start at");
+      check_before_end(w.start, set_["workload.start_us"],
+                       has_jobs() ? "jobs start at" : "flows start at");
     switch (w.kind) {
       case WorkloadKind::permutation:
-        w.size = set_.size("workload.size");
+        w.size = flow_size();
         w.cross_rack = set_.flag("workload.cross_rack");
         break;
       case WorkloadKind::incast:
@@ -597,13 +864,101 @@ class Resolver {
       case WorkloadKind::file:
         flow_list();
         break;
+      case WorkloadKind::collective:
+        collective();
+        break;
+      case WorkloadKind::trace:
+        trace();
+        break;
     }
+  }
+  [[nodiscard]] bool has_jobs() const {
+    return out_.workload.kind == WorkloadKind::collective ||
+           out_.workload.kind == WorkloadKind::trace;
+  }
+  void placement(workload::Placement usual) {
+    Setting& setting = set_["workload.placement"];
+    if (!setting.given) setting.settle({std::string(workload::name_of(usual))});
+    out_.workload.placement = set_.choice<workload::Placement>("workload.placement");
+  }
+
+  /// The key serves collectives too, whose buffers may be larger than any one message.
+  Bytes flow_size() {
+    const Bytes size = set_.size("workload.size");
+    if (size > kLargestFlow) set_["workload.size"].fail_value(set_["workload.size"].key->needs);
+    return size;
+  }
+
+  void collective() {
+    WorkloadSpec& w = out_.workload;
+    workload::CollectiveParams& p = w.collective;
+    p.collective = set_.choice<workload::Collective>("workload.collective");
+    p.size = set_.size("workload.size");
+    p.chunk = set_.size("workload.chunk");
+    if (p.collective == workload::Collective::alltoall)
+      p.parallel = set_.count("workload.parallel");
+    placement(workload::Placement::random);
+    ranks_and_jobs();
+
+    // What make_collective would refuse is refused here, at its key and before anything is made.
+    Setting& ranks = set_["workload.ranks"];
+    if (p.collective == workload::Collective::allreduce_halving_doubling &&
+        !std::has_single_bit(p.ranks)) {
+      Setting& blamed = ranks.given ? later("workload.ranks", "workload.collective")
+                                    : last_said({"workload.collective", "workload.jobs",
+                                                 "topology.hosts", "topology.hosts_per_rack"});
+      blamed.fail(fmt::format("{}. halving-doubling works for powers of two: ranks = {} would work",
+                              ranks_found(), std::bit_floor(p.ranks)));
+    }
+    const std::uint64_t chunks =
+        static_cast<std::uint64_t>(p.size / p.chunk) + 2 * std::uint64_t{p.ranks};
+    if (chunks * p.ranks > kMostMessages) {
+      last_said({"workload.size", "workload.chunk", "workload.ranks", "workload.jobs",
+                 "topology.hosts", "workload.kind"})
+          .fail(fmt::format("a job would send some {} messages. that is too many: take a larger "
+                            "chunk, a smaller size or fewer ranks",
+                            workload::size_of(p).messages));
+    }
+  }
+
+  void ranks_and_jobs() {
+    WorkloadSpec& w = out_.workload;
+    const std::uint32_t hosts = topology().hosts();
+    w.jobs = set_.count("workload.jobs");
+    Setting& ranks = set_["workload.ranks"];
+    const std::uint32_t most = hosts / w.jobs;
+    const std::string works =
+        most >= 2 ? fmt::format("ranks = {}", most) : fmt::format("jobs = {}", hosts / 2);
+    if (ranks.given) {
+      w.collective.ranks = set_.count("workload.ranks");
+      if (w.collective.ranks > most) {
+        last_said({"workload.ranks", "workload.jobs", "topology.hosts"})
+            .fail(fmt::format("jobs is {} and ranks {}, which takes {} hosts, one for each rank. "
+                              "there are {}: {} would work",
+                              w.jobs, w.collective.ranks,
+                              std::uint64_t{w.jobs} * w.collective.ranks, hosts, works));
+      }
+      return;
+    }
+    w.collective.ranks = most;
+    if (most < 2) {
+      later("workload.jobs", "topology.hosts")
+          .fail(fmt::format("jobs is {} and hosts {}. a job has at least 2 ranks, each on a host "
+                            "of its own: {} would work",
+                            w.jobs, hosts, works));
+    }
+    ranks.derived = fmt::format("{}", most);
+  }
+  [[nodiscard]] std::string ranks_found() {
+    const std::uint32_t ranks = out_.workload.collective.ranks;
+    return set_.given("workload.ranks") ? fmt::format("ranks is {}", ranks)
+                                        : fmt::format("ranks is not given, which means {}", ranks);
   }
 
   void incast() {
     WorkloadSpec& w = out_.workload;
     const TopologyParams& t = topology();
-    w.size = set_.size("workload.size");
+    w.size = flow_size();
     w.fan_in = set_.count("workload.fan_in");
     w.receiver = set_.count("workload.receiver");
     if (w.receiver >= t.hosts()) {
@@ -661,7 +1016,7 @@ class Resolver {
       return distribution.value();
     }
     if (used == "cdf_file") return cdf_file();
-    return workload::SizeDistribution::fixed(set_.size("workload.size"));
+    return workload::SizeDistribution::fixed(flow_size());
   }
 
   workload::SizeDistribution cdf_file() {
@@ -767,6 +1122,123 @@ class Resolver {
       check_before_end(out_.workload.start + (flow.start - Instant{}), setting,
                        fmt::format("{} has a flow that starts at", workload::quoted(name)));
     }
+  }
+
+  // --- trace
+
+  void trace() {
+    const Setting& setting = set_["workload.file"];
+    if (!setting.given) {
+      set_["workload.kind"].fail(
+          "kind is \"trace\", but no file is named. say which, such as file = \"step.goal\"");
+    }
+    WorkloadSpec& w = out_.workload;
+    w.trace = set_.text("workload.file");
+    w.jobs = 1;
+    placement(workload::Placement::packed);
+    workload::Trace read = read_trace_named(setting, w.trace);
+    if (read.graph.ranks() > topology().hosts()) {
+      later("workload.file", "topology.hosts")
+          .fail(
+              fmt::format("{} has {} ranks, each on a host of its own. there are {} hosts: hosts = "
+                          "{} would do",
+                          workload::quoted(w.trace), read.graph.ranks(), topology().hosts(),
+                          full_racks(read.graph.ranks())));
+    }
+    for (const workload::Graph::Timed& timed : read.graph.timed()) {
+      check_before_end(w.start + timed.time, setting,
+                       fmt::format("{} has a message that starts at", workload::quoted(w.trace)));
+    }
+    for (const workload::CmFailure& failed : read.failures) trace_failure(failed);
+    out_.notes.insert(out_.notes.end(), read.notes.begin(), read.notes.end());
+    w.graph = std::make_shared<const workload::Graph>(std::move(read.graph));
+  }
+
+  /// The hosts of as many racks as hold so many.
+  [[nodiscard]] std::uint64_t full_racks(std::uint32_t hosts) {
+    const std::uint64_t rack = topology().hosts_per_rack;
+    return (hosts + rack - 1) / rack * rack;
+  }
+
+  workload::Trace read_trace_named(const Setting& setting, const std::string& name) {
+    workload::TraceParams params;
+    params.start_unit = set_.choice<workload::CmTime>("workload.time_unit");
+    params.calc_unit = set_.time("workload.calc_unit_ns");
+    enum class Format : std::uint8_t { automatic, cm, goal, chakra };
+    const auto format = set_.choice<Format>("workload.format");
+    if (format != Format::automatic) {
+      params.format = static_cast<workload::TraceFormat>(static_cast<int>(format) - 1);
+    } else if (const auto by_name = workload::trace_format_of(name)) {
+      params.format = *by_name;
+    } else {
+      setting.fail(
+          fmt::format("file is {}, and its name does not say what it is. names end in .cm, "
+                      ".goal or .et; for another say which, such as format = \"goal\"",
+                      workload::quoted(name)));
+    }
+    // A key that another format reads would be there without effect.
+    const auto only_for = [&](const char* id, workload::TraceFormat its) {
+      Setting& key = set_[id];
+      if (params.format == its) return;
+      if (key.given && key.literal.text() != key.key->fallback) {
+        key.fail(fmt::format("{} is {}, but the trace is {}. leave it out: it is for {}",
+                             key.key->name, key.literal.found(), workload::name_of(params.format),
+                             workload::name_of(its)));
+      }
+      key.hidden = true;
+    };
+    only_for("workload.time_unit", workload::TraceFormat::cm);
+    only_for("workload.calc_unit_ns", workload::TraceFormat::goal);
+
+    const auto files = trace_files(folder_ / name);
+    if (!files)
+      setting.fail(fmt::format("file is {}: {}", workload::quoted(name), files.error().message));
+    // What is wrong with the name is said at the key, what is wrong with the text at its line.
+    std::vector<workload::TraceFile> texts;
+    for (const fs::path& file : files.value()) {
+      auto text = read_file(file);
+      if (!text) {
+        setting.fail(fmt::format("file is {}: {}", workload::quoted(name), text.error().message));
+      }
+      texts.push_back({file.string(), std::move(text.value())});
+    }
+    auto read = workload::import_trace(texts, params);
+    if (!read) throw Failed{{read.error().file, read.error().line, read.error().message}};
+    return std::move(read.value());
+  }
+
+  /// A failed link of a connection matrix: the n-th uplink of a ToR or of an aggregation switch.
+  void trace_failure(const workload::CmFailure& failed) {
+    const TopologyParams& t = topology();
+    const auto wrong = [&](const std::string& message) {
+      throw Failed{{(folder_ / out_.workload.trace).string(), failed.line, message}};
+    };
+    using Tier = workload::CmFailure::Tier;
+    const bool is_tor = failed.tier == Tier::tor;
+    if (failed.tier == Tier::core || (!is_tor && t.tiers == 2)) {
+      wrong(fmt::format(
+          "a failed link of {} switch. a link is known here by the switch below it: "
+          "name a {}, or leave the line out and write [[failure]] in the scenario",
+          failed.tier == Tier::core ? "a core" : "an AGG", t.tiers == 2 ? "TOR" : "TOR or an AGG"));
+    }
+    const std::uint32_t switches = is_tor ? t.racks : t.racks / t.racks_per_pod * t.aggs_per_pod;
+    const std::uint32_t uplinks = is_tor ? rack_uplinks_ : t.cores_per_agg;
+    const std::string_view name = is_tor ? "TOR" : "AGG";
+    if (failed.switch_id >= switches) {
+      wrong(fmt::format("switch_id is {}. the network has {} {} switches, so it is from 0 to {}",
+                        failed.switch_id, switches, name, switches - 1));
+    }
+    if (failed.link_id >= uplinks) {
+      wrong(
+          fmt::format("link_id is {}. it is an uplink of the switch, and a {} has {}: from 0 to "
+                      "{}",
+                      failed.link_id, name, uplinks, uplinks - 1));
+    }
+    trace_failures_.push_back(
+        {is_tor ? LinkRef::Tier::fabric : LinkRef::Tier::core, failed.switch_id, failed.link_id});
+    Failure f;
+    f.link = trace_failures_.back();
+    out_.config.failures.failures.push_back(f);
   }
 
   // --- failure, impairment
@@ -967,6 +1439,11 @@ class Resolver {
     r.queue_threshold = set_.size("record.queue_threshold");
     r.links = set_.flag("record.links");
     r.flows = set_.count("record.flows");
+    if (r.flows > 0 && has_jobs()) {
+      set_["record.flows"].fail_value(
+          fmt::format("a {} has jobs, and no flows that could be sampled. leave it out",
+                      name_of(out_.workload.kind)));
+    }
     const bool asked = r.queues || r.links || r.flows > 0;
     if (asked && r.interval == ps(0)) {
       const char* id = r.queues ? "record.queues" : r.links ? "record.links" : "record.flows";
@@ -1009,6 +1486,8 @@ class Resolver {
   Scenario out_;
   Bytes mtu_{0};
   std::uint32_t rack_uplinks_ = 0;
+  std::optional<Bytes> topology_queue_limit_;  ///< as the topology's file has it
+  std::vector<LinkRef> trace_failures_;        ///< links that the trace says are down
 };
 
 /// `count` distinct numbers below `range`, in random order.
@@ -1022,6 +1501,56 @@ class Resolver {
   return numbers;
 }
 
+[[nodiscard]] workload::Flows make_flows(const Scenario& scenario, std::uint64_t seed) {
+  const WorkloadSpec& w = scenario.workload;
+  const TopologyParams& t = scenario.config.topology;
+  const workload::Racks racks{t.hosts(), t.hosts_per_rack};
+  workload::Flows flows;
+  switch (w.kind) {
+    case WorkloadKind::permutation:
+      flows = workload::permutation({racks, w.size, w.cross_rack}, seed);
+      break;
+    case WorkloadKind::incast:
+      flows = workload::incast({racks, w.fan_in, w.receiver, w.size}, seed);
+      break;
+    case WorkloadKind::random:
+      flows = workload::random_traffic(Resolver::random_params(scenario), seed);
+      break;
+    case WorkloadKind::file:
+      flows = w.list;
+      break;
+    case WorkloadKind::collective:
+    case WorkloadKind::trace:
+      STRACK_CHECK(false);
+  }
+  for (workload::Flow& flow : flows) flow.start = flow.start + (w.start - Instant{});
+  workload::add_start_jitter(flows, scenario.config.hosts.start_jitter, seed);
+  return flows;
+}
+
+[[nodiscard]] std::vector<workload::Job> make_jobs(const Scenario& scenario, std::uint64_t seed) {
+  const WorkloadSpec& w = scenario.workload;
+  const TopologyParams& t = scenario.config.topology;
+  std::shared_ptr<const workload::Graph> graph = w.graph;
+  std::string name = w.trace;
+  if (w.kind == WorkloadKind::collective) {
+    auto made = workload::make_collective(w.collective);
+    STRACK_CHECK(made.ok());  // loading has refused what would not work
+    graph = std::make_shared<const workload::Graph>(std::move(made.value().graph));
+    name = workload::name_of(w.collective.collective);
+  }
+  auto jobs = workload::make_jobs({.racks = {t.hosts(), t.hosts_per_rack},
+                                   .jobs = w.jobs,
+                                   .graph = std::move(graph),
+                                   .name = std::move(name),
+                                   .placement = w.placement,
+                                   .start = w.start,
+                                   .start_jitter = scenario.config.hosts.start_jitter},
+                                  seed);
+  STRACK_CHECK(jobs.ok());
+  return std::move(jobs.value());
+}
+
 }  // namespace
 
 std::string ScenarioError::text() const {
@@ -1030,13 +1559,14 @@ std::string ScenarioError::text() const {
 }
 
 std::string_view name_of(Scheme scheme) {
-  constexpr std::array<std::string_view, 3> kNames{"strack", "strack-oblivious",
-                                                   "strack-single-path"};
+  constexpr std::array<std::string_view, 4> kNames{"strack", "strack-oblivious",
+                                                   "strack-single-path", "rocev2"};
   return kNames[static_cast<std::size_t>(scheme)];
 }
 
 std::string_view name_of(WorkloadKind kind) {
-  constexpr std::array<std::string_view, 4> kNames{"permutation", "incast", "random", "file"};
+  constexpr std::array<std::string_view, 6> kNames{"permutation", "incast",     "random",
+                                                   "file",        "collective", "trace"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -1088,28 +1618,9 @@ SimConfig make_config(const Scenario& scenario, std::uint64_t seed) {
   return config;
 }
 
-workload::Flows make_flows(const Scenario& scenario, std::uint64_t seed) {
-  const WorkloadSpec& w = scenario.workload;
-  const TopologyParams& t = scenario.config.topology;
-  const workload::Racks racks{t.hosts(), t.hosts_per_rack};
-  workload::Flows flows;
-  switch (w.kind) {
-    case WorkloadKind::permutation:
-      flows = workload::permutation({racks, w.size, w.cross_rack}, seed);
-      break;
-    case WorkloadKind::incast:
-      flows = workload::incast({racks, w.fan_in, w.receiver, w.size}, seed);
-      break;
-    case WorkloadKind::random:
-      flows = workload::random_traffic(Resolver::random_params(scenario), seed);
-      break;
-    case WorkloadKind::file:
-      flows = w.list;
-      break;
-  }
-  for (workload::Flow& flow : flows) flow.start = flow.start + (w.start - Instant{});
-  workload::add_start_jitter(flows, scenario.config.hosts.start_jitter, seed);
-  return flows;
+workload::Workload make_workload(const Scenario& scenario, std::uint64_t seed) {
+  if (scenario.workload.jobs > 0) return {{}, make_jobs(scenario, seed)};
+  return {make_flows(scenario, seed), {}};
 }
 
 std::uint64_t expected_flows(const Scenario& scenario) {
@@ -1121,6 +1632,9 @@ std::uint64_t expected_flows(const Scenario& scenario) {
       return w.fan_in;
     case WorkloadKind::file:
       return w.list.size();
+    case WorkloadKind::collective:
+    case WorkloadKind::trace:
+      return 0;
     case WorkloadKind::random:
       break;
   }
@@ -1128,6 +1642,13 @@ std::uint64_t expected_flows(const Scenario& scenario) {
   const Int128 gap_q20 = workload::mean_gap_q20(Resolver::random_params(scenario));
   STRACK_CHECK(gap_q20 > 0);
   return static_cast<std::uint64_t>((static_cast<Int128>(w.duration.count()) << 20) / gap_q20);
+}
+
+std::uint64_t expected_messages(const Scenario& scenario) {
+  const WorkloadSpec& w = scenario.workload;
+  if (w.kind == WorkloadKind::trace) return w.graph->messages();
+  if (w.kind != WorkloadKind::collective) return 0;
+  return w.jobs * workload::size_of(w.collective).messages;
 }
 
 std::string to_toml(const Scenario& scenario) { return scenario.resolved; }

@@ -8,11 +8,12 @@
 //   auto scenario = load("incast32.toml", {"topology.link_gbps=800"});
 //   if (!scenario) fail(scenario.error().text());
 //   for (std::uint64_t seed : scenario.value().seeds)
-//     Simulation(make_config(scenario.value(), seed), make_flows(scenario.value(), seed)) ...
+//     Simulation(make_config(scenario.value(), seed), make_workload(scenario.value(), seed)) ...
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "sim/config.h"
+#include "workload/collectives.h"
+#include "workload/graph.h"
+#include "workload/jobs.h"
 #include "workload/sizes.h"
 #include "workload/workload.h"
 
@@ -36,14 +40,14 @@ struct ScenarioError {
   [[nodiscard]] std::string text() const;
 };
 
-enum class Scheme : std::uint8_t { strack, strack_oblivious, strack_single_path };
-/// As in a scenario file: "strack", "strack-oblivious", "strack-single-path".
+enum class Scheme : std::uint8_t { strack, strack_oblivious, strack_single_path, rocev2 };
+/// As in a scenario file: "strack", "strack-oblivious", "strack-single-path", "rocev2".
 [[nodiscard]] std::string_view name_of(Scheme scheme);
 
-enum class WorkloadKind : std::uint8_t { permutation, incast, random, file };
+enum class WorkloadKind : std::uint8_t { permutation, incast, random, file, collective, trace };
 [[nodiscard]] std::string_view name_of(WorkloadKind kind);
 
-/// What make_flows makes flows from. Only the fields of its kind mean something.
+/// What make_workload makes flows or jobs from. Only the fields of its kind mean something.
 struct WorkloadSpec {
   WorkloadKind kind = WorkloadKind::permutation;
   Bytes size{0};               ///< permutation, incast
@@ -55,7 +59,12 @@ struct WorkloadSpec {
   std::uint64_t flows = 0;     ///< random: so many, or 0
   Picoseconds duration{0};     ///< random: or arriving within this time
   workload::SizeDistribution sizes = workload::SizeDistribution::fixed(bytes(1));  ///< random
-  workload::Flows list;  ///< file: as read
+  workload::Flows list;                                         ///< file: as read
+  workload::CollectiveParams collective;                        ///< collective: of every job
+  std::uint32_t jobs = 0;                                       ///< collective, trace
+  workload::Placement placement = workload::Placement::random;  ///< collective, trace
+  std::shared_ptr<const workload::Graph> graph;                 ///< trace: as read
+  std::string trace;                                            ///< trace: the file's name
 };
 
 /// Links that fail or suffer, drawn anew for each seed: `links` in all, the same number on each of
@@ -82,6 +91,8 @@ struct Scenario {
   Bytes bdp{0};
   Ratio oversubscription{1, 1};  ///< of the ToRs: host rates over uplink rates
 
+  std::vector<std::string> notes;  ///< of readers of other tools' files, for people
+
   std::string resolved;  ///< what to_toml returns
 };
 
@@ -99,11 +110,14 @@ struct Scenario {
 /// The configuration for one seed: links that fail at random are drawn here.
 [[nodiscard]] SimConfig make_config(const Scenario& scenario, std::uint64_t seed);
 
-/// The flows for one seed, start jitter included.
-[[nodiscard]] workload::Flows make_flows(const Scenario& scenario, std::uint64_t seed);
+/// The flows or jobs for one seed, start jitter included. A collective's graph is made here: it may
+/// be large, and many scenarios are loaded only to be looked at.
+[[nodiscard]] workload::Workload make_workload(const Scenario& scenario, std::uint64_t seed);
 
-/// How many flows make_flows makes; for random arrivals within a time, how many to expect.
+/// How many flows make_workload makes; for random arrivals within a time, how many to expect.
 [[nodiscard]] std::uint64_t expected_flows(const Scenario& scenario);
+/// About how many messages the jobs it makes have to send, all together.
+[[nodiscard]] std::uint64_t expected_messages(const Scenario& scenario);
 
 /// The scenario with every key that applies to it. Loads to the same scenario again. Values that
 /// follow from others are comments, so that a changed link rate still changes what depends on it.

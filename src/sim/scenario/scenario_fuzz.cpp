@@ -1,6 +1,6 @@
 // Any bytes as a scenario file, the last line as an override: loaded, or refused with a line that
-// exists. What loads can be written and loaded again to the same scenario, and its flows can be
-// made.
+// exists. What loads can be written and loaded again to the same scenario, and its flows or jobs can
+// be made.
 #include "sim/scenario/scenario.h"
 
 #include <algorithm>
@@ -14,9 +14,10 @@
 namespace strack::sim {
 namespace {
 
-// Making flows is linear in these; the rest of a scenario is not.
+// Making flows and jobs is linear in these; the rest of a scenario is not.
 constexpr std::uint32_t kMostHosts = 4'096;
 constexpr std::uint64_t kMostFlows = 10'000;
+constexpr std::uint64_t kMostMessages = 10'000;
 
 void check(const std::string& text, const std::vector<std::string>& overrides) {
   const auto scenario = load_text(text, "fuzz.toml", "no-such-folder", overrides);
@@ -37,12 +38,21 @@ void check(const std::string& text, const std::vector<std::string>& overrides) {
   STRACK_CHECK(memory_estimate(scenario.value()) > bytes(0));
   const std::uint32_t hosts = scenario.value().config.topology.hosts();
   if (hosts > kMostHosts || expected_flows(scenario.value()) > kMostFlows) return;
+  if (expected_messages(scenario.value()) > kMostMessages) return;
   const std::uint64_t seed = scenario.value().seeds.front();
   const SimConfig config = make_config(scenario.value(), seed);
   STRACK_CHECK(config.seed == seed);
-  const workload::Flows flows = make_flows(scenario.value(), seed);
-  for (const workload::Flow& flow : flows)
+  const workload::Workload made = make_workload(scenario.value(), seed);
+  for (const workload::Flow& flow : made.flows)
     STRACK_CHECK(flow.src < hosts && flow.dst < hosts && flow.src != flow.dst);
+  std::vector<bool> taken(hosts);
+  for (const workload::Job& job : made.jobs) {
+    STRACK_CHECK(job.hosts.size() == job.graph->ranks() && job.starts.size() == job.hosts.size());
+    for (const workload::HostId host : job.hosts) {
+      STRACK_CHECK(host < hosts && !taken[host]);
+      taken[host] = true;
+    }
+  }
 }
 
 }  // namespace

@@ -13,8 +13,10 @@
 
 #include "base/testing.h"
 #include "base/units.h"
+#include "sim/base_rtt.h"
 #include "sim/config.h"
 #include "sim/scenario/keys.h"
+#include "sim/scenario/lossless.h"
 #include "sim/simulation.h"
 
 namespace strack::sim {
@@ -32,6 +34,10 @@ Scenario loaded(std::string_view text, const std::vector<std::string>& overrides
 std::string error_of(std::string_view text, const std::vector<std::string>& overrides = {}) {
   const auto scenario = load_text(text, "x.toml", {}, overrides);
   return scenario ? "loaded" : scenario.error().text();
+}
+
+workload::Flows flows_of(const Scenario& scenario, std::uint64_t seed) {
+  return make_workload(scenario, seed).flows;
 }
 
 std::string override_error(const std::string& override_text) {
@@ -142,6 +148,60 @@ TEST(Defaults, TransportIsWhatTheCoreDerives) {
       expect_same(s.config.transport, expected.value());
     }
   }
+}
+
+void expect_same(const core::RoceParams& a, const core::RoceParams& b) {
+  EXPECT_EQ(a.mtu, b.mtu);
+  EXPECT_EQ(a.header, b.header);
+  EXPECT_EQ(a.line_rate, b.line_rate);
+  EXPECT_EQ(a.qps_per_conn, b.qps_per_conn);
+  EXPECT_EQ(a.stripe_packets, b.stripe_packets);
+  EXPECT_EQ(a.ack_bytes, b.ack_bytes);
+  EXPECT_EQ(a.ack_interval, b.ack_interval);
+  EXPECT_EQ(a.nak_interval, b.nak_interval);
+  EXPECT_EQ(a.rto, b.rto);
+  EXPECT_EQ(a.max_outstanding, b.max_outstanding);
+  EXPECT_EQ(a.dcqcn.variant, b.dcqcn.variant);
+  EXPECT_EQ(a.dcqcn.g, b.dcqcn.g);
+  EXPECT_EQ(a.dcqcn.alpha_timer, b.dcqcn.alpha_timer);
+  EXPECT_EQ(a.dcqcn.decrease_interval, b.dcqcn.decrease_interval);
+  EXPECT_EQ(a.dcqcn.increase_timer, b.dcqcn.increase_timer);
+  EXPECT_EQ(a.dcqcn.byte_counter, b.dcqcn.byte_counter);
+  EXPECT_EQ(a.dcqcn.fast_recovery, b.dcqcn.fast_recovery);
+  EXPECT_EQ(a.dcqcn.rate_ai, b.dcqcn.rate_ai);
+  EXPECT_EQ(a.dcqcn.rate_hai, b.dcqcn.rate_hai);
+  EXPECT_EQ(a.dcqcn.min_rate, b.dcqcn.min_rate);
+  EXPECT_EQ(a.dcqcn.cnp_interval, b.dcqcn.cnp_interval);
+}
+
+// The same for RoCEv2, its set of DCQCN's constants included: the table and the core have one
+// default.
+TEST(Defaults, RoceIsWhatTheCoreDerives) {
+  for (const char* gigabits : {"40", "100", "200", "400", "800", "1600"}) {
+    for (const char* rtt : {"4", "8", "100"}) {
+      const Scenario s =
+          loaded("[topology]\nlink_gbps = " + std::string(gigabits) + "\nbase_rtt_us = " + rtt +
+                 "\n[switch]\nqueue_limit = \"1 MB\"\n"
+                 "[transport]\nscheme = \"rocev2\"");
+      const auto expected =
+          core::RoceParams::for_link(s.config.topology.host_rate, s.base_rtt, bytes(4'096));
+      ASSERT_TRUE(expected);
+      expect_same(s.config.roce, expected.value());
+    }
+  }
+}
+
+TEST(Defaults, PfcIsTheSimulators) {
+  const PfcParams usual;
+  const PfcParams p = loaded("").config.pfc;
+  EXPECT_FALSE(p.enabled);
+  EXPECT_EQ(p.buffer_per_tbps, usual.buffer_per_tbps);
+  EXPECT_EQ(p.alpha, usual.alpha);
+  EXPECT_EQ(p.reserve, usual.reserve);
+  EXPECT_EQ(p.headroom, usual.headroom);
+  EXPECT_EQ(p.xon_offset, usual.xon_offset);
+  EXPECT_EQ(p.frame, usual.frame);
+  EXPECT_EQ(p.quanta, usual.quanta);
 }
 
 TEST(Defaults, TheRest) {
@@ -309,13 +369,203 @@ rto_backoff_max = 0
   expect_same(s.config.transport, p);
 }
 
+// --- RoCEv2
+
+TEST(Roce, TheSchemeChoosesTheProtocol) {
+  EXPECT_EQ(loaded("").config.protocol, Protocol::strack);
+  const Scenario s =
+      loaded("[transport]\nscheme = \"rocev2\"\nmtu = 2048\n[host]\ndata_header = 58");
+  EXPECT_EQ(s.scheme, Scheme::rocev2);
+  EXPECT_EQ(name_of(s.scheme), "rocev2");
+  EXPECT_EQ(s.config.protocol, Protocol::roce);
+  EXPECT_EQ(s.config.mtu(), bytes(2'048));
+  EXPECT_EQ(s.config.roce.header, bytes(58));
+  EXPECT_TRUE(s.config.pfc.enabled);
+  // STrack's parameters are there all the same.
+  EXPECT_EQ(s.config.transport.mtu, bytes(2'048));
+}
+
+// The paper: DCQCN's threshold is one BDP.
+TEST(Roce, HasThresholdsOfItsOwn) {
+  const std::string text =
+      "[switch]\nkmin = 1000\nkmax = 2000\npmax = 0.5\n[rocev2]\nkmax = \"2 BDP\"\npmax = 0.25\n"
+      "[transport]\nscheme = ";
+  const SwitchParams strack = loaded(text + "\"strack\"").config.switches;
+  EXPECT_EQ(strack.kmin, bytes(1'000));
+  EXPECT_EQ(strack.kmax, bytes(2'000));
+  EXPECT_EQ(strack.pmax, (Ratio{1, 2}));
+  const SwitchParams roce = loaded(text + "\"rocev2\"").config.switches;
+  EXPECT_EQ(roce.kmin, kb(400));
+  EXPECT_EQ(roce.kmax, kb(800));
+  EXPECT_EQ(roce.pmax, (Ratio{1, 4}));
+}
+
+constexpr std::string_view kRoce = "transport.scheme = \"rocev2\"\n";
+
+TEST(Roce, EveryFieldCanBeSet) {
+  const Scenario s = loaded(std::string(kRoce) + R"([rocev2]
+qps_per_conn = 4
+stripe_packets = 8
+ack_bytes = "2 MTU"
+ack_interval_us = 3
+nak_interval_us = "2 RTT"
+rto_us = "1 ms"
+max_outstanding = 1000
+dcqcn = "paper2015"
+variant = "nic"
+g = "1/16"
+alpha_timer_us = 2
+decrease_interval_us = 5
+increase_timer_us = 7
+byte_counter = "1 MB"
+fast_recovery = 3
+rate_ai = "40 Mb/s"
+rate_hai = 0.5
+min_rate = "100 Mb/s"
+cnp_interval_us = 6
+)");
+  auto p = core::RoceParams::for_link(gbps(400), us(8), bytes(4'096)).value();
+  p.qps_per_conn = 4;
+  p.stripe_packets = 8;
+  p.ack_bytes = bytes(8'192);
+  p.ack_interval = us(3);
+  p.nak_interval = us(16);
+  p.rto = ms(1);
+  p.max_outstanding = 1'000;
+  p.dcqcn.variant = core::DcqcnVariant::nic;
+  p.dcqcn.g = {1, 16};
+  p.dcqcn.alpha_timer = us(2);
+  p.dcqcn.decrease_interval = us(5);
+  p.dcqcn.increase_timer = us(7);
+  p.dcqcn.byte_counter = mb(1);
+  p.dcqcn.fast_recovery = 3;
+  p.dcqcn.rate_ai = mbps(40);
+  p.dcqcn.rate_hai = mbps(500);
+  p.dcqcn.min_rate = mbps(100);
+  p.dcqcn.cnp_interval = us(6);
+  expect_same(s.config.roce, p);
+}
+
+TEST(Roce, ASetIsNamedAndOneValueChanged) {
+  struct Named {
+    const char* name;
+    core::DcqcnSet set;
+  };
+  for (const Named& named :
+       {Named{"paper2015", core::DcqcnSet::paper2015},
+        Named{"nic-default", core::DcqcnSet::nic_default},
+        Named{"hpcc-ns3", core::DcqcnSet::hpcc_ns3}, Named{"off", core::DcqcnSet::off}}) {
+    const std::string text =
+        std::string(kRoce) + "[rocev2]\ndcqcn = \"" + std::string(named.name) + "\"\n";
+    auto p = core::RoceParams::for_link(gbps(400), us(8), bytes(4'096), named.set).value();
+    expect_same(loaded(text).config.roce, p);
+    p.dcqcn.increase_timer = us(9);
+    expect_same(loaded(text + "increase_timer_us = 9").config.roce, p);
+  }
+}
+
+// What a set means on this link is shown, and what is shown is exact.
+TEST(Roce, AUnsetValueFollowsTheSet) {
+  const std::string text = to_toml(loaded(
+      "[topology]\nlink_gbps = 12.5\nbase_rtt_us = 40\n[rocev2]\ndcqcn = \"paper2015\"\ng = 0.5"));
+  for (const char* line :
+       {"\n# variant = \"paper\"  # follows: as dcqcn names it\n", "\ng = 0.5\n",
+        "\n# rate_ai = \"12.5 Mb/s\"  # follows", "\n# rate_hai = \"125 Mb/s\"  # follows",
+        "\n# byte_counter = 3125000  # follows", "\n# cnp_interval_us = \"50 us\"  # follows",
+        "\n# fast_recovery = 5  # follows",
+        "\n# rto_us = \"134217.728 us\"  # follows: the shortest"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+}
+
+// One file is for all schemes: the keys of the others are there, without effect.
+TEST(Roce, ReadsOnlyItsOwnKeys) {
+  const std::string text =
+      "[transport]\npath_policy = \"bitmap_only\"\nmax_paths = 8\nrto_us = 77\n"
+      "[rocev2]\nrto_us = 99\nmin_rate = \"500 Gb/s\"\n";
+  EXPECT_EQ(loaded(text).config.transport.rto, us(77));
+  EXPECT_EQ(loaded(text, {"transport.scheme=rocev2", "rocev2.min_rate=1"}).config.roce.rto, us(99));
+  // Values that would not work together are only found by the scheme that reads them.
+  EXPECT_EQ(error_of(text, {"transport.scheme=rocev2"}),
+            "x.toml:7: min_rate is \"500 Gb/s\". it must be from 1 Mb/s to the link's rate");
+}
+
+// On a link far slower than a set was made for, its rates end at the link's.
+TEST(Roce, ASetIsCutToASlowLink) {
+  const std::string slow = "[topology]\nlink_gbps = \"10 Mb/s\"\nbase_rtt_us = \"500 ms\"\n";
+  const std::string named = slow + "[rocev2]\ndcqcn = \"nic-default\"\n";
+  const std::vector<std::string> roce{"transport.scheme=rocev2", "pfc.enabled=false"};
+  loaded(named);
+  EXPECT_EQ(loaded(named, roce).config.roce.dcqcn.rate_hai, mbps(10));
+  EXPECT_EQ(loaded(named + "rate_hai = \"5 Mb/s\"", roce).config.roce.dcqcn.rate_hai, mbps(5));
+}
+
+// --- PFC
+
+TEST(Pfc, EveryFieldCanBeSet) {
+  const PfcParams p = loaded(R"([pfc]
+enabled = true
+buffer_per_tbps = "2 MB"
+alpha = 0.25
+reserve = 0
+headroom = "200 KB"
+xon_offset = "2 MTU"
+quanta = 200
+)")
+                          .config.pfc;
+  EXPECT_TRUE(p.enabled);
+  EXPECT_EQ(p.buffer_per_tbps, mb(2));
+  EXPECT_EQ(p.alpha, (Ratio{1, 4}));
+  EXPECT_EQ(p.reserve, bytes(0));
+  EXPECT_EQ(p.headroom, kb(200));
+  EXPECT_EQ(p.xon_offset, bytes(8'192));
+  EXPECT_EQ(p.quanta, 200u);
+  EXPECT_EQ(p.frame, bytes(64));
+}
+
+TEST(Pfc, FollowsTheSchemeUnlessSaid) {
+  EXPECT_TRUE(loaded("", {"transport.scheme=rocev2"}).config.pfc.enabled);
+  EXPECT_FALSE(loaded("", {"transport.scheme=rocev2", "pfc.enabled=false"}).config.pfc.enabled);
+  EXPECT_FALSE(loaded("").config.pfc.enabled);
+  EXPECT_TRUE(loaded("", {"pfc.enabled=true"}).config.pfc.enabled);
+  EXPECT_NE(to_toml(loaded("")).find("\n# enabled = false  # follows: true with the scheme rocev2"),
+            std::string::npos);
+}
+
+// 128 ports of 400 Gb/s: 51.2 Tb/s and 256 MB. What comes after XOFF: two latencies at 400 Gb/s
+// (957.76 ns each), three packets of 4160 bytes, a frame of 64.
+TEST(Pfc, BuffersFollowTheSwitches) {
+  const auto plans = buffer_plans(loaded("", {"pfc.enabled=true"}).config);
+  ASSERT_EQ(plans.size(), 2u);
+  EXPECT_EQ(plans[0].tier, "ToR");
+  EXPECT_EQ(plans[0].switches, 128u);
+  EXPECT_EQ(plans[0].ports(), 128u);
+  EXPECT_EQ(plans[0].buffer, mb(256));
+  EXPECT_EQ(plans[0].groups[0].headroom, bytes(2 * 47'888 + 3 * 4'160 + 64));
+  EXPECT_EQ(plans[0].kept, 128 * (plans[0].groups[0].headroom + kib(4)));
+  EXPECT_EQ(plans[1].tier, "spine");
+  EXPECT_EQ(plans[1].switches, 64u);
+  EXPECT_EQ(plans[1].ports(), 128u);
+
+  const auto three =
+      buffer_plans(loaded("[topology]\ntiers = 3\n[pfc]\nheadroom = \"50 KB\"").config);
+  ASSERT_EQ(three.size(), 3u);
+  EXPECT_EQ(three[1].tier, "aggregation switch");
+  EXPECT_EQ(three[1].switches, 512u);
+  EXPECT_EQ(three[1].ports(), 32u);
+  EXPECT_EQ(three[2].tier, "core");
+  EXPECT_EQ(three[2].switches, 1'024u);
+  EXPECT_EQ(three[2].ports(), 8u);
+  EXPECT_EQ(three[2].groups[0].headroom, kb(50));
+}
+
 // --- Workloads
 
 TEST(Workload, Incast) {
   const Scenario s = loaded(
       "[topology]\nhosts = 128\nhosts_per_rack = 16\n"
       "[workload]\nkind = \"incast\"\nfan_in = 112\nreceiver = 100\nsize = \"1 MB\"\nstart_us = 3");
-  const workload::Flows flows = make_flows(s, 1);
+  const workload::Flows flows = flows_of(s, 1);
   ASSERT_EQ(flows.size(), 112u);
   EXPECT_EQ(expected_flows(s), 112u);
   for (const workload::Flow& flow : flows) {
@@ -329,23 +579,23 @@ TEST(Workload, Incast) {
 TEST(Workload, PermutationCrossRack) {
   const Scenario s = loaded(
       "[topology]\nhosts = 8\nhosts_per_rack = 4\n[workload]\ncross_rack = true\nsize = 4096");
-  for (const workload::Flow& flow : make_flows(s, 7)) EXPECT_NE(flow.src / 4, flow.dst / 4);
+  for (const workload::Flow& flow : flows_of(s, 7)) EXPECT_NE(flow.src / 4, flow.dst / 4);
   EXPECT_EQ(expected_flows(s), 8u);
 }
 
 TEST(Workload, RandomWithEachKindOfSizes) {
   const std::string begin =
       "[topology]\nhosts = 128\nhosts_per_rack = 16\n[workload]\nkind = \"random\"\nflows = 500\n";
-  for (const workload::Flow& flow : make_flows(loaded(begin + "size = 777"), 1))
+  for (const workload::Flow& flow : flows_of(loaded(begin + "size = 777"), 1))
     EXPECT_EQ(flow.size, bytes(777));
   for (const workload::Flow& flow :
-       make_flows(loaded(begin + "size_min = 10\nsize_max = \"20 B\""), 1)) {
+       flows_of(loaded(begin + "size_min = 10\nsize_max = \"20 B\""), 1)) {
     EXPECT_GE(flow.size, bytes(10));
     EXPECT_LE(flow.size, bytes(20));
   }
   std::set<std::int64_t> sizes;
   for (const workload::Flow& flow :
-       make_flows(loaded(begin + "cdf = [[\"1 KB\", 0.5], [1001, 1]]"), 1)) {
+       flows_of(loaded(begin + "cdf = [[\"1 KB\", 0.5], [1001, 1]]"), 1)) {
     sizes.insert(flow.size.count());
   }
   EXPECT_EQ(sizes, (std::set<std::int64_t>{1'000, 1'001}));
@@ -356,7 +606,7 @@ TEST(Workload, RandomDurationExpectsItsFlows) {
       "[topology]\nhosts = 128\nhosts_per_rack = 16\n"
       "[workload]\nkind = \"random\"\nload = 0.5\nsize = \"100 KB\"\nduration_us = 500");
   EXPECT_EQ(expected_flows(s), 16'000u);  // 128 x 500 us x 200 Gb/s / 100 KB
-  EXPECT_NEAR(static_cast<double>(make_flows(s, 1).size()), 16'000, 500);
+  EXPECT_NEAR(static_cast<double>(flows_of(s, 1).size()), 16'000, 500);
 }
 
 TEST(Workload, CdfFromAFileIsInlineInTheResolvedScenario) {
@@ -383,7 +633,7 @@ TEST(Workload, FlowsFromAFile) {
   const auto s = load(file);
   ASSERT_TRUE(s) << s.error().text();
   EXPECT_EQ(s.value().name, "a");
-  const workload::Flows flows = make_flows(s.value(), 1);
+  const workload::Flows flows = flows_of(s.value(), 1);
   ASSERT_EQ(flows.size(), 2u);
   EXPECT_EQ(flows[1].dst, 127u);
   EXPECT_EQ(flows[1].start, at(us(11)));
@@ -396,11 +646,95 @@ TEST(Workload, JitterDelaysStarts) {
   const Scenario s =
       loaded("[topology]\nhosts = 128\nhosts_per_rack = 16\n[host]\nstart_jitter_us = 10");
   std::set<std::int64_t> starts;
-  for (const workload::Flow& flow : make_flows(s, 1)) {
+  for (const workload::Flow& flow : flows_of(s, 1)) {
     EXPECT_LE(flow.start, at(us(10)));
     starts.insert(flow.start.ps);
   }
   EXPECT_GT(starts.size(), 100u);
+}
+
+/// 8 racks of 16 hosts, and a collective of 64 KB.
+const std::string kCollective =
+    "topology.hosts = 128\ntopology.hosts_per_rack = 16\n[workload]\nkind = \"collective\"\nsize = "
+    "65536\n";
+
+TEST(Workload, CollectiveTakesAllHostsUnlessSaid) {
+  const Scenario s = loaded(kCollective);
+  EXPECT_EQ(s.workload.kind, WorkloadKind::collective);
+  EXPECT_EQ(name_of(s.workload.kind), "collective");
+  EXPECT_EQ(s.workload.collective.collective, workload::Collective::allreduce_ring);
+  EXPECT_EQ(s.workload.collective.size, bytes(65'536));
+  EXPECT_EQ(s.workload.collective.chunk, kib(128));
+  EXPECT_EQ(s.workload.collective.ranks, 128u);
+  EXPECT_EQ(s.workload.collective.parallel, 0u);
+  EXPECT_EQ(s.workload.jobs, 1u);
+  EXPECT_EQ(s.workload.placement, workload::Placement::random);
+  EXPECT_NE(to_toml(s).find("# ranks = 128  # follows: all hosts over jobs\n"), std::string::npos);
+  EXPECT_EQ(to_toml(s).find("parallel"), std::string::npos);
+  EXPECT_EQ(expected_flows(s), 0u);
+  EXPECT_EQ(expected_messages(s), 2u * 127 * 128);
+
+  const workload::Workload made = make_workload(s, 1);
+  EXPECT_TRUE(made.flows.empty());
+  ASSERT_EQ(made.jobs.size(), 1u);
+  EXPECT_EQ(made.jobs[0].name, "allreduce-ring");
+  EXPECT_EQ(made.jobs[0].hosts.size(), 128u);
+  EXPECT_EQ(made.jobs[0].graph->messages(), 2u * 127 * 128);
+}
+
+TEST(Workload, CollectiveEveryFieldCanBeSet) {
+  const Scenario s = loaded(kCollective + R"(collective = "alltoall"
+chunk = "1 KiB"
+ranks = 10
+jobs = 3
+parallel = 2
+placement = "packed"
+start_us = 5
+[host]
+start_jitter_us = 2
+)");
+  EXPECT_EQ(s.workload.collective.collective, workload::Collective::alltoall);
+  EXPECT_EQ(s.workload.collective.chunk, kib(1));
+  EXPECT_EQ(s.workload.collective.ranks, 10u);
+  EXPECT_EQ(s.workload.collective.parallel, 2u);
+  EXPECT_EQ(s.workload.jobs, 3u);
+  const workload::Workload made = make_workload(s, 1);
+  ASSERT_EQ(made.jobs.size(), 3u);
+  EXPECT_EQ(made.jobs[0].graph, made.jobs[2].graph);
+  EXPECT_EQ(made.jobs[2].hosts.front(), 20u);
+  std::set<std::int64_t> starts;
+  for (const Instant start : made.jobs[1].starts) {
+    EXPECT_GE(start, at(us(5)));
+    EXPECT_LE(start, at(us(7)));
+    starts.insert(start.ps);
+  }
+  EXPECT_EQ(starts.size(), 10u);
+}
+
+TEST(Workload, CollectivePlacementFollowsTheSeed) {
+  const Scenario random = loaded(kCollective + "ranks = 16");
+  EXPECT_EQ(make_workload(random, 1).jobs[0].hosts, make_workload(random, 1).jobs[0].hosts);
+  EXPECT_NE(make_workload(random, 1).jobs[0].hosts, make_workload(random, 2).jobs[0].hosts);
+  const Scenario striped = loaded(kCollective + "ranks = 16\nplacement = \"striped\"");
+  EXPECT_EQ(make_workload(striped, 1).jobs[0].hosts[1], 16u);
+}
+
+// A buffer may be larger than a message; the graph is not made until it is asked for.
+TEST(Workload, CollectiveBuffersMayBeLarge) {
+  const Scenario s = loaded(kCollective, {"workload.size=1099511627776", "workload.chunk=1 GB"});
+  EXPECT_EQ(s.workload.collective.size, bytes(std::int64_t{1} << 40));
+}
+
+TEST(Workload, CollectivesHaveTheNamesOfTheirMakers) {
+  const std::string_view words = find_key("workload", "collective")->unit;
+  std::string names;
+  for (int i = 0; i <= static_cast<int>(workload::Collective::broadcast); ++i)
+    names.append(i == 0 ? "" : "|").append(name_of(static_cast<workload::Collective>(i)));
+  EXPECT_EQ(words, names);
+  std::string places;
+  for (int i = 0; i <= static_cast<int>(workload::Placement::striped); ++i)
+    places.append(i == 0 ? "" : "|").append(name_of(static_cast<workload::Placement>(i)));
+  EXPECT_EQ(find_key("workload", "placement")->unit, places);
 }
 
 // --- Failures
@@ -538,6 +872,13 @@ constexpr Sample kSamples[] = {
     {"switch", "queue_limit", "\"3 MiB\"", ""},
     {"switch", "control_priority", "false", ""},
     {"switch", "convergence_us", "\"1 ms\"", ""},
+    {"pfc", "enabled", "true", ""},
+    {"pfc", "buffer_per_tbps", "\"4 MB\"", ""},
+    {"pfc", "alpha", "0.5", ""},
+    {"pfc", "reserve", "0", ""},
+    {"pfc", "headroom", "\"100 KB\"", ""},
+    {"pfc", "xon_offset", "\"2 MTU\"", ""},
+    {"pfc", "quanta", "1000", ""},
     {"host", "data_header", "48", ""},
     {"host", "control_size", "80", ""},
     {"host", "start_jitter_us", "2.5", ""},
@@ -572,6 +913,28 @@ constexpr Sample kSamples[] = {
     {"transport", "probe_recovers", "\"highest_received\"", ""},
     {"transport", "rto_us", "\"50 RTT\"", ""},
     {"transport", "rto_backoff_max", "5", ""},
+    {"rocev2", "qps_per_conn", "16", ""},
+    {"rocev2", "stripe_packets", "64", ""},
+    {"rocev2", "ack_bytes", "1", ""},
+    {"rocev2", "ack_interval_us", "0", ""},
+    {"rocev2", "nak_interval_us", "\"10 RTT\"", ""},
+    {"rocev2", "rto_us", "\"67 ms\"", ""},
+    {"rocev2", "max_outstanding", "128", ""},
+    {"rocev2", "kmin", "\"0.5 BDP\"", ""},
+    {"rocev2", "kmax", "\"1 MB\"", ""},
+    {"rocev2", "pmax", "0.01", ""},
+    {"rocev2", "dcqcn", "\"paper2015\"", ""},
+    {"rocev2", "variant", "\"off\"", ""},
+    {"rocev2", "g", "0.0625", ""},
+    {"rocev2", "alpha_timer_us", "55", ""},
+    {"rocev2", "decrease_interval_us", "50", ""},
+    {"rocev2", "increase_timer_us", "\"1 ms\"", ""},
+    {"rocev2", "byte_counter", "\"10 MB\"", ""},
+    {"rocev2", "fast_recovery", "5", ""},
+    {"rocev2", "rate_ai", "\"40 Mb/s\"", ""},
+    {"rocev2", "rate_hai", "0.4", ""},
+    {"rocev2", "min_rate", "\"10 Mb/s\"", ""},
+    {"rocev2", "cnp_interval_us", "50", ""},
     {"workload", "kind", "\"incast\"", ""},
     {"workload", "size", "\"64 KiB\"", ""},
     {"workload", "cross_rack", "true", ""},
@@ -583,6 +946,12 @@ constexpr Sample kSamples[] = {
     {"workload", "size_min", "10", "kind = \"random\"\nsize_max = \"1 GB\""},
     {"workload", "size_max", "\"1 GB\"", "kind = \"random\"\nsize_min = 20"},
     {"workload", "cdf", "[[\"1 KB\", 0.125], [2000, 1]]", "kind = \"random\"\nflows = 5"},
+    {"workload", "collective", "\"broadcast\"", "kind = \"collective\""},
+    {"workload", "chunk", "\"1 MB\"", "kind = \"collective\""},
+    {"workload", "ranks", "100", "kind = \"collective\""},
+    {"workload", "jobs", "8", "kind = \"collective\""},
+    {"workload", "parallel", "4", "kind = \"collective\"\ncollective = \"alltoall\""},
+    {"workload", "placement", "\"striped\"", "kind = \"collective\""},
     {"workload", "start_us", "7", ""},
     {"failure", "rack", "3", "uplink = 2"},
     {"failure", "agg", "3", "uplink = 2"},
@@ -628,6 +997,7 @@ std::string text_of(const Sample& sample) {
 TEST(EveryKey, HasASample) {
   for (const Key& key : keys()) {
     if (key.name == "file" || key.name == "cdf_file") continue;  // they need files: see Workload
+    if (key.applies == "kind=trace") continue;                   // they, too: see trace_test.cpp
     const bool found = std::any_of(
         std::begin(kSamples), std::end(kSamples),
         [&key](const Sample& s) { return s.section == key.section && s.key == key.name; });
@@ -647,9 +1017,27 @@ TEST(EveryKey, MakesADifferenceAndRoundTrips) {
     const Scenario again = loaded(resolved);
     EXPECT_EQ(to_toml(again), resolved) << text;
     expect_same(again.config.transport, s.config.transport);
+    expect_same(again.config.roce, s.config.roce);
+    EXPECT_EQ(again.config.pfc.enabled, s.config.pfc.enabled);
     EXPECT_EQ(again.base_rtt, s.base_rtt);
     EXPECT_EQ(again.seeds, s.seeds);
     EXPECT_EQ(again.name, s.name);
+  }
+}
+
+// A file that serves one scheme serves the others: every key may stand beside rocev2. All but one:
+// lossless switches have no queue in which control packets could wait behind data.
+TEST(EveryKey, LoadsUnderRoceToo) {
+  for (const Sample& sample : kSamples) {
+    if (sample.key == "scheme" || sample.key == "control_priority") continue;
+    const std::string text = text_of(sample);
+    const Scenario s = loaded(text, {"transport.scheme=rocev2"});
+    EXPECT_EQ(s.scheme, Scheme::rocev2) << text;
+    const Scenario again = loaded(to_toml(s));
+    EXPECT_EQ(to_toml(again), to_toml(s)) << text;
+    expect_same(again.config.roce, s.config.roce);
+    EXPECT_EQ(again.config.switches.kmin, s.config.switches.kmin);
+    EXPECT_EQ(again.config.switches.kmax, s.config.switches.kmax);
   }
 }
 
@@ -686,8 +1074,10 @@ TEST(ToToml, IsTheWholeScenario) {
   const Scenario s = loaded("[topology]\nhosts = 128\nhosts_per_rack = 16\n[run]\nseed = 9");
   for (const Key& key : keys()) {
     const Section* section = find_section(key.section);
-    if (section->array || !key.applies.empty() || key.name == "end_ms" || key.name == "seeds")
+    if (section->array || !key.applies.empty() || key.name == "end_ms" || key.name == "seeds" ||
+        key.name == "file") {
       continue;
+    }
     EXPECT_NE(to_toml(s).find(std::string(key.name) + " = "), std::string::npos) << key.name;
   }
 }
@@ -770,8 +1160,8 @@ TEST(Override, ErrorsNameIt) {
   EXPECT_EQ(override_error("topolgy.link_gbps=1"),
             "--set: unknown section topolgy. did you mean topology?");
   EXPECT_EQ(override_error("banana.link_gbps=1"),
-            "--set: unknown section banana. the sections are topology, switch, host, transport, "
-            "workload, failure, impairment, record, run");
+            "--set: unknown section banana. the sections are topology, switch, pfc, host, "
+            "transport, rocev2, workload, failure, impairment, record, run");
   EXPECT_EQ(override_error("scheme=strack"),
             "--set: unknown key scheme above the first section. it is a key of [transport]");
   EXPECT_EQ(override_error("topology.link_gps=1"),
@@ -783,7 +1173,8 @@ TEST(Override, ErrorsNameIt) {
             "--set: failure.1 does not follow the last one. the next is failure.0");
   EXPECT_EQ(override_error("name=\xff"), "--set: it is not text. write it in UTF-8");
   EXPECT_EQ(override_error("workload.size="),
-            "--set: size is \"\". a flow has 1 to 4294967295 bytes, such as size = \"16 MB\"");
+            "--set: size is \"\". a flow has 1 to 4294967295 bytes and a collective's buffer up to "
+            "1 TiB, such as size = \"16 MB\"");
 }
 
 // --- Errors: the place, what was found, what would work
@@ -802,10 +1193,9 @@ TEST(Error, NotToml) {
 TEST(Error, UnknownSections) {
   EXPECT_EQ(error_of("\n[topolgy]\nhosts = 1"),
             "x.toml:2: unknown section [topolgy]. did you mean [topology]?");
-  EXPECT_EQ(
-      error_of("[banana]"),
-      "x.toml:1: unknown section [banana]. the sections are topology, switch, host, transport, "
-      "workload, failure, impairment, record, run");
+  EXPECT_EQ(error_of("[banana]"),
+            "x.toml:1: unknown section [banana]. the sections are topology, switch, pfc, host, "
+            "transport, rocev2, workload, failure, impairment, record, run");
   EXPECT_EQ(error_of("topology = 5"),
             "x.toml:1: topology is 5. it is a section: write [topology] above its keys");
   EXPECT_EQ(error_of("[failure]\nhost = 3"),
@@ -826,13 +1216,26 @@ TEST(Error, UnknownKeys) {
             "queue_threshold, links, flows");
   EXPECT_EQ(error_of("hosts = 4"),
             "x.toml:1: unknown key hosts above the first section. it is a key of [topology]");
+  EXPECT_EQ(error_of("[host]\nkmin = 4"),
+            "x.toml:2: unknown key kmin in [host]. it is a key of [switch] and of [rocev2]");
+  EXPECT_EQ(error_of("[rocev2]\nrto = 4"),
+            "x.toml:2: unknown key rto in [rocev2]. did you mean rto_us?");
+  EXPECT_EQ(error_of("[rocev2]\ndcqn = \"off\""),
+            "x.toml:2: unknown key dcqn in [rocev2]. did you mean dcqcn?");
+  EXPECT_EQ(error_of("[rocev2]\nrate_hia = 40"),
+            "x.toml:2: unknown key rate_hia in [rocev2]. did you mean rate_hai?");
+  EXPECT_EQ(error_of("[pfc]\nenable = true"),
+            "x.toml:2: unknown key enable in [pfc]. did you mean enabled?");
+  EXPECT_EQ(error_of("[roce]\nkmin = 4"),
+            "x.toml:1: unknown section [roce]. did you mean [rocev2]?");
   EXPECT_EQ(error_of("[[failure]]\nhots = 4"),
             "x.toml:2: unknown key hots in [[failure]]. did you mean host?");
-  EXPECT_EQ(error_of("[topology.more]\nx = 1"),
-            "x.toml:1: unknown key more in [topology]. its keys are tiers, hosts, hosts_per_rack, "
-            "oversubscription, spines, links_per_spine, racks_per_pod, aggs_per_pod, "
-            "core_oversubscription, cores_per_agg, link_gbps, host_gbps, fabric_gbps, core_gbps, "
-            "base_rtt_us, host_latency_ns, fabric_latency_ns, core_latency_ns");
+  EXPECT_EQ(
+      error_of("[topology.more]\nx = 1"),
+      "x.toml:1: unknown key more in [topology]. its keys are file, tiers, hosts, hosts_per_rack, "
+      "oversubscription, spines, links_per_spine, racks_per_pod, aggs_per_pod, "
+      "core_oversubscription, cores_per_agg, link_gbps, host_gbps, fabric_gbps, core_gbps, "
+      "base_rtt_us, host_latency_ns, fabric_latency_ns, core_latency_ns");
 }
 
 // The first line that is wrong is the one reported.
@@ -871,23 +1274,25 @@ TEST(Error, ImpossibleValues) {
   EXPECT_EQ(error_of("[switch]\ncontrol_priority = 1"),
             "x.toml:2: control_priority is 1. it is true or false");
   EXPECT_EQ(error_of("[workload]\nsize = 0"),
-            "x.toml:2: size is 0. a flow has 1 to 4294967295 bytes, such as size = \"16 MB\"");
+            "x.toml:2: size is 0. a flow has 1 to 4294967295 bytes and a collective's buffer up to "
+            "1 TiB, such as size = \"16 MB\"");
+  EXPECT_EQ(error_of("[workload]\nsize = \"5 GB\""),
+            "x.toml:2: size is \"5 GB\". a flow has 1 to 4294967295 bytes and a collective's "
+            "buffer up to 1 TiB, such as size = \"16 MB\"");
+  EXPECT_EQ(error_of("[workload]\nsize = \"1.5 B\""),
+            "x.toml:2: size is \"1.5 B\". a flow has 1 to 4294967295 bytes and a collective's "
+            "buffer up to 1 TiB, such as size = \"16 MB\"");
   EXPECT_EQ(
-      error_of("[workload]\nsize = \"5 GB\""),
-      "x.toml:2: size is \"5 GB\". a flow has 1 to 4294967295 bytes, such as size = \"16 MB\"");
-  EXPECT_EQ(
-      error_of("[workload]\nsize = \"1.5 B\""),
-      "x.toml:2: size is \"1.5 B\". a flow has 1 to 4294967295 bytes, such as size = \"16 MB\"");
-  EXPECT_EQ(error_of("[workload]\nsize = \"100000000 BDP\""),
-            "x.toml:2: size is \"100000000 BDP\". a flow has 1 to 4294967295 bytes, such as size = "
-            "\"16 MB\"");
+      error_of("[workload]\nsize = \"100000000 BDP\""),
+      "x.toml:2: size is \"100000000 BDP\". a flow has 1 to 4294967295 bytes and a collective's "
+      "buffer up to 1 TiB, such as size = \"16 MB\"");
   EXPECT_EQ(
       error_of("[workload]\nkind = \"allreduce\""),
-      "x.toml:2: kind is \"allreduce\". a workload is \"permutation\", \"incast\", \"random\" "
-      "or \"file\"");
+      "x.toml:2: kind is \"allreduce\". a workload is \"permutation\", \"incast\", \"random\", "
+      "\"file\", \"collective\" or \"trace\"");
   EXPECT_EQ(error_of("[transport]\nscheme = \"roce\""),
-            "x.toml:2: scheme is \"roce\". a scheme is \"strack\", \"strack-oblivious\" or "
-            "\"strack-single-path\"");
+            "x.toml:2: scheme is \"roce\". a scheme is \"strack\", \"strack-oblivious\", "
+            "\"strack-single-path\" or \"rocev2\"");
   EXPECT_EQ(error_of("[run]\nseeds = []"),
             "x.toml:2: seeds is a list. seeds are a list of numbers from 0, such as seeds = [1, 2, "
             "3]");
@@ -977,6 +1382,84 @@ TEST(Error, TransportContradictions) {
             "x.toml:3: target_qhigh would be 4000000. it must be a delay not below target_qdelay");
 }
 
+TEST(Error, RoceImpossibleValues) {
+  // Out of range and of the wrong kind, whatever the scheme.
+  EXPECT_EQ(error_of("[rocev2]\nqps_per_conn = 32"),
+            "x.toml:2: qps_per_conn is 32. a connection has 1, 2, 4, 8 or 16 queue pairs, such as "
+            "qps_per_conn = 4");
+  EXPECT_EQ(error_of("[rocev2]\nmin_rate = \"500 Kb/s\""),
+            "x.toml:2: min_rate is \"500 Kb/s\". it is a rate from 1 Mb/s to the link's, such as "
+            "min_rate = \"1 Gb/s\"");
+  EXPECT_EQ(error_of("[rocev2]\nmin_rate = \"0.5 Mb/s\""),
+            "x.toml:2: min_rate is \"0.5 Mb/s\". it is a rate from 1 Mb/s to the link's, such as "
+            "min_rate = \"1 Gb/s\"");
+  EXPECT_EQ(
+      error_of("[rocev2]\ndcqcn = \"default\""),
+      "x.toml:2: dcqcn is \"default\". a set is \"paper2015\", \"nic-default\", \"hpcc-ns3\" or "
+      "\"off\"");
+  EXPECT_EQ(error_of("[rocev2]\ng = 1.5"),
+            "x.toml:2: g is 1.5. it is a fraction from 0 to 1 with up to six decimals, such as g = "
+            "\"1/256\"");
+  EXPECT_EQ(error_of("[rocev2]\nmax_outstanding = 0"),
+            "x.toml:2: max_outstanding is 0. it is from 1 to 8388608 packets, such as "
+            "max_outstanding = 8388608");
+  EXPECT_EQ(error_of("[rocev2]\nbyte_counter = true"),
+            "x.toml:2: byte_counter is true. it is a size up to 1 TiB, such as byte_counter = \"10 "
+            "MB\", or 0 for none");
+}
+
+TEST(Error, RoceContradictions) {
+  const std::string roce(kRoce);
+  EXPECT_EQ(error_of(roce + "[rocev2]\nqps_per_conn = 3"),
+            "x.toml:3: qps_per_conn is 3. it must be 1, 2, 4, 8 or 16");
+  EXPECT_EQ(error_of(roce + "[rocev2]\nstripe_packets = 33"),
+            "x.toml:3: stripe_packets is 33. it must be a power of two up to 65536");
+  EXPECT_EQ(error_of(roce + "[rocev2]\nkmin = \"2 BDP\""),
+            "x.toml:3: kmin is 800 KB and kmax 400 KB. marks begin at kmin, so kmax must not be "
+            "below it");
+  EXPECT_EQ(error_of(roce + "[rocev2]\nrate_ai = 500"),
+            "x.toml:3: rate_ai is 500. it must be from 0 to the link's rate");
+  EXPECT_EQ(error_of(roce + "[rocev2]\ng = 0.1234567"),
+            "x.toml:3: g is 0.1234567. it is a fraction from 0 to 1 with up to six decimals, such "
+            "as g = \"1/256\"");
+  EXPECT_EQ(
+      error_of(roce + "[rocev2]\ndcqcn = \"off\"\nvariant = \"nic\""),
+      "x.toml:4: variant is \"nic\", but dcqcn is \"off\", which has no constants for it. name "
+      "a set, such as dcqcn = \"paper2015\"");
+}
+
+TEST(Error, PfcContradictions) {
+  EXPECT_EQ(error_of("[pfc]\nalpha = 0"),
+            "x.toml:2: alpha is 0. it is from 1/1024 to 64, such as alpha = \"1/8\"");
+  EXPECT_EQ(
+      error_of("[pfc]\nheadroom = 0"),
+      "x.toml:2: headroom is 0. a headroom is a positive size, such as headroom = \"100 KB\"; "
+      "left out, it is what the link needs");
+  EXPECT_EQ(error_of("[pfc]\nquanta = 65536"),
+            "x.toml:2: quanta is 65536. a pause lasts 1 to 65535 quanta, such as quanta = 65535");
+  EXPECT_EQ(
+      error_of("[pfc]\nenabled = true\nquanta = 2"),
+      "x.toml:3: quanta is 2. a pause of 1024 bit times ends before a frame behind a packet of "
+      "4160 bytes can renew it: quanta = 133 or more would work");
+  const std::string small = "[pfc]\nenabled = true\nbuffer_per_tbps = \"200 KB\"\n";
+  EXPECT_EQ(error_of(small),
+            "x.toml:3: a ToR with 128 ports has a buffer of 10.24 MB for PFC, and the headroom and "
+            "reserves of its ports take 14.39 MB. buffer_per_tbps = \"282 KB\" would work");
+  loaded("[pfc]\nenabled = true\nbuffer_per_tbps = \"282 KB\"");
+  EXPECT_EQ(error_of("[pfc]\nenabled = true\nheadroom = \"3 MB\""),
+            "x.toml:3: a ToR with 128 ports has a buffer of 256 MB for PFC, and the headroom and "
+            "reserves of its ports take 384.525 MB. buffer_per_tbps = \"7.511 MB\" would work");
+  // A long way needs much headroom: the default buffer is not for that.
+  EXPECT_EQ(error_of("[topology]\nbase_rtt_us = \"1 ms\"", {"transport.scheme=rocev2"}),
+            "--set: a ToR with 128 ports has a buffer of 256 MB for PFC, and the headroom and "
+            "reserves of its ports take 1601.59 MB. buffer_per_tbps = \"31.282 MB\" would work");
+  EXPECT_EQ(error_of("[topology]\nhosts = 32768\nhosts_per_rack = 1", {"pfc.enabled=true"}),
+            "x.toml:3: the network needs a spine with 32768 ports. a switch with PFC has at most "
+            "16384: take larger racks, or three tiers");
+  // Without PFC nothing of this matters.
+  loaded("[pfc]\nquanta = 1\nheadroom = \"1 GB\"");
+}
+
 TEST(Error, WorkloadContradictions) {
   const std::string small = "topology.hosts = 128\ntopology.hosts_per_rack = 16\n[workload]\n";
   EXPECT_EQ(error_of(small + "kind = \"incast\"\nfan_in = 113"),
@@ -1019,6 +1502,96 @@ TEST(Error, WorkloadContradictions) {
             "\"flows.txt\"");
   EXPECT_EQ(error_of(small + "kind = \"file\"\nfile = \"no-such.txt\""),
             "x.toml:5: file is \"no-such.txt\": there is no such file");
+}
+
+TEST(Error, CollectiveContradictions) {
+  EXPECT_EQ(
+      error_of(kCollective + "collective = \"allreduce-hd\"\nranks = 96"),
+      "x.toml:7: ranks is 96. halving-doubling works for powers of two: ranks = 64 would work");
+  EXPECT_EQ(
+      error_of(kCollective + "collective = \"allreduce-hd\"\njobs = 3"),
+      "x.toml:7: ranks is not given, which means 42. halving-doubling works for powers of two: "
+      "ranks = 32 would work");
+  EXPECT_EQ(error_of(kCollective + "ranks = 64\njobs = 3"),
+            "x.toml:7: jobs is 3 and ranks 64, which takes 192 hosts, one for each rank. there are "
+            "128: ranks = 42 would work");
+  EXPECT_EQ(error_of(kCollective + "jobs = 65"),
+            "x.toml:6: jobs is 65 and hosts 128. a job has at least 2 ranks, each on a host of its "
+            "own: jobs = 64 would work");
+  EXPECT_EQ(error_of(kCollective + "chunk = 1\n", {"workload.size=10 MB"}),
+            "--set: a job would send some 2540000000 messages. that is too many: take a larger "
+            "chunk, a smaller size or fewer ranks");
+  EXPECT_EQ(error_of(kCollective + "start_us = 1000\n[run]\nend_ms = 1"),
+            "x.toml:6: jobs start at 1 ms, but the run ends at 1 ms. set a later end_ms, or leave "
+            "it out");
+  EXPECT_EQ(
+      error_of(kCollective + "[record]\nflows = 8\ninterval_us = 5"),
+      "x.toml:7: flows is 8. a collective has jobs, and no flows that could be sampled. leave "
+      "it out");
+}
+
+// Whatever the maker of graphs refuses has been refused on loading.
+TEST(Error, CollectivesThatCannotBeMadeDoNotLoad) {
+  const auto refused = [](workload::CollectiveParams p) {
+    EXPECT_FALSE(workload::make_collective(p));
+    const std::string text = kCollective + "collective = \"" + std::string(name_of(p.collective)) +
+                             "\"\nchunk = " + std::to_string(p.chunk.count()) +
+                             "\nranks = " + std::to_string(p.ranks);
+    EXPECT_NE(error_of(text, {"workload.size=" + std::to_string(p.size.count())}), "loaded");
+  };
+  using workload::Collective;
+  refused({Collective::allreduce_halving_doubling, 100, kb(1), kb(1), 0});
+  // 128 x (size / chunk + 256) is one more than is accepted.
+  const Bytes size = bytes(200'000'000 / 128 - 256 + 1);
+  for (const Collective kind : {Collective::allreduce_ring, Collective::alltoall})
+    refused({kind, 128, size, bytes(1), 0});
+}
+
+TEST(Error, CollectiveKeysAreForCollectives) {
+  for (const char* line :
+       {"collective = \"alltoall\"", "chunk = 1000", "ranks = 4", "jobs = 2", "parallel = 2"}) {
+    const std::string key(line, std::string_view(line).find(' '));
+    for (const char* kind : {"permutation", "incast", "random"}) {
+      EXPECT_EQ(error_of("[workload]\nkind = \"" + std::string(kind) + "\"\n" + line),
+                "x.toml:3: " + key + " is set, but kind is \"" + kind +
+                    "\". leave it out: it is for kind = collective");
+    }
+  }
+  EXPECT_EQ(
+      error_of(kCollective + "parallel = 2"),
+      "x.toml:6: parallel is set, but collective is \"allreduce-ring\". leave it out: it is for "
+      "collective = alltoall");
+  EXPECT_EQ(error_of(kCollective + "fan_in = 2"),
+            "x.toml:6: fan_in is set, but kind is \"collective\". leave it out: it is for kind = "
+            "incast");
+}
+
+TEST(Error, CollectiveImpossibleValues) {
+  const auto error = [](const char* line) { return error_of(kCollective + line); };
+  EXPECT_EQ(
+      error("collective = \"gossip\""),
+      "x.toml:6: collective is \"gossip\". a collective is \"allreduce-ring\", \"allreduce-hd\", "
+      "\"allreduce-dbt\", \"alltoall\", \"allgather\", \"reduce-scatter\" or \"broadcast\"");
+  EXPECT_EQ(error("chunk = 0"),
+            "x.toml:6: chunk is 0. a chunk has 1 to 4294967295 bytes, such as chunk = \"128 KiB\"");
+  EXPECT_EQ(
+      error("chunk = \"4 GiB\""),
+      "x.toml:6: chunk is \"4 GiB\". a chunk has 1 to 4294967295 bytes, such as chunk = \"128 "
+      "KiB\"");
+  EXPECT_EQ(error("ranks = 1"),
+            "x.toml:6: ranks is 1. a job has 2 to 1048576 ranks, such as ranks = 32");
+  EXPECT_EQ(error("jobs = 0"), "x.toml:6: jobs is 0. there are 1 to 524288 jobs, such as jobs = 8");
+  EXPECT_EQ(
+      error("collective = \"alltoall\"\nparallel = -1"),
+      "x.toml:7: parallel is -1. it is a number of connections, or 0 for all, such as parallel "
+      "= 8");
+  EXPECT_EQ(
+      error("placement = \"near\""),
+      "x.toml:6: placement is \"near\". a placement is \"random\", \"packed\" or \"striped\"");
+  EXPECT_EQ(
+      error_of(kCollective, {"workload.size=2 TB"}),
+      "--set: size is \"2 TB\". a flow has 1 to 4294967295 bytes and a collective's buffer up to "
+      "1 TiB, such as size = \"16 MB\"");
 }
 
 TEST(Error, RunContradictions) {
@@ -1140,10 +1713,26 @@ TEST(Load, SaysWhenThereIsNoFile) {
 
 // --- The scenarios that come along
 
+// Both formulas of before, written out once more: two hosts in one rack, and the longest way.
+TEST(BaseRtt, IsSerialisationAndLatencyThereAndBack) {
+  TopologyParams t;
+  t.host_latency = ns(100);
+  t.fabric_latency = ns(200);
+  t.core_latency = ns(400);
+  const HostParams hosts;
+  const Picoseconds wire = bytes(4'160) / gbps(400) + bytes(64) / gbps(400);
+  EXPECT_EQ(base_rtt(t, hosts, bytes(4'096), Reach::rack), 2 * wire + ns(400));
+  EXPECT_EQ(base_rtt(t, hosts, bytes(4'096), Reach::fabric), 4 * wire + ns(1'200));
+  EXPECT_EQ(base_rtt(t, hosts, bytes(4'096), Reach::core), 6 * wire + ns(2'800));
+  EXPECT_EQ(longest_reach(t), Reach::fabric);
+  t.tiers = 3;
+  EXPECT_EQ(longest_reach(t), Reach::core);
+}
+
 class Shipped : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Scenarios, Shipped,
                          testing::Values("permutation", "incast32", "random-load", "links-down",
-                                         "small"));
+                                         "small", "compare-1024", "allreduce"));
 
 TEST_P(Shipped, LoadsAndRoundTrips) {
   const auto s =
@@ -1152,7 +1741,10 @@ TEST_P(Shipped, LoadsAndRoundTrips) {
   EXPECT_EQ(s.value().name, GetParam());
   EXPECT_FALSE(s.value().description.empty());
   EXPECT_EQ(to_toml(loaded(to_toml(s.value()))), to_toml(s.value()));
-  EXPECT_FALSE(make_flows(s.value(), 1).empty());
+  const workload::Workload made = make_workload(s.value(), 1);
+  EXPECT_FALSE(made.flows.empty() && made.jobs.empty());
+  // For `strack sim compare`.
+  EXPECT_EQ(loaded(to_toml(s.value()), {"transport.scheme=rocev2"}).scheme, Scheme::rocev2);
 }
 
 TEST(Shipped, PermutationIsTheDefault) {
@@ -1200,6 +1792,35 @@ TEST(MemoryEstimate, GrowsWithTheCluster) {
   EXPECT_GT(memory_estimate(small), bytes(0));
   EXPECT_GT(memory_estimate(large), 4 * memory_estimate(small));
   EXPECT_GT(memory_estimate(loaded("[topology]\ntiers = 3")), memory_estimate(large));
+}
+
+TEST(MemoryEstimate, OfACollectiveGrowsWithItsMessages) {
+  const Bytes few = memory_estimate(loaded(kCollective));
+  const Bytes many =
+      memory_estimate(loaded(kCollective, {"workload.chunk=16", "workload.size=32 KB"}));
+  EXPECT_EQ(expected_messages(loaded(kCollective)) * 16,
+            expected_messages(loaded(kCollective, {"workload.chunk=16", "workload.size=32 KB"})));
+  EXPECT_GT(many, few + mb(40));
+}
+
+// RoCEv2 has no window, so its queues may hold what switches hold, or all there is to send.
+TEST(MemoryEstimate, OfRoceIsBoundedByBuffersAndBytes) {
+  const auto estimate = [](std::string_view text, std::vector<std::string> overrides = {}) {
+    const Bytes strack = memory_estimate(loaded(text, overrides));
+    overrides.emplace_back("transport.scheme=rocev2");
+    const Scenario roce = loaded(text, overrides);
+    EXPECT_GE(memory_estimate(roce), strack / 2);
+    return memory_estimate(roce);
+  };
+  const Bytes usual = estimate("");
+  EXPECT_GT(usual, mb(500));
+  EXPECT_LT(usual, mb(2'000));
+  EXPECT_LT(estimate("", {"workload.size=64 KB"}), mb(200));
+  EXPECT_LT(estimate("", {"pfc.buffer_per_tbps=500 KB"}), usual / 2);
+  EXPECT_LT(estimate("[workload]\nkind = \"incast\"\nsize = \"16 MB\""), mb(200));
+  EXPECT_LT(estimate("[topology]\nhosts = 128\nhosts_per_rack = 16\n"
+                     "[workload]\nkind = \"random\"\nflows = 1000\nsize = \"4 GB\""),
+            mb(300));
 }
 
 }  // namespace

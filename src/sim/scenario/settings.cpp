@@ -224,11 +224,13 @@ constexpr std::size_t kMostEntries = 10'000;  // of one [[section]]
   std::vector<std::string_view> elsewhere;
   for (const Key& key : keys()) (key.section == section.name ? own : elsewhere).push_back(key.name);
   // The same word in another section beats a similar one in this.
+  std::string homes;
   for (const Key& key : keys()) {
-    if (key.section != section.name && key.name == name) {
-      return fmt::format("unknown key {} {}. it is a key of [{}]", shown, place, key.section);
-    }
+    if (key.section == section.name || key.name != name) continue;
+    homes += fmt::format("{}[{}]", homes.empty() ? "" : " and of ", key.section);
   }
+  if (!homes.empty())
+    return fmt::format("unknown key {} {}. it is a key of {}", shown, place, homes);
   if (const std::string_view near = nearest(name, own); !near.empty())
     return fmt::format("unknown key {} {}. did you mean {}?", shown, place, near);
   if (const std::string_view near = nearest(name, elsewhere); !near.empty()) {
@@ -365,6 +367,7 @@ bool Group::applies(const Setting& setting) {
   const std::size_t equals = condition.find('=');
   const Setting* other = find(setting.key->section, condition.substr(0, equals));
   STRACK_CHECK(other != nullptr);
+  if (!applies(*other)) return false;
   const auto* word = std::get_if<std::string>(&other->value);
   const std::string value = word != nullptr ? *word : other->literal.text();
   return word_index(condition.substr(equals + 1), value) >= 0;
@@ -373,9 +376,15 @@ bool Group::applies(const Setting& setting) {
 void Group::check_applies() {
   for (const Setting& setting : settings_) {
     if (!setting.given || applies(setting)) continue;
-    const std::string_view condition = setting.key->applies;
-    const std::size_t equals = condition.find('=');
+    std::string_view condition = setting.key->applies;
+    std::size_t equals = condition.find('=');
     const Setting* other = find(setting.key->section, condition.substr(0, equals));
+    // A condition may have one of its own; what is said is the one that fails first.
+    while (!applies(*other)) {
+      condition = other->key->applies;
+      equals = condition.find('=');
+      other = find(other->key->section, condition.substr(0, equals));
+    }
     std::string wanted(condition.substr(equals + 1));
     for (std::size_t bar = wanted.find('|'); bar != wanted.npos; bar = wanted.find('|'))
       wanted.replace(bar, 1, " or ");

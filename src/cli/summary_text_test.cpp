@@ -1,0 +1,192 @@
+#include "cli/summary_text.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace strack::cli {
+namespace {
+
+using metrics::RunStatus;
+using metrics::Summary;
+using testing::HasSubstr;
+using testing::Not;
+
+Summary finished(const std::string& scheme) {
+  Summary s;
+  s.run.name = "perm";
+  s.run.scheme = scheme;
+  s.run.seed = 1;
+  s.run.ideal_fct = us(100);
+  s.state.status = RunStatus::finished;
+  s.finished = 8;
+  s.max_fct = us(200);
+  return s;
+}
+
+Summary lossless() {
+  Summary s = finished("rocev2");
+  s.run.pfc = true;
+  s.cnps = 300;
+  s.naks = 1;
+  s.victim_flows = 2;
+  s.victim_packets = 40;
+  s.counters.pause_frames = 12;
+  s.counters.ports_paused = 1;
+  s.counters.paused = us(345);
+  s.counters.buffer_max = mb(12);
+  return s;
+}
+
+// A run without PFC and rates says nothing of either.
+TEST(RunText, OfStrackHasNoPausesAndNoRates) {
+  const std::string text = run_text(finished("strack"));
+  EXPECT_THAT(text, Not(HasSubstr("pauses")));
+  EXPECT_THAT(text, Not(HasSubstr("rate control")));
+  EXPECT_THAT(text, Not(HasSubstr("buffer")));
+  EXPECT_THAT(text, HasSubstr("0 without a route\n"));
+}
+
+TEST(RunText, OfRoceHasBoth) {
+  const std::string text = run_text(lossless());
+  EXPECT_THAT(text, HasSubstr("\nrate control   300 CNPs, 1 NAK\n"));
+  EXPECT_THAT(text, HasSubstr("\npauses         12 frames; 1 port held, 345 us together; 2 victim "
+                              "flows with 40 packets\n"));
+  EXPECT_THAT(text, HasSubstr("\nfullest buffer 12 MB of the shared part\n"));
+  EXPECT_THAT(text, HasSubstr(" without a route, 0 headroom full\n"));
+}
+
+TEST(RunText, OfStrackWithPfcHasPausesOnly) {
+  Summary s = finished("strack");
+  s.run.pfc = true;
+  EXPECT_THAT(run_text(s), HasSubstr("\npauses         0 frames; 0 ports held, "));
+  EXPECT_THAT(run_text(s), Not(HasSubstr("rate control")));
+  EXPECT_THAT(run_text(s), Not(HasSubstr("fullest buffer")));
+}
+
+// The columns are there as soon as one row needs them.
+TEST(TableText, HasColumnsForRatesAndPausesWhereNeeded) {
+  EXPECT_THAT(table_text({"scheme"}, {{{"strack"}, finished("strack")}}), Not(HasSubstr("CNPs")));
+  const std::string text =
+      table_text({"scheme"}, {{{"strack"}, finished("strack")}, {{"rocev2"}, lossless()}}, true);
+  EXPECT_THAT(text, HasSubstr("util %  CNPs  pauses  x strack\n"));
+  EXPECT_THAT(text, HasSubstr("0.0     -       -     1.000\n"));
+  EXPECT_THAT(text, HasSubstr("0.0   300      12     1.000\n"));
+}
+
+Summary with_jobs() {
+  Summary s = finished("strack");
+  s.finished = 0;
+  s.max_fct = ps(0);
+  s.run.jobs = 4;
+  s.jobs.finished = 4;
+  s.jobs.max_time = us(300);
+  s.jobs.p99_time = us(300);
+  s.jobs.p50_time = us(210);
+  s.jobs.mean_time = us(225);
+  s.jobs.min_time = us(200);
+  s.jobs.spread_ppm = 500'000;
+  s.jobs.slowest = 3;
+  s.jobs.slowest_ideal = us(90);
+  s.delivered = mb(12);
+  s.span = us(300);
+  return s;
+}
+
+TEST(RunText, OfJobsHasTheirTimesAndNoFlows) {
+  const std::string text = run_text(with_jobs());
+  EXPECT_THAT(text, HasSubstr("\njobs           4 of 4 finished, 12 MB in 300 us\n"));
+  EXPECT_THAT(text, HasSubstr("\nmax job         300.0    3.000\n"
+                              "p99 job         300.0    3.000\n"
+                              "p50 job         210.0    2.100\n"
+                              "mean job        225.0    2.250\n"
+                              "min job         200.0    2.000\n"
+                              "ideal job       100.0    1.000\n"
+                              "slowest job    job 3, 3.333 x its own ideal, 50.0 % longer than the "
+                              "fastest\n"));
+  EXPECT_THAT(text, Not(HasSubstr("FCT")));
+  EXPECT_THAT(text, Not(HasSubstr("flows  ")));
+  EXPECT_THAT(run_text(finished("strack")), Not(HasSubstr("job")));
+}
+
+TEST(RunText, OfJobsThatAreNotDoneHasNoFigures) {
+  Summary s;
+  s.run.jobs = 2;
+  s.jobs.unfinished = 2;
+  EXPECT_THAT(run_text(s), HasSubstr("\njobs           0 of 2 finished, 0 B in 0 ps\n"));
+  EXPECT_THAT(run_text(s), HasSubstr("\nmax job           -        -\n"));
+  EXPECT_THAT(run_text(s), Not(HasSubstr("slowest")));
+  EXPECT_EQ(warnings_text("a.db", with_jobs()), "");
+  EXPECT_THAT(
+      warnings_text("a.db", s),
+      HasSubstr("!! a.db: 2 of 2 jobs are UNFINISHED; the figures are those of the others\n"));
+  EXPECT_THAT(json_text("a.db", s), HasSubstr("\"max_job_ps\": null"));
+  EXPECT_THAT(json_text("a.db", s), HasSubstr("\"slowdown\": null"));
+}
+
+TEST(TableText, OfJobsHasColumnsOfItsOwn) {
+  Summary twice = with_jobs();
+  twice.jobs.max_time = us(600);
+  twice.jobs.unfinished = 1;
+  EXPECT_EQ(table_text({"scheme"}, {{{"strack"}, with_jobs()}, {{"other"}, twice}}, true),
+            "scheme    jobs  max job us  mean job us  p50 job us  p99 job us  ideal us  x ideal  "
+            "spread %  drops  marks  resent  util %  x strack\n"
+            "strack       4       300.0        225.0       210.0       300.0     100.0    3.333  "
+            "    50.0      0      0       0     0.0     1.000\n"
+            "other   4 of 5       600.0        225.0       210.0       300.0     100.0    6.667  "
+            "    50.0      0      0       0     0.0     2.000\n");
+}
+
+// What has different figures has a table of its own.
+TEST(TableText, KeepsFlowsAndJobsApart) {
+  const std::string text =
+      table_text({"scheme"}, {{{"a"}, with_jobs()}, {{"b"}, finished("strack")}});
+  EXPECT_THAT(text, HasSubstr("scheme  flows  max us"));
+  EXPECT_THAT(text, HasSubstr("\n\nscheme  jobs  max job us"));
+  EXPECT_LT(text.find("\nb "), text.find("\na "));
+}
+
+TEST(JsonText, HasEveryFigureOfJobs) {
+  const std::string text = json_text("a.db", with_jobs());
+  EXPECT_THAT(text, HasSubstr("\"max_fct_ps\": null"));
+  EXPECT_THAT(text,
+              HasSubstr("\"jobs_finished\": 4, \"jobs_unfinished\": 0, \"max_job_ps\": 300000000, "
+                        "\"mean_job_ps\": 225000000, \"min_job_ps\": 200000000, \"p50_job_ps\": "
+                        "210000000, \"p99_job_ps\": 300000000, \"slowest_job_ideal_ps\": 90000000, "
+                        "\"job_spread\": 0.500000, \"slowdown\": 3.333333"));
+}
+
+TEST(WarningsText, IsEmptyWhereAllIsWell) { EXPECT_EQ(warnings_text("a.db", lossless()), ""); }
+
+TEST(WarningsText, ALossInALosslessNetworkIsLoud) {
+  Summary s = lossless();
+  s.counters.lossless_violations = 3;
+  EXPECT_EQ(warnings_text("a.db", s),
+            "!! a.db: LOSSLESS VIOLATED: 3 packets dropped though PFC was on: a port's headroom "
+            "was full. leave [pfc] headroom out, or make it larger\n");
+  EXPECT_EQ(s.drops(), 3u);
+}
+
+TEST(WarningsText, ARingOfPausesIsLoud) {
+  Summary s = lossless();
+  s.counters.pause_loops = 1;
+  EXPECT_EQ(warnings_text("a.db", s),
+            "!! a.db: PAUSE LOOP: 1 ring of ports seen that wait for each other: a deadlock while "
+            "it lasts\n");
+}
+
+TEST(JsonText, HasEveryFigureOfPausesAndRates) {
+  Summary s = lossless();
+  s.counters.lossless_violations = 3;
+  s.counters.pause_loops = 4;
+  const std::string text = json_text("a.db", s);
+  EXPECT_THAT(text, HasSubstr("\"pfc\": true, \"cnps\": 300, \"naks\": 1, \"pause_frames\": 12, "
+                              "\"paused_ps\": 345000000, \"ports_paused\": 1, "
+                              "\"lossless_violations\": 3, \"victim_flows\": 2, "
+                              "\"victim_packets\": 40, \"pause_loops\": 4, "
+                              "\"buffer_max_bytes\": 12000000"));
+}
+
+}  // namespace
+}  // namespace strack::cli
