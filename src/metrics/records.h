@@ -100,7 +100,7 @@ struct Counters {
   std::uint64_t victim_packets = 0;       ///< see FlowRecord
   std::uint64_t victim_flows = 0;         ///< flows with any of those
   std::uint64_t pause_loops = 0;          ///< rings of ports seen waiting for each other
-  Bytes buffer_max{0};                    ///< the fullest shared buffer of any switch, to what arrives in a window
+  Bytes buffer_max{0};     ///< the fullest shared buffer of any switch, to what arrives in a window
   std::uint64_t hash = 0;  ///< over every completion, drop and mark: equal runs have equal hashes
 };
 
