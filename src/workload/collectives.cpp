@@ -297,6 +297,12 @@ TreePlace tree_place(Rank rank, Rank ranks, bool second) {
   return place;
 }
 
+bool too_many_messages(const CollectiveParams& p) {
+  // Each rank sends its buffer about twice, and no block in less than a message.
+  const auto chunks = static_cast<std::uint64_t>(p.size / p.chunk) + 2 * std::uint64_t{p.ranks};
+  return chunks * p.ranks > kMostMessages;
+}
+
 Result<CollectiveGraph, std::string> make_collective(const CollectiveParams& p,
                                                      bool keep_transfers) {
   const Rank n = p.ranks;
@@ -308,12 +314,9 @@ Result<CollectiveGraph, std::string> make_collective(const CollectiveParams& p,
     return fmt::format("{} ranks: halving-doubling works for powers of two, such as {}", n,
                        std::bit_floor(n));
   }
-  const auto chunks = static_cast<std::uint64_t>(p.size / p.chunk) + 2 * std::uint64_t{n};
-  if (chunks * n > kMostMessages) {
-    return fmt::format(
-        "about {} messages. take larger chunks or fewer ranks: at most {} are "
-        "simulated",
-        2 * chunks * n, 2 * kMostMessages);
+  if (too_many_messages(p)) {
+    return fmt::format("more than {} messages. take larger chunks or fewer ranks",
+                       2 * kMostMessages);
   }
   switch (p.collective) {
     case Collective::alltoall:

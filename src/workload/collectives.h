@@ -51,6 +51,9 @@ struct CollectiveGraph {
   std::vector<Transfer> transfers;  ///< by node; kept where asked for
 };
 
+/// More than are simulated; make_collective refuses them.
+[[nodiscard]] bool too_many_messages(const CollectiveParams& params);
+
 /// The graph, or why this many ranks or bytes do not work.
 [[nodiscard]] Result<CollectiveGraph, std::string> make_collective(const CollectiveParams& params,
                                                                    bool keep_transfers = false);

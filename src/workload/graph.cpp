@@ -91,9 +91,7 @@ Result<Graph, std::string> GraphBuilder::build() {
     ++graph_.waits_[timed.node];
   }
   graph_.first_root_.assign(graph_.ranks_ + 1, 0);
-  graph_.nodes_of_.assign(graph_.ranks_, 0);
   for (NodeId id = 0; id < size; ++id) {
-    ++graph_.nodes_of_[graph_.nodes_[id].rank];
     if (graph_.waits_[id] == 0) ++graph_.first_root_[graph_.nodes_[id].rank + 1];
   }
   for (Rank r = 0; r < graph_.ranks_; ++r) graph_.first_root_[r + 1] += graph_.first_root_[r];

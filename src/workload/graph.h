@@ -85,8 +85,6 @@ class Graph {
   [[nodiscard]] std::span<const NodeId> roots(Rank rank) const {
     return {roots_.data() + first_root_[rank], first_root_[rank + 1] - first_root_[rank]};
   }
-  /// How many of a rank's own nodes there are.
-  [[nodiscard]] std::uint32_t nodes_of(Rank rank) const { return nodes_of_[rank]; }
 
  private:
   friend class GraphBuilder;
@@ -100,7 +98,6 @@ class Graph {
   std::vector<Timed> timed_;
   std::vector<std::uint32_t> first_root_;
   std::vector<NodeId> roots_;
-  std::vector<std::uint32_t> nodes_of_;
 };
 
 /// Collects nodes and what they wait for, in any order.

@@ -48,7 +48,6 @@ constexpr std::uint64_t kMostPorts = 65'535;  // of a switch
 constexpr std::uint64_t kMostArrivals = 50'000'000;
 constexpr Bytes kLargestFlow = bytes((std::int64_t{1} << 32) - 1);
 /// What make_collective accepts, by its own measure.
-constexpr std::uint64_t kMostMessages = 200'000'000;
 constexpr Picoseconds kLeastLatency = ns(1);
 
 [[nodiscard]] std::string ratio_text(Ratio ratio) {
@@ -654,15 +653,9 @@ class Resolver {
     std::string field = error.field;
     if (field.starts_with("dcqcn_")) field.erase(0, 6);
     for (const std::string& name : {field, field + "_us"}) {
-      Setting* setting = set_.find("rocev2", name);
-      if (setting == nullptr) continue;
-      if (setting->given) setting->fail_value(fmt::format("it must be {}", error.remedy));
-      // A set that was published for fast links may ask for what this one cannot do.
-      later("rocev2.dcqcn", "topology.link_gbps")
-          .fail(fmt::format("with dcqcn = {} {} would be {} on this link. it must be {}: set {} in "
-                            "[rocev2]",
-                            set_["rocev2.dcqcn"].literal.found(), name, setting->derived,
-                            error.remedy, name));
+      const Setting* setting = set_.find("rocev2", name);
+      if (setting != nullptr && setting->given)
+        setting->fail_value(fmt::format("it must be {}", error.remedy));
     }
     throw Failed{
         {file_, 0, fmt::format("{} would be {}. it must be {}", field, error.value, error.remedy)}};
@@ -685,6 +678,14 @@ class Resolver {
     p.nak_interval = set_.time("rocev2.nak_interval_us");
     follow_time("rocev2.rto_us", p.rto);
     p.max_outstanding = set_.count("rocev2.max_outstanding");
+    if (p.ack_bytes > std::int64_t{p.max_outstanding} * mtu_) {
+      later("rocev2.max_outstanding", "rocev2.ack_bytes")
+          .fail(fmt::format(
+              "max_outstanding is {} and ack_bytes {}. a sender that may send no more "
+              "would wait for an ACK that is not owed yet: ack_bytes = \"{} MTU\" or "
+              "less would work",
+              p.max_outstanding, workload::format_size(p.ack_bytes), p.max_outstanding));
+    }
 
     const auto named = set_.choice<core::DcqcnSet>("rocev2.dcqcn");
     core::DcqcnParams& d = p.dcqcn;
@@ -910,9 +911,7 @@ class Resolver {
       blamed.fail(fmt::format("{}. halving-doubling works for powers of two: ranks = {} would work",
                               ranks_found(), std::bit_floor(p.ranks)));
     }
-    const std::uint64_t chunks =
-        static_cast<std::uint64_t>(p.size / p.chunk) + 2 * std::uint64_t{p.ranks};
-    if (chunks * p.ranks > kMostMessages) {
+    if (workload::too_many_messages(p)) {
       last_said({"workload.size", "workload.chunk", "workload.ranks", "workload.jobs",
                  "topology.hosts", "workload.kind"})
           .fail(fmt::format("a job would send some {} messages. that is too many: take a larger "

@@ -500,6 +500,17 @@ TEST(Roce, ASetIsCutToASlowLink) {
   EXPECT_EQ(loaded(named + "rate_hai = \"5 Mb/s\"", roce).config.roce.dcqcn.rate_hai, mbps(5));
 }
 
+TEST(Roce, FewOutstandingPacketsNeedAcksAsOften) {
+  const auto failed =
+      load_text("[transport]\nscheme = \"rocev2\"\n[rocev2]\nmax_outstanding = 4", "x.toml");
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(
+      failed.error().text(),
+      "x.toml:4: max_outstanding is 4 and ack_bytes 65.536 KB. a sender that may send no more "
+      "would wait for an ACK that is not owed yet: ack_bytes = \"4 MTU\" or less would work");
+  loaded("[transport]\nscheme = \"rocev2\"\n[rocev2]\nmax_outstanding = 4\nack_bytes = \"4 MTU\"");
+}
+
 // --- PFC
 
 TEST(Pfc, EveryFieldCanBeSet) {
