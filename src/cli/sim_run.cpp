@@ -45,6 +45,7 @@ class Recorder final : public sim::Observer {
   }
   void on_link_sample(const metrics::LinkSample& sample) override { writer_.add(sample); }
   void on_flow_sample(const metrics::FlowSample& sample) override { writer_.add(sample); }
+  void on_flow_event(const metrics::FlowEvent& event) override { writer_.add(event); }
   void on_progress(const sim::Progress& progress) override {
     writer_.tick(progress.now);
     if (writer_.error()) stop_.store(true, std::memory_order_relaxed);
@@ -203,6 +204,7 @@ Result<Outcome, metrics::FileError> execute(const Plan& plan) {
     if (plan.config.record.interval > ps(0)) {
       for (const metrics::LinkInfo& link : simulation.links()) writer.add(link);
     }
+    for (const metrics::ChannelInfo& channel : simulation.channels()) writer.add(channel);
     {
       ProgressLine line(!plan.options.quiet);
       Recorder recorder(writer, line, plan.options.quiet, stop, plan.ideal_jobs);

@@ -157,6 +157,30 @@ class SimTest(unittest.TestCase):
         self.assertEqual(self.rows("a.db", "SELECT count(*) FROM links"),
                          self.rows("a.db", "SELECT links FROM run"))
 
+    def test_inspected_flows_have_every_event(self):
+        self.good("sim", "run", "small.toml", "--out", "a.db", "--set", "record.inspect=2")
+        # Without an interval there are no samples, and no links to go with them.
+        self.assertEqual(self.rows("a.db", "SELECT (SELECT count(*) FROM links), "
+                                   "(SELECT count(*) FROM flow_samples)"), [(0, 0)])
+        sent = self.rows("a.db", "SELECT flow, count(*) FROM flow_log "
+                         "WHERE event IN ('sent', 'resent') GROUP BY flow")
+        self.assertEqual(sent, self.rows("a.db", "SELECT flow, packets FROM flows WHERE flow < 2"))
+        self.assertEqual(self.rows("a.db", "SELECT count(*) FROM flow_log WHERE event = 'ack' "
+                                   "AND (rtt_us IS NULL OR path IS NULL OR ecn IS NULL)"), [(0,)])
+        # Nothing of the run depends on whether somebody looks.
+        self.good("sim", "run", "small.toml", "--out", "b.db")
+        self.assertEqual(self.rows("a.db", "SELECT hash FROM run"),
+                         self.rows("b.db", "SELECT hash FROM run"))
+        self.assertEqual(self.rows("b.db", "SELECT count(*) FROM flow_events"), [(0,)])
+
+    def test_only_the_links_asked_for_are_sampled(self):
+        self.good("sim", "run", "small.toml", "--out", "a.db", "--set", "record.interval_us=2",
+                  "--set", "record.links=true", "--set", "record.tier=last-hop")
+        self.assertEqual(self.rows("a.db", "SELECT DISTINCT substr(from_node, 1, 4), "
+                                   "substr(to_node, 1, 5) FROM link_samples JOIN links "
+                                   "USING (link)"), [("tor ", "host ")])
+        self.assertGreater(self.rows("a.db", "SELECT sum(arrived_bytes) FROM link_samples")[0][0], 0)
+
     def test_unfinished_flows_are_loud(self):
         out = self.good("sim", "run", "small.toml", "--out", "a.db", "--set", "run.end_ms=0.005")
         self.assertIn("STOPPED at its time limit", out)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/units.h"
@@ -45,6 +46,7 @@ struct LinkSample {
   Instant time{};
   std::uint32_t link = 0;
   Bytes carried{0};           ///< put on the wire in the interval
+  Bytes arrived{0};           ///< data that came to its queue in the interval, dropped or not
   Bytes queue_max{0};         ///< deepest data queue in the interval
   Picoseconds qdelay_max{0};  ///< the same as time at the link's rate
   std::uint32_t marks = 0;
@@ -66,6 +68,46 @@ struct FlowSample {
   std::uint32_t cnps = 0;       ///< RoCEv2: received in the interval
 };
 
+enum class EventKind : std::uint8_t {
+  sent,
+  ack,
+  resent,
+  loss,  ///< declared by the sender
+  probe,
+  probe_ack,  ///< the answer to a probe
+  nak,        ///< RoCEv2
+  cnp,        ///< RoCEv2
+};
+
+enum class LossCause : std::uint8_t { out_of_order, probe, timeout, nak };
+
+/// One thing that happened at the sender of a flow that is inspected. What means nothing for its
+/// kind or protocol is not there.
+struct FlowEvent {
+  Instant time{};
+  std::uint32_t flow = 0;
+  EventKind kind{};
+  /// Packets are counted from 0. Of the packet sent; of a loss the first that is lost; of the
+  /// others the first that the receiver has not got, as far as they know.
+  std::optional<std::uint32_t> psn;
+  std::optional<std::uint32_t> path;  ///< taken or echoed; RoCEv2: the queue pair
+  std::optional<bool> ecn;            ///< echoed
+  std::optional<Picoseconds> rtt;
+  std::optional<Bytes> acked;         ///< newly
+  std::optional<Bytes> cwnd;          ///< after it
+  std::optional<Bytes> inflight;      ///< after it
+  std::optional<BitsPerSecond> rate;  ///< RoCEv2: of its queue pair, after it
+  std::optional<LossCause> cause;     ///< of a loss
+};
+
+/// A connection of a job that is sampled or inspected, under the number its rows go by.
+struct ChannelInfo {
+  std::uint32_t flow = 0;
+  std::uint32_t job = 0;
+  std::uint32_t src = 0;
+  std::uint32_t dst = 0;
+};
+
 /// A directed link's name for people, written once per run.
 struct LinkInfo {
   std::uint32_t link = 0;
@@ -73,6 +115,7 @@ struct LinkInfo {
   std::string to;
   BitsPerSecond rate;
   Picoseconds latency{0};
+  bool down = false;  ///< when the run began
 };
 
 /// Totals over the whole run.

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -85,12 +86,14 @@ CREATE TABLE links (
   from_node       TEXT    NOT NULL,
   to_node         TEXT    NOT NULL,
   rate_bps        INTEGER NOT NULL,
-  latency_ps      INTEGER NOT NULL
+  latency_ps      INTEGER NOT NULL,
+  down            INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE link_samples (
   time_ps         INTEGER NOT NULL,
   link            INTEGER NOT NULL,
   carried_bytes   INTEGER NOT NULL,
+  arrived_bytes   INTEGER NOT NULL,
   queue_max_bytes INTEGER NOT NULL,
   qdelay_max_ps   INTEGER NOT NULL,
   marks           INTEGER NOT NULL,
@@ -109,6 +112,34 @@ CREATE TABLE flow_samples (
   rate_bps        INTEGER NOT NULL,
   cnps            INTEGER NOT NULL
 ) STRICT;
+CREATE TABLE channels (
+  flow            INTEGER PRIMARY KEY,
+  job             INTEGER NOT NULL,
+  src             INTEGER NOT NULL,
+  dst             INTEGER NOT NULL
+) STRICT;
+CREATE TABLE event_kinds (
+  kind            INTEGER PRIMARY KEY,
+  name            TEXT    NOT NULL
+) STRICT;
+CREATE TABLE loss_causes (
+  cause           INTEGER PRIMARY KEY,
+  name            TEXT    NOT NULL
+) STRICT;
+CREATE TABLE flow_events (
+  time_ps         INTEGER NOT NULL,
+  flow            INTEGER NOT NULL,
+  kind            INTEGER NOT NULL,
+  psn             INTEGER,
+  path            INTEGER,
+  ecn             INTEGER,
+  rtt_ps          INTEGER,
+  acked_bytes     INTEGER,
+  cwnd_bytes      INTEGER,
+  inflight_bytes  INTEGER,
+  rate_bps        INTEGER,
+  cause           INTEGER
+) STRICT;
 CREATE TABLE counters (
   name            TEXT    PRIMARY KEY,
   value           INTEGER NOT NULL
@@ -117,6 +148,12 @@ CREATE VIEW fct AS
   SELECT flow, src, dst, size_bytes, (end_ps - start_ps) / 1e6 AS fct_us,
          CAST(end_ps - start_ps AS REAL) / (SELECT ideal_fct_ps FROM run) AS slowdown
   FROM flows WHERE end_ps IS NOT NULL;
+CREATE VIEW flow_log AS
+  SELECT time_ps / 1e6 AS time_us, flow, event_kinds.name AS event, psn, path, ecn,
+         rtt_ps / 1e6 AS rtt_us, acked_bytes, cwnd_bytes, inflight_bytes, rate_bps,
+         loss_causes.name AS cause
+  FROM flow_events JOIN event_kinds USING (kind) LEFT JOIN loss_causes USING (cause)
+  ORDER BY flow_events.rowid;
 CREATE VIEW job_times AS
   SELECT job, name, ranks, (end_ps - start_ps) / 1e6 AS time_us,
          CAST(end_ps - start_ps AS REAL) / ideal_ps AS slowdown,
@@ -170,6 +207,12 @@ constexpr std::array kStatuses{
     StatusName{RunStatus::disk_full, "partial: disk full"},
     StatusName{RunStatus::failed, "partial: failed"},
 };
+
+/// Their numbers in the file are those of the enumerations.
+constexpr std::array<std::string_view, 8> kEventKinds{
+    "sent", "ack", "resent", "loss", "probe", "probe_ack", "nak", "cnp",
+};
+constexpr std::array<std::string_view, 4> kLossCauses{"out_of_order", "probe", "timeout", "nak"};
 
 constexpr auto kCommitEvery = std::chrono::milliseconds(500);
 constexpr std::int64_t kCommitRows = 100'000;
@@ -294,8 +337,14 @@ class Statement {
   }
   Statement& operator<<(Instant value) {
     if (value != Instant::never()) return *this << value.ps;
-    sqlite3_bind_null(statement_, ++bound_);
-    return *this;
+    return null();
+  }
+  Statement& operator<<(bool value) { return *this << std::int64_t{value}; }
+  Statement& operator<<(EventKind value) { return *this << static_cast<std::uint32_t>(value); }
+  Statement& operator<<(LossCause value) { return *this << static_cast<std::uint32_t>(value); }
+  template <class T>
+  Statement& operator<<(const std::optional<T>& value) {
+    return value ? *this << *value : null();
   }
 
   /// Runs a statement that gives no rows.
@@ -346,8 +395,32 @@ class Statement {
     ++column_;
     return *this;
   }
+  Statement& operator>>(bool& value) {
+    value = sqlite3_column_int64(statement_, column_++) != 0;
+    return *this;
+  }
+  Statement& operator>>(EventKind& value) { return enumerator(value); }
+  Statement& operator>>(LossCause& value) { return enumerator(value); }
+  template <class T>
+  Statement& operator>>(std::optional<T>& value) {
+    if (sqlite3_column_type(statement_, column_) == SQLITE_NULL) {
+      value.reset();
+      ++column_;
+      return *this;
+    }
+    return *this >> value.emplace();
+  }
 
  private:
+  Statement& null() {
+    sqlite3_bind_null(statement_, ++bound_);
+    return *this;
+  }
+  template <class Enum>
+  Statement& enumerator(Enum& value) {
+    value = static_cast<Enum>(sqlite3_column_int64(statement_, column_++));
+    return *this;
+  }
   void reset() {
     sqlite3_reset(statement_);
     bound_ = 0;
@@ -398,6 +471,16 @@ std::string_view to_text(RunStatus status) {
   return "partial: failed";
 }
 
+std::string_view to_text(EventKind kind) {
+  const auto index = static_cast<std::size_t>(kind);
+  return index < kEventKinds.size() ? kEventKinds[index] : "unknown";
+}
+
+std::string_view to_text(LossCause cause) {
+  const auto index = static_cast<std::size_t>(cause);
+  return index < kLossCauses.size() ? kLossCauses[index] : "unknown";
+}
+
 // --- Writing
 // --------------------------------------------------------------------------------------
 
@@ -411,6 +494,8 @@ struct ResultWriter::Impl {
   Statement insert_job;
   Statement insert_link_sample;
   Statement insert_flow_sample;
+  Statement insert_flow_event;
+  Statement insert_channel;
   Statement insert_counter;
   Statement beat;
   std::optional<FileError> error;
@@ -453,6 +538,15 @@ struct ResultWriter::Impl {
   void added(bool good) {
     if (!require(good)) return;
     if (++rows % kRowsPerLookAtTheClock == 0) commit_if_due();
+  }
+  bool write_names(std::string_view sql, std::span<const std::string_view> names) {
+    Statement insert;
+    if (!insert.prepare(database, sql)) return false;
+    for (std::uint32_t i = 0; i < names.size(); ++i) {
+      insert << i << names[i];
+      if (!insert.done()) return false;
+    }
+    return true;
   }
   std::optional<FileError> take_place(const WriterOptions& options);
   bool write_header(const RunInfo& run, const WriterOptions& options);
@@ -539,7 +633,11 @@ bool ResultWriter::Impl::write_header(const RunInfo& run, const WriterOptions& o
          << run.flows << run.jobs << run.bytes << run.mtu << std::int64_t{run.pfc} << run.host_rate
          << run.base_rtt << run.bdp << run.ideal_fct << std::string_view(at) << std::string_view(at)
          << to_text(RunStatus::running);
-  if (!header.done() || !database.execute("COMMIT")) return false;
+  if (!header.done() || !write_names("INSERT INTO event_kinds VALUES (?, ?)", kEventKinds) ||
+      !write_names("INSERT INTO loss_causes VALUES (?, ?)", kLossCauses) ||
+      !database.execute("COMMIT")) {
+    return false;
+  }
 
   // From here on through a write-ahead log: readers are never in the way, and a commit of what has
   // come in costs one write. The header is in the file itself, so even a copy of it alone says
@@ -552,14 +650,17 @@ bool ResultWriter::Impl::write_header(const RunInfo& run, const WriterOptions& o
     const std::string limit = fmt::format("PRAGMA max_page_count = {}", options.max_pages);
     if (!database.execute(limit.c_str())) return false;
   }
-  return insert_link.prepare(database, "INSERT INTO links VALUES (?, ?, ?, ?, ?)") &&
+  return insert_link.prepare(database, "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?)") &&
          insert_flow.prepare(
              database, "INSERT INTO flows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") &&
          insert_job.prepare(database, "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)") &&
          insert_link_sample.prepare(
-             database, "INSERT INTO link_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)") &&
+             database, "INSERT INTO link_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") &&
          insert_flow_sample.prepare(
              database, "INSERT INTO flow_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)") &&
+         insert_flow_event.prepare(
+             database, "INSERT INTO flow_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") &&
+         insert_channel.prepare(database, "INSERT INTO channels VALUES (?, ?, ?, ?)") &&
          insert_counter.prepare(database, "INSERT INTO counters VALUES (?, ?)") &&
          beat.prepare(database, "UPDATE run SET heartbeat_at = ?, now_ps = ?");
 }
@@ -592,7 +693,7 @@ void ResultWriter::add(const LinkInfo& link) {
   Impl& w = *impl_;
   if (w.error) return;
   w.insert_link << link.link << std::string_view(link.from) << std::string_view(link.to)
-                << link.rate << link.latency;
+                << link.rate << link.latency << link.down;
   w.added(w.insert_link.done());
 }
 
@@ -616,9 +717,9 @@ void ResultWriter::add(const JobRecord& job) {
 void ResultWriter::add(const LinkSample& sample) {
   Impl& w = *impl_;
   if (w.error) return;
-  w.insert_link_sample << sample.time << sample.link << sample.carried << sample.queue_max
-                       << sample.qdelay_max << sample.marks << sample.drops << sample.paused
-                       << sample.pause_frames;
+  w.insert_link_sample << sample.time << sample.link << sample.carried << sample.arrived
+                       << sample.queue_max << sample.qdelay_max << sample.marks << sample.drops
+                       << sample.paused << sample.pause_frames;
   w.added(w.insert_link_sample.done());
 }
 
@@ -629,6 +730,22 @@ void ResultWriter::add(const FlowSample& sample) {
                        << sample.avg_qdelay << sample.acked << sample.ecn_marks << sample.rate
                        << sample.cnps;
   w.added(w.insert_flow_sample.done());
+}
+
+void ResultWriter::add(const FlowEvent& event) {
+  Impl& w = *impl_;
+  if (w.error) return;
+  w.insert_flow_event << event.time << event.flow << event.kind << event.psn << event.path
+                      << event.ecn << event.rtt << event.acked << event.cwnd << event.inflight
+                      << event.rate << event.cause;
+  w.added(w.insert_flow_event.done());
+}
+
+void ResultWriter::add(const ChannelInfo& channel) {
+  Impl& w = *impl_;
+  if (w.error) return;
+  w.insert_channel << channel.flow << channel.job << channel.src << channel.dst;
+  w.added(w.insert_channel.done());
 }
 
 void ResultWriter::tick(Instant now) {
@@ -856,14 +973,14 @@ Result<Counters, FileError> ResultReader::counters() {
 Result<std::vector<LinkInfo>, FileError> ResultReader::links() {
   Statement rows;
   if (!rows.prepare(impl_->database,
-                    "SELECT link, from_node, to_node, rate_bps, latency_ps FROM links "
+                    "SELECT link, from_node, to_node, rate_bps, latency_ps, down FROM links "
                     "ORDER BY link")) {
     return impl_->database.failure(impl_->path);
   }
   std::vector<LinkInfo> links;
   while (rows.next()) {
     LinkInfo& link = links.emplace_back();
-    rows >> link.link >> link.from >> link.to >> link.rate >> link.latency;
+    rows >> link.link >> link.from >> link.to >> link.rate >> link.latency >> link.down;
   }
   if (!rows.ok()) return impl_->database.failure(impl_->path);
   return links;
@@ -873,14 +990,15 @@ std::optional<FileError> ResultReader::for_each(
     const std::function<void(const LinkSample&)>& take) {
   Statement rows;
   if (!rows.prepare(impl_->database,
-                    "SELECT time_ps, link, carried_bytes, queue_max_bytes, qdelay_max_ps, marks, "
-                    "drops, paused_ps, pause_frames FROM link_samples ORDER BY rowid")) {
+                    "SELECT time_ps, link, carried_bytes, arrived_bytes, queue_max_bytes, "
+                    "qdelay_max_ps, marks, drops, paused_ps, pause_frames FROM link_samples ORDER "
+                    "BY rowid")) {
     return impl_->database.failure(impl_->path);
   }
   while (rows.next()) {
     LinkSample s;
-    rows >> s.time >> s.link >> s.carried >> s.queue_max >> s.qdelay_max >> s.marks >> s.drops >>
-        s.paused >> s.pause_frames;
+    rows >> s.time >> s.link >> s.carried >> s.arrived >> s.queue_max >> s.qdelay_max >> s.marks >>
+        s.drops >> s.paused >> s.pause_frames;
     take(s);
   }
   if (!rows.ok()) return impl_->database.failure(impl_->path);
@@ -903,6 +1021,37 @@ std::optional<FileError> ResultReader::for_each(
   }
   if (!rows.ok()) return impl_->database.failure(impl_->path);
   return std::nullopt;
+}
+
+std::optional<FileError> ResultReader::for_each(const std::function<void(const FlowEvent&)>& take) {
+  Statement rows;
+  if (!rows.prepare(impl_->database,
+                    "SELECT time_ps, flow, kind, psn, path, ecn, rtt_ps, acked_bytes, cwnd_bytes, "
+                    "inflight_bytes, rate_bps, cause FROM flow_events ORDER BY rowid")) {
+    return impl_->database.failure(impl_->path);
+  }
+  while (rows.next()) {
+    FlowEvent e;
+    rows >> e.time >> e.flow >> e.kind >> e.psn >> e.path >> e.ecn >> e.rtt >> e.acked >> e.cwnd >>
+        e.inflight >> e.rate >> e.cause;
+    take(e);
+  }
+  if (!rows.ok()) return impl_->database.failure(impl_->path);
+  return std::nullopt;
+}
+
+Result<std::vector<ChannelInfo>, FileError> ResultReader::channels() {
+  Statement rows;
+  if (!rows.prepare(impl_->database, "SELECT flow, job, src, dst FROM channels ORDER BY flow")) {
+    return impl_->database.failure(impl_->path);
+  }
+  std::vector<ChannelInfo> channels;
+  while (rows.next()) {
+    ChannelInfo& c = channels.emplace_back();
+    rows >> c.flow >> c.job >> c.src >> c.dst;
+  }
+  if (!rows.ok()) return impl_->database.failure(impl_->path);
+  return channels;
 }
 
 }  // namespace strack::metrics

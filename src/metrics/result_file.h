@@ -24,7 +24,7 @@ namespace strack::metrics {
 /// "STRK": what SQLite's header says about whose file it is.
 inline constexpr std::int32_t kApplicationId = 0x5354524B;
 /// Goes up whenever a reader of the old tables would go wrong.
-inline constexpr std::int32_t kSchemaVersion = 2;
+inline constexpr std::int32_t kSchemaVersion = 3;
 
 /// A sentence for people: the file, what is wrong with it, what would work.
 struct FileError {
@@ -70,6 +70,10 @@ enum class RunStatus : std::uint8_t {
 /// As the file says it; partial ones begin with "partial: ".
 [[nodiscard]] std::string_view to_text(RunStatus status);
 
+/// As the file says them: "sent", "out_of_order".
+[[nodiscard]] std::string_view to_text(EventKind kind);
+[[nodiscard]] std::string_view to_text(LossCause cause);
+
 /// How a run ended, or where it is.
 struct RunState {
   RunStatus status = RunStatus::running;
@@ -111,6 +115,8 @@ class ResultWriter {
   void add(const JobRecord& job);
   void add(const LinkSample& sample);
   void add(const FlowSample& sample);
+  void add(const FlowEvent& event);
+  void add(const ChannelInfo& channel);
 
   /// Commits when the newest commit is older than half a second. To be called often.
   void tick(Instant now);
@@ -149,11 +155,16 @@ class ResultReader {
   /// All zero where the run has not ended.
   [[nodiscard]] Result<Counters, FileError> counters();
   [[nodiscard]] Result<std::vector<LinkInfo>, FileError> links();
+  /// By number; those of jobs that were sampled or inspected.
+  [[nodiscard]] Result<std::vector<ChannelInfo>, FileError> channels();
   /// In the order they were recorded, which is that of time.
   [[nodiscard]] std::optional<FileError> for_each(
       const std::function<void(const LinkSample&)>& take);
   [[nodiscard]] std::optional<FileError> for_each(
       const std::function<void(const FlowSample&)>& take);
+  /// In order of time, then of flows.
+  [[nodiscard]] std::optional<FileError> for_each(
+      const std::function<void(const FlowEvent&)>& take);
 
  private:
   struct Impl;

@@ -133,6 +133,45 @@ Counters some_counters() {
   return c;
 }
 
+/// With everything a row can have, and with nothing it need not.
+FlowEvent whole_event() {
+  FlowEvent event;
+  event.time = at(us(9));
+  event.flow = 2;
+  event.kind = EventKind::loss;
+  event.psn = 17;
+  event.path = 255;
+  event.ecn = true;
+  event.rtt = us(8);
+  event.acked = bytes(4096);
+  event.cwnd = kb(400);
+  event.inflight = kb(300);
+  event.rate = gbps(123);
+  event.cause = LossCause::timeout;
+  return event;
+}
+FlowEvent bare_event() {
+  FlowEvent event;
+  event.time = at(us(10));
+  event.flow = 1;
+  event.kind = EventKind::cnp;
+  return event;
+}
+void expect_same(const FlowEvent& a, const FlowEvent& b) {
+  EXPECT_EQ(a.time, b.time);
+  EXPECT_EQ(a.flow, b.flow);
+  EXPECT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.psn, b.psn);
+  EXPECT_EQ(a.path, b.path);
+  EXPECT_EQ(a.ecn, b.ecn);
+  EXPECT_EQ(a.rtt, b.rtt);
+  EXPECT_EQ(a.acked, b.acked);
+  EXPECT_EQ(a.cwnd, b.cwnd);
+  EXPECT_EQ(a.inflight, b.inflight);
+  EXPECT_EQ(a.rate, b.rate);
+  EXPECT_EQ(a.cause, b.cause);
+}
+
 std::shared_ptr<ResultWriter> create(const fs::path& path, const WriterOptions& options = {}) {
   const auto writer = ResultWriter::create(path, some_run(), options);
   EXPECT_TRUE(writer) << writer.error().message;
@@ -155,7 +194,11 @@ std::string cannot_read(const fs::path& path) {
 TEST_F(ResultFile, HoldsARun) {
   {
     auto writer = create(path_);
-    writer->add(LinkInfo{7, "host 3", "tor 0", gbps(400), ns(500)});
+    writer->add(LinkInfo{7, "host 3", "tor 0", gbps(400), ns(500), true});
+    writer->add(LinkInfo{8, "tor 0", "spine 1", gbps(400), ns(500), false});
+    writer->add(ChannelInfo{5, 1, 2, 3});
+    writer->add(whole_event());
+    writer->add(bare_event());
     writer->add(flow(2, at(us(400))));
     writer->add(flow(0, Instant::never()));
     writer->add(job(1, at(us(300))));
@@ -164,6 +207,7 @@ TEST_F(ResultFile, HoldsARun) {
     link.time = at(us(10));
     link.link = 7;
     link.carried = kb(500);
+    link.arrived = kb(600);
     link.queue_max = kb(40);
     link.qdelay_max = ns(800);
     link.marks = 5;
@@ -287,12 +331,28 @@ TEST_F(ResultFile, HoldsARun) {
 
   const auto links = reader.links();
   ASSERT_TRUE(links);
-  ASSERT_EQ(links.value().size(), 1u);
+  ASSERT_EQ(links.value().size(), 2u);
   EXPECT_EQ(links.value()[0].link, 7u);
   EXPECT_EQ(links.value()[0].from, "host 3");
   EXPECT_EQ(links.value()[0].to, "tor 0");
   EXPECT_EQ(links.value()[0].rate, gbps(400));
   EXPECT_EQ(links.value()[0].latency, ns(500));
+  EXPECT_TRUE(links.value()[0].down);
+  EXPECT_FALSE(links.value()[1].down);
+
+  const auto channels = reader.channels();
+  ASSERT_TRUE(channels);
+  ASSERT_EQ(channels.value().size(), 1u);
+  EXPECT_EQ(channels.value()[0].flow, 5u);
+  EXPECT_EQ(channels.value()[0].job, 1u);
+  EXPECT_EQ(channels.value()[0].src, 2u);
+  EXPECT_EQ(channels.value()[0].dst, 3u);
+
+  std::vector<FlowEvent> events;
+  EXPECT_FALSE(reader.for_each([&](const FlowEvent& e) { events.push_back(e); }));
+  ASSERT_EQ(events.size(), 2u);
+  expect_same(events[0], whole_event());
+  expect_same(events[1], bare_event());
 
   int link_samples = 0;
   EXPECT_FALSE(reader.for_each([&](const LinkSample& s) {
@@ -300,6 +360,7 @@ TEST_F(ResultFile, HoldsARun) {
     EXPECT_EQ(s.time, at(us(10)));
     EXPECT_EQ(s.link, 7u);
     EXPECT_EQ(s.carried, kb(500));
+    EXPECT_EQ(s.arrived, kb(600));
     EXPECT_EQ(s.queue_max, kb(40));
     EXPECT_EQ(s.qdelay_max, ns(800));
     EXPECT_EQ(s.marks, 5u);
@@ -322,6 +383,23 @@ TEST_F(ResultFile, HoldsARun) {
     EXPECT_EQ(s.cnps, 3u);
   }));
   EXPECT_EQ(flow_samples, 1);
+}
+
+TEST(EventNames, AreWhatTheFileSays) {
+  EXPECT_EQ(to_text(EventKind::sent), "sent");
+  EXPECT_EQ(to_text(EventKind::ack), "ack");
+  EXPECT_EQ(to_text(EventKind::resent), "resent");
+  EXPECT_EQ(to_text(EventKind::loss), "loss");
+  EXPECT_EQ(to_text(EventKind::probe), "probe");
+  EXPECT_EQ(to_text(EventKind::probe_ack), "probe_ack");
+  EXPECT_EQ(to_text(EventKind::nak), "nak");
+  EXPECT_EQ(to_text(EventKind::cnp), "cnp");
+  EXPECT_EQ(to_text(static_cast<EventKind>(8)), "unknown");
+  EXPECT_EQ(to_text(LossCause::out_of_order), "out_of_order");
+  EXPECT_EQ(to_text(LossCause::probe), "probe");
+  EXPECT_EQ(to_text(LossCause::timeout), "timeout");
+  EXPECT_EQ(to_text(LossCause::nak), "nak");
+  EXPECT_EQ(to_text(static_cast<LossCause>(4)), "unknown");
 }
 
 TEST_F(ResultFile, Create_MakesItsFolder) {
@@ -487,15 +565,18 @@ TEST_F(ResultFile, Open_KnowsOtherVersionsAndOtherPeoplesFiles) {
     auto writer = create(path_);
     EXPECT_FALSE(writer->finish(RunStatus::finished, at(us(1)), {}, 0, 0));
   }
-  patch(path_, 60, 99);
-  EXPECT_THAT(cannot_read(path_), HasSubstr("was written by a newer strack (its tables are version "
-                                            "99, this program reads version 2)"));
-  // Before RoCEv2 and PFC.
-  patch(path_, 60, 1);
+  patch(path_, 60, 4);
   EXPECT_EQ(cannot_read(path_),
             path_.string() +
-                ": was written by an older strack (its tables are version 1, this program reads "
-                "version 2). run the scenario again");
+                ": was written by a newer strack (its tables are version 4, this program reads "
+                "version 3). use that program");
+  // Before RoCEv2 and PFC; before the events of flows.
+  for (const std::uint32_t old : {1u, 2u}) {
+    patch(path_, 60, old);
+    EXPECT_EQ(cannot_read(path_),
+              path_.string() + ": was written by an older strack (its tables are version " +
+                  std::to_string(old) + ", this program reads version 3). run the scenario again");
+  }
   patch(path_, 68, 12345);
   EXPECT_THAT(cannot_read(path_), HasSubstr("is not a result file of strack"));
 }

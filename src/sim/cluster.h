@@ -32,6 +32,7 @@ class Cluster {
   virtual Ending run(Observer& observer, const std::atomic<bool>* stop) = 0;
   [[nodiscard]] virtual metrics::Counters counters() const = 0;
   [[nodiscard]] virtual std::vector<metrics::LinkInfo> links() const = 0;
+  [[nodiscard]] virtual std::vector<metrics::ChannelInfo> channels() const = 0;
   [[nodiscard]] virtual Instant now() const = 0;
 };
 
@@ -74,7 +75,10 @@ class ClusterOf final : public Cluster {
       hosts[h].prepare();
       next_event[h] = hosts[h].next_event();
     }
-    watches.resize(std::min<std::size_t>(config.record.flows, flows.size()));
+    watches.resize(senders.size());
+    for (std::uint32_t f = 0; f < std::min<std::size_t>(config.record.inspect, senders.size()); ++f)
+      logs.emplace_back(f);
+    for (std::size_t f = 0; f < logs.size(); ++f) watches[f].log = &logs[f];
     threads.resize(std::max(1u, config.threads));
     for (ThreadState& thread : threads) thread.report.jobs.resize(jobs.size());
   }
@@ -217,6 +221,14 @@ class ClusterOf final : public Cluster {
     return sum >> 64 != 0 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(sum);
   }
 
+  /// Connections are numbered as they are placed: flows, then the channels of one job after the
+  /// other. The first of them may be sampled or inspected.
+  void note_sender(std::uint32_t number, std::uint32_t job, std::uint32_t src, std::uint32_t dst,
+                   std::uint32_t slot) {
+    if (number < std::max(config.record.flows, config.record.inspect))
+      senders.push_back({job, src, dst, slot});
+  }
+
   void place_flows() {
     for (std::uint32_t i = 0; i < flows.size(); ++i) {
       const workload::Flow& f = flows[i];
@@ -231,7 +243,7 @@ class ClusterOf final : public Cluster {
       STRACK_CHECK(src_slot < SimPacket::kMaxSlots && dst_slot < SimPacket::kMaxSlots);
       src.add(OutgoingFlow{i, f.dst, dst_slot, static_cast<std::uint32_t>(f.size.value), f.start});
       dst.add(IncomingFlow{i, f.src, src_slot});
-      slot_of_flow.push_back(src_slot);
+      note_sender(i, kNoJob, f.src, f.dst, src_slot);
       bytes_total += static_cast<std::uint64_t>(f.size.value);
     }
   }
@@ -242,12 +254,13 @@ class ClusterOf final : public Cluster {
     const Derived derived = derive(config.topology, config.hosts, config.mtu());
     const auto most_slots = static_cast<std::uint32_t>(
         std::clamp<std::int64_t>(2 * derived.bdp / config.mtu(), 16, 1'024));
+    auto next_flow = static_cast<std::uint32_t>(flows.size());
     for (std::uint32_t j = 0; j < jobs.size(); ++j) {
       const workload::Job& job = jobs[j];
       const workload::Graph& graph = *job.graph;
       STRACK_CHECK(graph.ranks() > 0);
       STRACK_CHECK(job.hosts.size() == graph.ranks() && job.starts.size() == graph.ranks());
-      JobRun& run = job_runs.emplace_back(JobRun{&graph, graph.waits(), {}});
+      JobRun& run = job_runs.emplace_back(JobRun{&graph, graph.waits(), {}, next_flow});
       std::vector<std::uint32_t> messages(graph.channels().size());
       for (workload::NodeId id = 0; id < graph.size(); ++id) {
         if (!graph.node(id).computes) ++messages[graph.node(id).channel];
@@ -266,6 +279,7 @@ class ClusterOf final : public Cluster {
         hosts[from].add(OutgoingFlow{c, to, dst_slot, 0, Instant::never(), j, slots});
         hosts[to].add(IncomingFlow{c, from, src_slot, j});
         run.src_slots.push_back(src_slot);
+        note_sender(next_flow++, j, from, to, src_slot);
       }
       for (workload::Rank r = 0; r < graph.ranks(); ++r)
         hosts[job.hosts[r]].seat(j, r, job.starts[r]);
@@ -374,22 +388,31 @@ class ClusterOf final : public Cluster {
     record.victim_packets = victims[record.flow];
   }
 
+  /// Whether a switch's port belongs to the links that are sampled.
+  [[nodiscard]] bool is_sampled(const PortInfo& port) const {
+    const bool to_host = port.ref.tier == LinkRef::Tier::host;
+    return config.record.tier == RecordTier::all ||
+           (config.record.tier == RecordTier::fabric) != to_host;
+  }
+
   void sample(Observer& observer, Instant time) {
     const RecordParams& record = config.record;
-    if (record.links) {
+    const bool host_links = record.tier == RecordTier::all || record.tier == RecordTier::host;
+    if (record.links && host_links) {
       for (std::uint32_t h = 0; h < topology.hosts(); ++h) {
         const typename HostType::Tally tally = hosts[h].take_interval(time);
         if (tally.carried == 0 && tally.drops == 0 && tally.paused == ps(0) &&
             tally.pause_frames == 0)
           continue;
-        observer.on_link_sample({time, h, bytes(tally.carried), bytes(0), ps(0), 0, tally.drops,
-                                 tally.paused, tally.pause_frames});
+        observer.on_link_sample({time, h, bytes(tally.carried), bytes(tally.arrived), bytes(0),
+                                 ps(0), 0, tally.drops, tally.paused, tally.pause_frames});
       }
     }
     if (record.queues || record.links) {
       for (std::size_t s = 0; s < switches.size(); ++s) {
         const SwitchInfo& info = topology.switches()[s];
         for (std::uint32_t p = 0; p < info.ports.size(); ++p) {
+          if (!is_sampled(info.ports[p])) continue;
           auto& port = switches[s]->port(p);
           const PortTally tally = port.take_interval(time);
           const bool deep = record.queues && tally.queue_max > record.queue_threshold.value;
@@ -398,13 +421,14 @@ class ClusterOf final : public Cluster {
               tally.pause_frames == 0)
             continue;
           observer.on_link_sample({time, info.ports[p].link, bytes(tally.carried),
-                                   bytes(tally.queue_max), port.wire.byte_time(tally.queue_max),
-                                   tally.marks, tally.drops, tally.paused, tally.pause_frames});
+                                   bytes(tally.arrived), bytes(tally.queue_max),
+                                   port.wire.byte_time(tally.queue_max), tally.marks, tally.drops,
+                                   tally.paused, tally.pause_frames});
         }
       }
     }
-    for (std::uint32_t f = 0; f < watches.size(); ++f) {
-      const typename HostType::Outgoing* o = hosts[flows[f].src].outgoing(slot_of_flow[f]);
+    for (std::uint32_t f = 0; f < std::min<std::size_t>(record.flows, senders.size()); ++f) {
+      const typename HostType::Outgoing* o = hosts[senders[f].src].outgoing(senders[f].slot);
       SenderWatch& watch = watches[f];
       const std::int64_t acked = std::exchange(watch.acked, 0);
       const std::uint32_t marks = std::exchange(watch.ecn_marks, 0);
@@ -420,6 +444,16 @@ class ClusterOf final : public Cluster {
       sample.cnps = cnps;
       observer.on_flow_sample(sample);
     }
+  }
+
+  /// Whatever threads did, events of one time come in the order of their flows.
+  void report_events(Observer& observer) {
+    events_now.clear();
+    for (FlowLog& log : logs) log.move_to(events_now);
+    std::stable_sort(events_now.begin(), events_now.end(), [](const auto& a, const auto& b) {
+      return a.time != b.time ? a.time < b.time : a.flow < b.flow;
+    });
+    for (const metrics::FlowEvent& event : events_now) observer.on_flow_event(event);
   }
 
   /// [R.pfc.loop] Now and then: do ports wait for each other in a ring? Said once for each ring.
@@ -512,6 +546,7 @@ class ClusterOf final : public Cluster {
       workers.round();
       ++window;
       report_finished(observer);
+      if (!logs.empty() && window % kWindowsPerReport == 0) report_events(observer);
       next = Instant::never();
       std::uint64_t hops = 0;
       for (const ThreadState& t : threads) {
@@ -533,6 +568,7 @@ class ClusterOf final : public Cluster {
 
  private:
   Ending finish(Observer& observer, Instant next_sample, Ending ending) {
+    report_events(observer);
     if (config.record.interval > ps(0)) {
       for (; ending == Ending::time_limit && next_sample < config.end;
            next_sample = next_sample + config.record.interval) {
@@ -621,22 +657,47 @@ class ClusterOf final : public Cluster {
     std::vector<metrics::LinkInfo> all;
     for (std::uint32_t h = 0; h < topology.hosts(); ++h) {
       const Wire& wire = hosts[h].wire;
-      all.push_back(
-          {h, topology.name(h), topology.name(wire.peer), wire.byte_time.rate(), wire.latency});
+      all.push_back({h, topology.name(h), topology.name(wire.peer), wire.byte_time.rate(),
+                     wire.latency, down_at_start(wire)});
     }
     for (std::size_t s = 0; s < switches.size(); ++s) {
       const SwitchInfo& info = topology.switches()[s];
       for (std::uint32_t p = 0; p < info.ports.size(); ++p) {
         const Wire& wire = switches[s]->port(p).wire;
         all.push_back({info.ports[p].link, topology.name(info.node),
-                       topology.name(info.ports[p].peer), wire.byte_time.rate(), wire.latency});
+                       topology.name(info.ports[p].peer), wire.byte_time.rate(), wire.latency,
+                       down_at_start(wire)});
       }
     }
     return all;
   }
 
+  [[nodiscard]] std::vector<metrics::ChannelInfo> channels() const override {
+    std::vector<metrics::ChannelInfo> all;
+    for (std::uint32_t f = 0; f < senders.size(); ++f) {
+      const SenderPlace& s = senders[f];
+      if (s.job != kNoJob) all.push_back({f, s.job, s.src, s.dst});
+    }
+    return all;
+  }
+
  private:
+  /// Where the sender of a connection is.
+  struct SenderPlace {
+    std::uint32_t job;
+    std::uint32_t src;
+    std::uint32_t dst;
+    std::uint32_t slot;  ///< at the host src
+  };
+
+  [[nodiscard]] static bool down_at_start(const Wire& wire) {
+    return wire.outages != nullptr &&
+           std::any_of(wire.outages->begin(), wire.outages->end(),
+                       [](const Outage& outage) { return outage.from == Instant{}; });
+  }
+
   static constexpr std::uint32_t kHostChunk = 64;
+  static constexpr std::uint64_t kWindowsPerReport = 64;  ///< events wait so long at most
   static constexpr std::uint64_t kProgressHops = 2'000'000;
   static constexpr Picoseconds kLoopCheckInterval = us(500);
   static constexpr std::uint32_t kChecksUntilStalled = 200;
@@ -661,8 +722,9 @@ class ClusterOf final : public Cluster {
   std::vector<Instant> next_event;     ///< by node: when it has something to do by itself
   std::vector<Instant> delivered;      ///< by flow; written by the receiving host
   std::vector<std::uint32_t> victims;  ///< the same: packets that a pause held for others' sake
-  std::vector<std::uint32_t> slot_of_flow;
-  std::vector<SenderWatch> watches;
+  std::vector<SenderPlace> senders;    ///< by flow; of those that are sampled or inspected
+  std::vector<SenderWatch> watches;    ///< the same
+  std::vector<FlowLog> logs;           ///< of those that are inspected
   std::vector<JobRun> job_runs;
   std::vector<JobTally> job_tallies;
   const HostRules<Protocol> host_rules;
@@ -675,6 +737,7 @@ class ClusterOf final : public Cluster {
   Instant begin{};
   Instant end{};
   std::vector<metrics::FlowRecord> finished_now;
+  std::vector<metrics::FlowEvent> events_now;
   std::uint64_t flows_done = 0;
   std::uint64_t jobs_done = 0;
   std::uint64_t bytes_acked = 0;

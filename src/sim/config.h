@@ -111,6 +111,14 @@ struct FailureParams {
   Picoseconds convergence = us(100);
 };
 
+/// Which links are sampled.
+enum class RecordTier : std::uint8_t {
+  all,
+  fabric,    ///< between switches
+  host,      ///< between hosts and ToRs, both ways
+  last_hop,  ///< from ToRs to hosts
+};
+
 /// What is sampled, and how often. Totals and flows are always recorded.
 struct RecordParams {
   Picoseconds interval{0};  ///< 0: no time series
@@ -118,6 +126,8 @@ struct RecordParams {
   Bytes queue_threshold{0};
   bool links = false;       ///< per link: bytes carried in the interval
   std::uint32_t flows = 0;  ///< cwnd, RTT and bytes acknowledged of the first so many flows
+  RecordTier tier = RecordTier::all;
+  std::uint32_t inspect = 0;  ///< every event of the first so many flows; needs no interval
 };
 
 /// Which protocol the hosts speak.

@@ -46,6 +46,7 @@ SimConfig troubled_cluster(std::uint64_t seed, std::uint32_t threads) {
   config.record.queues = true;
   config.record.links = true;
   config.record.flows = 16;
+  config.record.inspect = 8;
   return config;
 }
 
@@ -106,6 +107,7 @@ TEST(Determinism, ObserverOrderForAnyNumberOfThreads) {
     void on_flow(const metrics::FlowRecord& record) override { all << ++events << record; }
     void on_link_sample(const metrics::LinkSample& sample) override { all << ++events << sample; }
     void on_flow_sample(const metrics::FlowSample& sample) override { all << ++events << sample; }
+    void on_flow_event(const metrics::FlowEvent& event) override { all << ++events << event; }
     void on_progress(const Progress& p) override {
       all << ++events << p.now << p.flows_done << p.bytes_acked << p.packet_hops;
     }

@@ -44,5 +44,6 @@ Ending Simulation::run(Observer& observer, const std::atomic<bool>* stop) {
 metrics::Counters Simulation::counters() const { return cluster_->counters(); }
 Instant Simulation::now() const { return cluster_->now(); }
 std::vector<metrics::LinkInfo> Simulation::links() const { return cluster_->links(); }
+std::vector<metrics::ChannelInfo> Simulation::channels() const { return cluster_->channels(); }
 
 }  // namespace strack::sim

@@ -35,6 +35,8 @@ class Observer {
   virtual void on_job(const metrics::JobRecord& /*job*/) {}
   virtual void on_link_sample(const metrics::LinkSample& /*sample*/) {}
   virtual void on_flow_sample(const metrics::FlowSample& /*sample*/) {}
+  /// In order of time, then of flows; up to some windows after it happened.
+  virtual void on_flow_event(const metrics::FlowEvent& /*event*/) {}
   virtual void on_progress(const Progress& /*progress*/) {}  ///< every few million packet-hops
   virtual void on_warning(const std::string& /*text*/) {}    ///< something a user should know of
 };
@@ -70,6 +72,8 @@ class Simulation {
 
   [[nodiscard]] metrics::Counters counters() const;
   [[nodiscard]] std::vector<metrics::LinkInfo> links() const;
+  /// The connections of jobs that are sampled or inspected.
+  [[nodiscard]] std::vector<metrics::ChannelInfo> channels() const;
   [[nodiscard]] Instant now() const;
 
  private:

@@ -1,7 +1,10 @@
 #include "sim/simulation.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -429,6 +432,105 @@ TEST(Samples, EndAtTheirInstant) {
               bytes((packets_by_then - before) * 4'160))
         << i;
     before = packets_by_then;
+  }
+}
+
+// Eight senders bring a last hop eight times what it can carry: what arrives shows, what is carried
+// cannot. All that arrives is carried or dropped in the end; SACKs are no data.
+TEST(Samples, ArrivalsAreWhatCameToTheQueue) {
+  SimConfig config = cluster(1, 9, 1);
+  config.switches.queue_limit = bytes(100 * 4'160);
+  config.record.interval = us(5);
+  config.record.links = true;
+  workload::Flows flows;
+  for (std::uint32_t i = 0; i < 8; ++i) flows.push_back(flow(i, 8, packets(200)));
+  const Outcome outcome = run(config, flows);
+  const std::uint32_t last_hop = outcome.link("tor 0", "host 8");
+  const std::uint32_t back = outcome.link("tor 0", "host 0");
+  Bytes peak{0};
+  std::uint64_t drops = 0;
+  std::uint64_t probes = 0;
+  for (const metrics::LinkSample& sample : outcome.told.link_samples) {
+    if (sample.link != last_hop) continue;
+    peak = std::max(peak, sample.arrived);
+    drops += sample.drops;
+    EXPECT_LE(sample.carried, bytes(250'000 + 4'160)) << sample.time.ps;
+  }
+  // 8 x 50 bytes per ns, once the first microsecond's way is behind them.
+  EXPECT_GT(peak, bytes(8 * 50 * 3'000));
+  EXPECT_GT(drops, 0u);
+  Bytes sent{0};
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    sent += outcome.flow(i).packets * bytes(4'160) + outcome.flow(i).probes * bytes(64);
+    probes += outcome.flow(i).probes;
+  }
+  EXPECT_EQ(outcome.arrived(last_hop), sent);
+  if (probes == 0) {
+    EXPECT_EQ(outcome.carried(last_hop), sent - static_cast<std::int64_t>(drops) * bytes(4'160));
+  }
+  EXPECT_EQ(outcome.arrived(back), bytes(0));
+  EXPECT_GT(outcome.carried(back), bytes(0));
+  // A host's own link has no queue: what arrives is the data it sends.
+  EXPECT_EQ(outcome.arrived(outcome.link("host 0", "tor 0")),
+            outcome.flow(0).packets * bytes(4'160) + outcome.flow(0).probes * bytes(64));
+  EXPECT_EQ(outcome.arrived(outcome.link("host 8", "tor 0")), bytes(0));
+}
+
+// The same behind a lossless switch, where nothing is dropped.
+TEST(Samples, ArrivalsAtALosslessSwitch) {
+  SimConfig config = roce_cluster(1, 5, 1);
+  config.record.interval = us(5);
+  config.record.links = true;
+  workload::Flows flows;
+  for (std::uint32_t i = 0; i < 4; ++i) flows.push_back(flow(i, 4, packets(200)));
+  const Outcome outcome = run(config, flows);
+  const std::uint32_t last_hop = outcome.link("tor 0", "host 4");
+  EXPECT_EQ(outcome.arrived(last_hop), bytes(4 * 200 * 4'160));
+  EXPECT_EQ(outcome.arrived(outcome.link("tor 0", "host 0")), bytes(0));
+}
+
+// Which links are told of, by the tier they belong to.
+TEST(Samples, OfOneTier) {
+  SimConfig config = cluster(2, 2, 2);
+  config.record.interval = us(10);
+  config.record.links = true;
+  const workload::Flows flows{flow(0, 2, packets(20)), flow(3, 1, packets(20))};
+  using Ends = std::pair<std::string, std::string>;  // without their numbers
+  const auto kinds = [&](RecordTier tier) {
+    config.record.tier = tier;
+    const Outcome outcome = run(config, flows);
+    std::set<Ends> found;
+    for (const metrics::LinkSample& sample : outcome.told.link_samples) {
+      const metrics::LinkInfo& link = outcome.links[sample.link];
+      found.emplace(link.from.substr(0, link.from.find(' ')), link.to.substr(0, link.to.find(' ')));
+    }
+    return found;
+  };
+  const Ends up{"host", "tor"};
+  const Ends down{"tor", "host"};
+  const Ends rise{"tor", "spine"};
+  const Ends fall{"spine", "tor"};
+  EXPECT_EQ(kinds(RecordTier::all), (std::set<Ends>{up, down, rise, fall}));
+  EXPECT_EQ(kinds(RecordTier::fabric), (std::set<Ends>{rise, fall}));
+  EXPECT_EQ(kinds(RecordTier::host), (std::set<Ends>{up, down}));
+  EXPECT_EQ(kinds(RecordTier::last_hop), (std::set<Ends>{down}));
+}
+
+// Links that are down when the run begins are known as such, in both directions; those that fail
+// later are not.
+TEST(Samples, LinksThatAreDown) {
+  SimConfig config = cluster(2, 2, 2);
+  Failure from_start;
+  from_start.link = LinkRef{LinkRef::Tier::fabric, 1, 0};
+  Failure later;
+  later.link = LinkRef{LinkRef::Tier::fabric, 0, 1};
+  later.from = at(us(1));
+  config.failures.failures = {from_start, later};
+  const Outcome outcome = run(config, {});
+  for (const metrics::LinkInfo& link : outcome.links) {
+    const bool is_it = (link.from == "tor 1" && link.to == "spine 0") ||
+                       (link.from == "spine 0" && link.to == "tor 1");
+    EXPECT_EQ(link.down, is_it) << link.from << " to " << link.to;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,6 +96,7 @@ struct Recorder : Observer {
   std::vector<std::string> warnings;
   std::vector<metrics::LinkSample> link_samples;
   std::vector<metrics::FlowSample> flow_samples;
+  std::vector<metrics::FlowEvent> events;
   Progress last_progress;
 
   void on_flow(const metrics::FlowRecord& record) override { flows.push_back(record); }
@@ -106,6 +108,7 @@ struct Recorder : Observer {
   void on_flow_sample(const metrics::FlowSample& sample) override {
     flow_samples.push_back(sample);
   }
+  void on_flow_event(const metrics::FlowEvent& event) override { events.push_back(event); }
   void on_progress(const Progress& progress) override { last_progress = progress; }
 };
 
@@ -135,6 +138,14 @@ struct Outcome {
       if (info.from == from && info.to == to) return info.link;
     }
     STRACK_CHECK(false);
+  }
+  /// Data that came to a link's queue.
+  [[nodiscard]] Bytes arrived(std::uint32_t link_id) const {
+    Bytes total{0};
+    for (const metrics::LinkSample& sample : told.link_samples) {
+      if (sample.link == link_id) total += sample.arrived;
+    }
+    return total;
   }
   /// Bytes put on a link by the samples that end after `from` and not after `until`.
   [[nodiscard]] Bytes carried(std::uint32_t link_id, Instant from = {},
@@ -184,12 +195,23 @@ class Digest {
                  << r.cnps << r.naks << r.victim_packets;
   }
   Digest& operator<<(const metrics::LinkSample& s) {
-    return *this << s.time << s.link << s.carried << s.queue_max << s.qdelay_max << s.marks
-                 << s.drops << s.paused << s.pause_frames;
+    return *this << s.time << s.link << s.carried << s.arrived << s.queue_max << s.qdelay_max
+                 << s.marks << s.drops << s.paused << s.pause_frames;
   }
   Digest& operator<<(const metrics::FlowSample& s) {
     return *this << s.time << s.flow << s.cwnd << s.rtt << s.avg_qdelay << s.acked << s.ecn_marks
                  << s.rate << s.cnps;
+  }
+  template <class T>
+  Digest& operator<<(const std::optional<T>& value) {
+    return value ? *this << std::uint32_t{1} << *value : *this << std::uint32_t{0};
+  }
+  Digest& operator<<(const metrics::FlowEvent& e) {
+    *this << e.time << e.flow << static_cast<std::uint32_t>(e.kind) << e.psn << e.path;
+    *this << std::uint32_t{e.ecn.has_value()} << std::uint32_t{e.ecn.value_or(false)};
+    *this << e.rtt << e.acked << e.cwnd << e.inflight << e.rate;
+    return *this << std::uint32_t{e.cause.has_value()}
+                 << static_cast<std::uint32_t>(e.cause.value_or(metrics::LossCause::out_of_order));
   }
   Digest& operator<<(const metrics::Counters& c) {
     return *this << c.data_packets_sent << c.data_packets_delivered << c.control_packets_sent

@@ -56,6 +56,7 @@ struct JobRun {
   const workload::Graph* graph = nullptr;
   std::vector<std::uint32_t> waits;      ///< by node: events still to come
   std::vector<std::uint32_t> src_slots;  ///< by channel: its connection at the sending host
+  std::uint32_t first_flow = 0;          ///< the number of its channel 0, among all connections
 };
 
 /// What happened to a job, as one thread's hosts saw it.
@@ -108,7 +109,7 @@ struct HostRules {
   const PortRules* sizes = nullptr;
   std::vector<Instant>* delivered = nullptr;      ///< by flow, when its last byte arrived
   std::vector<std::uint32_t>* victims = nullptr;  ///< by flow, packets that came as victims
-  std::vector<SenderWatch>* watches = nullptr;    ///< of the flows that are sampled
+  std::vector<SenderWatch>* watches = nullptr;    ///< of the flows that are sampled or inspected
   std::vector<JobRun>* jobs = nullptr;
 };
 
@@ -127,6 +128,7 @@ class Host {
   /// One connection's sending end while it runs.
   struct Outgoing : Protocol::SendingEnd {
     OutgoingFlow flow;
+    FlowLog* log = nullptr;              ///< where it is inspected
     std::vector<workload::NodeId> line;  ///< a channel's messages that wait for a slot
     std::size_t line_head = 0;
     std::uint32_t packets = 0;
@@ -136,7 +138,9 @@ class Host {
     bool queued = false;  ///< in the port's turn list
 
     Outgoing(const typename Protocol::Params& params, const OutgoingFlow& f, SimEvents events)
-        : Protocol::SendingEnd(params, f.slots, events), flow(f) {}
+        : Protocol::SendingEnd(params, f.slots, events),
+          flow(f),
+          log(events.watch == nullptr ? nullptr : events.watch->log) {}
   };
   struct Incoming : Protocol::ReceivingEnd {
     IncomingFlow flow;
@@ -252,6 +256,7 @@ class Host {
   /// What went onto the wire, was lost on it or held back, since the last time it was asked.
   struct Tally {
     std::int64_t carried = 0;
+    std::int64_t arrived = 0;  ///< the data of that: a NIC has no queue for it
     std::uint32_t drops = 0;
     Picoseconds paused{0};
     std::uint32_t pause_frames = 0;
@@ -362,6 +367,8 @@ class Host {
     Outgoing& o = *slot;
     const Bytes before = o.acked();
     o.sender.on_receiving_ack(Protocol::ack_of(packet), now_);
+    if (o.log != nullptr) [[unlikely]]
+      settle(o, rules);
     report.bytes_acked += static_cast<std::uint64_t>((o.acked() - before).value);
     if (o.flow.job == kNoJob) {
       if (o.sender.poll_completion()) {
@@ -435,7 +442,8 @@ class Host {
       const std::uint32_t slot = run.src_slots[what.channel];
       std::unique_ptr<Outgoing>& channel = outgoing_[slot];
       if (!channel)
-        channel = std::make_unique<Outgoing>(*rules.transport, pending_[slot], SimEvents{});
+        channel = std::make_unique<Outgoing>(*rules.transport, pending_[slot],
+                                             events_of(run.first_flow + what.channel, rules));
       Outgoing& o = *channel;
       if (o.line_head < o.line.size() || !post(o, run, node)) o.line.push_back(node);
       if (o.timer_index == kNotRunning) start_running(o, slot);
@@ -506,6 +514,17 @@ class Host {
     outgoing_[slot].reset();
   }
 
+  /// What watches the sender of a connection with this number.
+  [[nodiscard]] SimEvents events_of(std::uint32_t flow, const Rules& rules) const {
+    if (flow >= rules.watches->size()) return {};
+    SenderWatch& watch = (*rules.watches)[flow];
+    if (watch.log != nullptr) watch.log->set_clock(&now_);
+    return {&watch};
+  }
+  static void settle(const Outgoing& o, const Rules& rules) {
+    o.log->settle([&](metrics::FlowEvent& event) { Protocol::fill(event, o, *rules.transport); });
+  }
+
   void start_running(Outgoing& o, std::uint32_t slot) {
     o.timer_index = static_cast<std::uint32_t>(running_.size());
     running_.push_back({o.sender.next_deadline(), slot});
@@ -540,9 +559,8 @@ class Host {
            pending_[starts_[static_cast<std::size_t>(next_start_)]].start <= now_) {
       const std::uint32_t slot = starts_[static_cast<std::size_t>(next_start_++)];
       const OutgoingFlow& flow = pending_[slot];
-      SimEvents events;
-      if (flow.flow < rules.watches->size()) events.watch = &(*rules.watches)[flow.flow];
-      outgoing_[slot] = std::make_unique<Outgoing>(*rules.transport, flow, events);
+      outgoing_[slot] =
+          std::make_unique<Outgoing>(*rules.transport, flow, events_of(flow.flow, rules));
       const core::PostResult posted =
           outgoing_[slot]->sender.on_message({flow.flow, flow.size}, now_);
       STRACK_CHECK(posted == core::PostResult::accepted);
@@ -556,6 +574,8 @@ class Host {
         Outgoing& o = outgoing(running);
         if (o.sender.next_deadline() <= now_) {
           o.sender.on_timeout(now_);
+          if (o.log != nullptr) [[unlikely]]
+            settle(o, rules);
           take_turn(running.slot);
         }
         running.deadline = o.sender.next_deadline();
@@ -615,6 +635,11 @@ class Host {
       } else {
         ++control_sent;
       }
+      if (o.log != nullptr) [[unlikely]] {
+        o.log->on_sent(*packet);
+        settle(o, rules);
+      }
+      interval_.arrived += size;
       SimPacket sent = SimPacket::from(*packet, o.flow.dst, o.flow.dst_slot);
       if (held_left_ > 0) [[unlikely]] {
         --held_left_;

@@ -12,38 +12,53 @@
 #include "core/strack/sender.h"
 #include "metrics/records.h"
 #include "sim/config.h"
+#include "sim/host/flow_log.h"
 #include "sim/net/sim_packet.h"
 
 namespace strack::sim {
 
-/// Watches one sender for flow samples.
+/// Watches one sender for flow samples, and for events where it is inspected.
 struct SenderWatch {
+  FlowLog* log = nullptr;
   Picoseconds rtt{0};
   std::int64_t acked = 0;
   std::uint32_t ecn_marks = 0;
   std::uint32_t cnps = 0;
 };
 
-/// The events of a simulated sender: nothing, unless its flow is sampled.
+/// The events of a simulated sender: nothing, unless its flow is sampled or inspected.
 struct SimEvents {
   SenderWatch* watch = nullptr;
 
   template <class Event>
   void on(const Event& /*event*/) const {}
+  void on(const core::LossDeclared& event) const { log(event); }
+  void on(const core::WentBack& event) const { log(event); }
   void on(const core::SackReceived& event) const {
-    if (watch == nullptr) return;
+    if (watch == nullptr) [[likely]]
+      return;
+    log(event);
     watch->rtt = event.rtt;
     watch->acked += event.acked.value;
     if (event.sack.ecn) ++watch->ecn_marks;
   }
   void on(const core::RoceAckReceived& event) const {
-    if (watch == nullptr) return;
+    if (watch == nullptr) [[likely]]
+      return;
+    log(event);
     if (event.ack.kind == core::RoceAckKind::cnp) {
       ++watch->cnps;
       return;
     }
     watch->rtt = event.rtt;
     watch->acked += event.acked.value;
+  }
+
+ private:
+  template <class Event>
+  void log(const Event& event) const {
+    if (watch != nullptr && watch->log != nullptr) [[unlikely]]
+      watch->log->on(event);
   }
 };
 
@@ -76,6 +91,10 @@ struct StrackProtocol {
   static void fill(metrics::FlowSample& sample, const SendingEnd& end) {
     sample.cwnd = end.sender.window().cwnd();
     sample.avg_qdelay = end.sender.window().avg_qdelay();
+  }
+  static void fill(metrics::FlowEvent& event, const SendingEnd& end, const Params& /*params*/) {
+    event.cwnd = end.sender.window().cwnd();
+    event.inflight = end.sender.inflight_bytes();
   }
 };
 
@@ -114,6 +133,11 @@ struct RoceProtocol {
   }
   static void fill(metrics::FlowSample& sample, const SendingEnd& end) {
     sample.rate = end.sender.rate(sample.time);
+  }
+  static void fill(metrics::FlowEvent& event, const SendingEnd& end, const Params& params) {
+    if (!event.path) return;
+    core::Dcqcn limiter = end.sender.qp(*event.path).dcqcn;  // a copy, as looking changes it
+    event.rate = limiter.rate(params, event.time);
   }
 };
 

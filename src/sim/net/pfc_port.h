@@ -53,6 +53,7 @@ class PfcPort : public PortBase {
   /// A data packet that the buffer has taken.
   void accept_data(const SimPacket& packet, std::int64_t size, std::uint32_t ingress, Instant now) {
     end_lapsed_pause(now);
+    interval_.arrived += size;
     SimPacket own = packet;
     if (own.held()) [[unlikely]] {
       if (queued_bytes_ == 0) own.set_victim();  // [R.pfc.victim] [D37]
@@ -121,7 +122,10 @@ class PfcPort : public PortBase {
   }
 
   /// A packet was on its way here but the buffer did not take it.
-  void count_drop() { ++interval_.drops; }
+  void count_drop(std::int64_t size) {
+    interval_.arrived += size;
+    ++interval_.drops;
+  }
 
   /// When the packet in service has left, or a pause that holds data back is over.
   [[nodiscard]] Instant next_event() const { return std::min(done_, wake_); }

@@ -180,7 +180,7 @@ class PfcSwitch : public SwitchBase {
       }
       if (verdict == SharedBuffer::Verdict::dropped) [[unlikely]] {  // [R.pfc.violation]
         ++drops.violation;
-        port.count_drop();
+        port.count_drop(size);
         fingerprint.add(packet, arrival.time);
         return;
       }

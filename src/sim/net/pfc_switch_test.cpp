@@ -206,7 +206,9 @@ TEST(PfcSwitch, Violation_WhenHeadroomIsFull) {
   EXPECT_EQ(bench.sw.drops.total(), 5u);
   EXPECT_EQ(bench.sw.buffer().headroom_bytes(1), 3 * kP);
   EXPECT_EQ(bench.sw.packets_held(), 5u);
-  EXPECT_EQ(bench.sw.port(0).take_interval(t(2'000'000)).drops, 5u);
+  const PortTally tally = bench.sw.port(0).take_interval(t(2'000'000));
+  EXPECT_EQ(tally.drops, 5u);
+  EXPECT_EQ(tally.arrived, 10 * kP);
 }
 
 // [R.pfc.headroom] The bound is tight. The packet that does not fit any more arrives at `trigger`; a
@@ -330,6 +332,7 @@ std::vector<std::uint64_t> trace_of(PfcBench& bench, Instant now) {
     note(port.pause().total(now).value);
     const PortTally tally = port.take_interval(now);
     note(tally.carried);
+    note(tally.arrived);
     note(tally.queue_max);
     note(tally.drops);
     note(tally.paused.value);

@@ -57,12 +57,17 @@ struct PortRules {
   }
 };
 
-/// What a port has done since the last time it was asked.
-struct PortTally {
+/// What a port counts itself, for a tally.
+struct PortCounts {
   std::int64_t carried = 0;
+  std::int64_t arrived = 0;  ///< data, whether there was room for it or not
   std::int64_t queue_max = 0;
   std::uint32_t marks = 0;
   std::uint32_t drops = 0;
+};
+
+/// What a port has done since the last time it was asked.
+struct PortTally : PortCounts {
   std::uint32_t pause_frames = 0;  ///< that came for this link, XOFF and XON
   Picoseconds paused{0};           ///< [R.pfc.hold] how long it might not send data
 };
@@ -83,7 +88,7 @@ class PortBase {
 
  protected:
   [[nodiscard]] Tally take_tally() {
-    Tally tally = interval_;
+    const Tally tally{interval_, 0, ps(0)};
     interval_ = {};
     interval_.queue_max = queued_bytes_;
     return tally;
@@ -150,7 +155,7 @@ class PortBase {
   std::uint64_t mark_rng_ = 1;
   std::int64_t deepest_ = 0;
   std::uint64_t marks_ = 0;
-  Tally interval_;
+  PortCounts interval_;
 
  private:
   [[nodiscard]] bool draw_mark(const PortRules& rules) {
@@ -185,6 +190,7 @@ class Port : public PortBase {
   void accept(const SimPacket& packet, Instant now, const PortRules& rules,
               Fingerprint& fingerprint, DropCounts& drops) {
     const std::int64_t size = rules.wire_size(packet);
+    interval_.arrived += packet.is_control() ? 0 : size;
     if (done_ == Instant::never()) {
       serve(packet, size, now);
       return;

@@ -528,12 +528,14 @@ TEST(Port, Tally_PerInterval) {
   bench.run(kS + 1);
   const Port::Tally first = bench.port.take_interval();
   EXPECT_EQ(first.carried, 4'160);
+  EXPECT_EQ(first.arrived, 4 * 4'160);  // the dropped one too
   EXPECT_EQ(first.queue_max, 2 * 4'160);
   EXPECT_EQ(first.marks, 1u);
   EXPECT_EQ(first.drops, 1u);
   bench.run();
   const Port::Tally second = bench.port.take_interval();
   EXPECT_EQ(second.carried, 2 * 4'160);
+  EXPECT_EQ(second.arrived, 0);
   EXPECT_EQ(second.queue_max, 4'160);
   EXPECT_EQ(second.marks, 0u);
   EXPECT_EQ(second.drops, 0u);

@@ -1157,12 +1157,29 @@ constexpr Key kKeys[] = {
      .needs = "it is true or false",
      .help = "Per link: bytes carried in each interval."},
     {.section = "record",
+     .name = "tier",
+     .kind = Kind::choice,
+     .unit = "all|fabric|host|last-hop",
+     .fallback = "\"all\"",
+     .needs = "a tier is \"all\", \"fabric\", \"host\" or \"last-hop\"",
+     .help = "Which links queues and links are about: those between switches, those between hosts "
+             "and ToRs, or of these only the ones from ToR to host."},
+    {.section = "record",
      .name = "flows",
      .kind = Kind::integer,
      .fallback = "0",
      .high = {100'000'000},
      .needs = "it is a number of flows, such as flows = 8",
-     .help = "Window or rate, RTT and bytes acknowledged of the first so many flows."},
+     .help = "Window or rate, RTT and bytes acknowledged of the first so many flows, or "
+             "connections of jobs."},
+    {.section = "record",
+     .name = "inspect",
+     .kind = Kind::integer,
+     .fallback = "0",
+     .high = {100'000},
+     .needs = "it is a number of flows up to 100000, such as inspect = 4",
+     .help = "Every packet sent, acknowledgement and loss of the first so many flows, or "
+             "connections of jobs. Needs no interval."},
 
     // --- [run]
     {.section = "run",

@@ -1438,11 +1438,8 @@ class Resolver {
     r.queue_threshold = set_.size("record.queue_threshold");
     r.links = set_.flag("record.links");
     r.flows = set_.count("record.flows");
-    if (r.flows > 0 && has_jobs()) {
-      set_["record.flows"].fail_value(
-          fmt::format("a {} has jobs, and no flows that could be sampled. leave it out",
-                      name_of(out_.workload.kind)));
-    }
+    r.tier = set_.choice<RecordTier>("record.tier");
+    r.inspect = set_.count("record.inspect");
     const bool asked = r.queues || r.links || r.flows > 0;
     if (asked && r.interval == ps(0)) {
       const char* id = r.queues ? "record.queues" : r.links ? "record.links" : "record.flows";
@@ -1461,6 +1458,11 @@ class Resolver {
       set_["record.queue_threshold"].fail(
           fmt::format("queue_threshold is {}, but queues is false. set queues = true",
                       set_["record.queue_threshold"].literal.found()));
+    }
+    if (r.tier != RecordTier::all && !r.queues && !r.links) {
+      set_["record.tier"].fail(
+          fmt::format("tier is {}, but no link is sampled. set links = true or queues = true",
+                      set_["record.tier"].literal.found()));
     }
   }
 

@@ -986,7 +986,9 @@ constexpr Sample kSamples[] = {
     {"record", "queues", "true", "interval_us = 5"},
     {"record", "queue_threshold", "\"0.25 BDP\"", "queues = true\ninterval_us = 5"},
     {"record", "links", "true", "interval_us = 5"},
+    {"record", "tier", "\"last-hop\"", "links = true\ninterval_us = 5"},
     {"record", "flows", "8", "interval_us = 5"},
+    {"record", "inspect", "4", ""},
     {"run", "seed", "12345", ""},
     {"run", "seeds", "[5, 6, 7]", ""},
     {"run", "threads", "4", ""},
@@ -1224,7 +1226,7 @@ TEST(Error, UnknownKeys) {
             "x.toml:2: unknown key fan_inn in [topology]. did you mean fan_in in [workload]?");
   EXPECT_EQ(error_of("[record]\nbanana = 4"),
             "x.toml:2: unknown key banana in [record]. its keys are interval_us, queues, "
-            "queue_threshold, links, flows");
+            "queue_threshold, links, tier, flows, inspect");
   EXPECT_EQ(error_of("hosts = 4"),
             "x.toml:1: unknown key hosts above the first section. it is a key of [topology]");
   EXPECT_EQ(error_of("[host]\nkmin = 4"),
@@ -1535,10 +1537,13 @@ TEST(Error, CollectiveContradictions) {
   EXPECT_EQ(error_of(kCollective + "start_us = 1000\n[run]\nend_ms = 1"),
             "x.toml:6: jobs start at 1 ms, but the run ends at 1 ms. set a later end_ms, or leave "
             "it out");
-  EXPECT_EQ(
-      error_of(kCollective + "[record]\nflows = 8\ninterval_us = 5"),
-      "x.toml:7: flows is 8. a collective has jobs, and no flows that could be sampled. leave "
-      "it out");
+}
+
+// The connections of jobs are sampled and inspected as flows are.
+TEST(Collective, IsRecorded) {
+  const Scenario s = loaded(kCollective + "[record]\nflows = 8\ninterval_us = 5\ninspect = 2");
+  EXPECT_EQ(s.config.record.flows, 8u);
+  EXPECT_EQ(s.config.record.inspect, 2u);
 }
 
 // Whatever the maker of graphs refuses has been refused on loading.
@@ -1692,6 +1697,33 @@ TEST(Error, RecordContradictions) {
       "such as queues = true");
   EXPECT_EQ(error_of("[record]\ninterval_us = 10\nlinks = true\nqueue_threshold = 5"),
             "x.toml:4: queue_threshold is 5, but queues is false. set queues = true");
+  EXPECT_EQ(error_of("[record]\ninterval_us = 10\nflows = 1\ntier = \"fabric\""),
+            "x.toml:4: tier is \"fabric\", but no link is sampled. set links = true or queues = "
+            "true");
+  EXPECT_EQ(error_of("[record]\ninterval_us = 10\nlinks = true\ntier = \"spine\""),
+            "x.toml:4: tier is \"spine\". a tier is \"all\", \"fabric\", \"host\" or \"last-hop\"");
+  EXPECT_EQ(error_of("[record]\ninspect = 100001"),
+            "x.toml:2: inspect is 100001. it is a number of flows up to 100000, such as inspect = "
+            "4");
+  // Events are no samples.
+  EXPECT_EQ(
+      error_of("[record]\ninspect = 4\ninterval_us = 10"),
+      "x.toml:3: interval_us is 10, but nothing is to be sampled. set queues, links or flows, "
+      "such as queues = true");
+}
+
+TEST(Record, TiersAndInspectedFlows) {
+  const auto tier = [](const std::string& name) {
+    return loaded("[record]\ninterval_us = 10\nlinks = true\ntier = \"" + name + "\"")
+        .config.record.tier;
+  };
+  EXPECT_EQ(tier("all"), RecordTier::all);
+  EXPECT_EQ(tier("fabric"), RecordTier::fabric);
+  EXPECT_EQ(tier("host"), RecordTier::host);
+  EXPECT_EQ(tier("last-hop"), RecordTier::last_hop);
+  const Scenario s = loaded("[record]\ninspect = 4");
+  EXPECT_EQ(s.config.record.inspect, 4u);
+  EXPECT_EQ(s.config.record.interval, ps(0));
 }
 
 TEST(Error, FilesBesideTheScenarioAreNamed) {

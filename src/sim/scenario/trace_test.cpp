@@ -163,9 +163,6 @@ TEST_F(TraceScenario, MistakesAreExplained) {
   EXPECT_EQ(error("file = \"a.cm\"\nsize = 5"),
             "x.toml:7: size is set, but kind is \"trace\". leave it out: it is for kind = "
             "permutation or incast or random or collective");
-  EXPECT_EQ(
-      error("file = \"a.cm\"", {"record.flows=1", "record.interval_us=1"}),
-      "--set: flows is 1. a trace has jobs, and no flows that could be sampled. leave it out");
   write("a.et", "\x05xx");
   EXPECT_EQ(error("file = \"a.et\"").find(here("a.et") + ": byte "), 0u)
       << error("file = \"a.et\"");
