@@ -1,0 +1,272 @@
+// What a report shows, as plain values; FORMAT.md describes the same objects as JSON.
+//
+// Whoever makes a report (run_report.h from any runs, src/paper from the paper's) fills a Report;
+// to_json() and html() turn it into a page, csv.h into tables for other programs.
+//
+// Times are microseconds, sizes bytes, rates Gb/s. What is not known is kUnknown, which becomes
+// null. Ids are made of [A-Za-z0-9_.-] and unique in a report: safe_id() makes one of any text.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace strack::report {
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// What every figure has.
+struct FigureHead {
+  std::string id;
+  std::string title;
+  std::string caption;  ///< what to see, one or two sentences; also for screen readers
+  std::vector<std::string> notices;
+};
+
+struct Axis {
+  std::string label;
+  std::string unit;              ///< us, B, Gbps, share, count, x or nothing
+  std::string scale = "linear";  ///< linear, log or category
+  /// With the scale `category`: what the x of points, whole numbers from 0, stand for.
+  std::vector<std::string> categories;
+};
+
+/// A line across a figure.
+struct Mark {
+  std::string axis = "y";
+  double at = 0;
+  std::string label;
+};
+
+struct Point {
+  double x = 0;
+  double y = 0;
+  double low = kUnknown;  ///< the spread over seeds, where there is one
+  double high = kUnknown;
+};
+
+/// Whose a series is: its name, and its role, which gives the colour: strack, oblivious,
+/// single-path, rocev2, rocev2-4qp, ideal, paper or other.
+struct Label {
+  std::string name;
+  std::string role = "other";
+
+  friend bool operator==(const Label&, const Label&) = default;
+};
+
+struct Series {
+  Label label;
+  std::string draw = "line";  ///< line, step or points
+  bool dashed = false;
+  std::vector<Point> points;
+};
+
+struct XyFigure : FigureHead {
+  Axis x;
+  Axis y;
+  std::vector<Series> series;
+  std::vector<Mark> marks;
+};
+
+/// Of as many values as the figure has categories. `low` and `high` are as long, or empty.
+struct BarSeries {
+  Label label;
+  std::vector<double> values;
+  std::vector<double> low;
+  std::vector<double> high;
+};
+
+struct BarsFigure : FigureHead {
+  std::vector<std::string> categories;
+  bool horizontal = false;  ///< categories from top to bottom, for many or long names
+  Axis y;
+  std::vector<BarSeries> series;
+  std::vector<Mark> marks;
+};
+
+/// One quantity of all links in one direction. A value is byte / 255 x max.
+struct FabricLayer {
+  std::string id;  ///< up-use, up-queue, down-use, down-queue
+  std::string label;
+  std::string unit;  ///< share or us
+  double max = 1;
+  std::vector<std::uint8_t> data;  ///< frames x tors x spines, row by row, frame by frame
+};
+
+/// One run's replay.
+struct FabricVariant {
+  std::string name;
+  std::uint32_t tors = 0;
+  std::uint32_t spines = 0;
+  std::vector<double> times;  ///< end of each frame
+  std::vector<FabricLayer> layers;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> down;  ///< links that are: tor, spine
+};
+
+struct FabricFigure : FigureHead {
+  std::vector<FabricVariant> variants;
+};
+
+/// Columns of equal length, or empty where nothing was recorded.
+struct FlowColumns {
+  std::vector<double> t;
+  std::vector<double> cwnd;
+  std::vector<double> rtt;
+  std::vector<double> qdelay;
+  std::vector<double> gbps;
+  std::vector<double> ecn;
+  std::vector<double> rate;
+};
+
+/// Columns of equal length.
+struct FlowEvents {
+  std::vector<double> t;
+  std::vector<std::uint32_t> kind;  ///< index into InspectedFlow::kinds
+  std::vector<double> path;
+  std::vector<double> psn;  ///< relative to the first
+  std::vector<double> rtt;
+  std::vector<double> ecn;
+  std::vector<double> cwnd;
+};
+
+struct InspectedFlow {
+  Label label;
+  FlowColumns samples;
+  std::optional<FlowEvents> events;
+  std::vector<std::string> kinds;
+  double base_rtt = kUnknown;
+  double target = kUnknown;
+  bool truncated = false;  ///< there were more events
+};
+
+struct FlowFigure : FigureHead {
+  std::vector<InspectedFlow> flows;
+};
+
+using Figure = std::variant<XyFigure, BarsFigure, FabricFigure, FlowFigure>;
+[[nodiscard]] const FigureHead& head_of(const Figure& figure);
+[[nodiscard]] FigureHead& head_of(Figure& figure);
+
+/// A figure alone, as a picture: all are as wide, and only bars that lie are not as high.
+inline constexpr std::uint32_t kPictureWidth = 960;
+[[nodiscard]] std::uint32_t picture_height(const Figure& figure);
+
+/// A cell of a table: text, a number, or nothing.
+struct Cell {
+  std::variant<std::monostate, double, std::string> value;
+
+  Cell() = default;
+  Cell(double number) : value(number) {}
+  Cell(int number) : value(static_cast<double>(number)) {}
+  Cell(std::int64_t number) : value(static_cast<double>(number)) {}
+  Cell(std::uint64_t number) : value(static_cast<double>(number)) {}
+  Cell(std::string text) : value(std::move(text)) {}
+  Cell(std::string_view text) : value(std::string(text)) {}
+  Cell(const char* text) : value(std::string(text)) {}
+};
+
+struct Column {
+  std::string name;
+  std::string align = "right";  ///< left or right
+};
+
+struct Table {
+  std::string id;
+  std::string title;
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;
+};
+
+/// One sentence of a claim, measured.
+struct Check {
+  std::string says;
+  std::string paper;
+  std::string ours;
+  std::string spread;
+  std::string verdict;  ///< reproduced, partly, not, open
+  std::string rule;
+};
+
+struct Section {
+  std::string id;
+  std::string title;
+  std::string group;
+  std::optional<std::string> verdict;  ///< reproduced, partly, not, open
+  std::optional<std::string> claim;
+  std::optional<std::string> scale;
+  std::vector<Check> checks;
+  std::vector<std::string> explanation;
+  std::vector<Figure> figures;
+  std::vector<Table> tables;
+};
+
+/// A run's line in the table at the end.
+struct Run {
+  std::string file;
+  std::string name;
+  std::string scheme;
+  std::uint64_t seed = 0;
+  std::string status;
+  bool partial = false;
+  std::uint32_t hosts = 0;
+  std::string what;
+  std::string version;
+  double max_us = kUnknown;
+  double mean_us = kUnknown;
+  double p99_us = kUnknown;
+  double ideal_us = kUnknown;
+  double slowdown = kUnknown;
+  double drops = kUnknown;
+  double marks = kUnknown;
+  double retransmissions = kUnknown;
+  double pause_frames = kUnknown;
+  double cpu_s = kUnknown;
+  std::string hash;
+};
+
+struct Notice {
+  std::string level = "warning";  ///< info or warning
+  std::string text;
+};
+
+struct Made {
+  std::string version;
+  std::string commit;
+  std::string at;  ///< UTC, ISO 8601
+  std::string command;
+};
+
+struct Report {
+  std::string title;
+  std::vector<std::string> lead;  ///< paragraphs; `code` is the only markup
+  Made made;
+  std::vector<Notice> notices;
+  std::vector<Section> sections;
+  std::vector<Run> runs;
+};
+
+/// The object of FORMAT.md in one line, fit to stand in a <script>: `<` is written as \u003c, what
+/// is not UTF-8 as U+FFFD, what is not a finite number as null.
+[[nodiscard]] std::string to_json(const Report& report);
+
+/// The page: the template with the report's data and title in it, and who made it.
+[[nodiscard]] std::string html(const Report& report, std::string_view page_template);
+
+/// The template that is compiled into the program; built from src/report/web.
+[[nodiscard]] std::string_view page_template();
+
+/// Whether a text is the beginning of a page that html() has made.
+[[nodiscard]] bool is_our_page(std::string_view beginning);
+
+/// An id, or a file name, made of any text.
+[[nodiscard]] std::string safe_id(std::string_view text);
+
+/// Now, as `Made` wants it.
+[[nodiscard]] std::string utc_now();
+
+}  // namespace strack::report

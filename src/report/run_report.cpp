@@ -1,0 +1,496 @@
+#include "report/run_report.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "metrics/result_file.h"
+#include "metrics/summary.h"
+#include "report/figures.h"
+
+namespace strack::report {
+namespace fs = std::filesystem;
+namespace {
+
+using metrics::FileError;
+using metrics::ResultReader;
+using metrics::Summary;
+
+/// Runs whose links and flows over time are shown; those of more would make a page nobody can open.
+constexpr std::size_t kDetailed = 12;
+/// Of all replays together, and of all flows' events.
+constexpr std::size_t kReplayBytes = 24'000'000;
+constexpr std::size_t kEvents = 600'000;
+
+/// Everything read of one file.
+struct Loaded {
+  std::string file;
+  Summary summary;
+  Times times;
+  std::map<std::string, std::string> settings;  ///< of the scenario, by "section.key"
+  std::set<std::string> follows;                ///< those of them that follow from others
+  std::optional<Bytes> size;                    ///< of a message
+  Label label;
+  std::string name;  ///< what tells it from all others of its group
+  bool detailed = false;
+  LinkSeries links;
+  std::optional<LinkTrace> deepest;
+  FlowSeries flows;
+};
+
+/// The scenario as the program writes it, key by key. An entry of a list of tables has the number
+/// that it has on the command line: failure.0.
+void read_settings(Loaded& run) {
+  std::string_view rest = run.summary.run.scenario;
+  std::string section;
+  std::map<std::string, int> entries;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.starts_with("[")) {
+      const bool list = line.starts_with("[[");
+      line.remove_prefix(list ? 2 : 1);
+      section = std::string(line.substr(0, line.find(']')));
+      if (list) {
+        const int entry = entries[section]++;
+        section += fmt::format(".{}", entry);
+      }
+      continue;
+    }
+    const bool comment = line.starts_with("# ");
+    if (comment) line.remove_prefix(2);
+    const std::size_t equals = line.find(" = ");
+    if (equals == std::string_view::npos) continue;
+    const std::string key =
+        (section.empty() ? "" : section + ".") + std::string(line.substr(0, equals));
+    std::string_view value = line.substr(equals + 3);
+    if (comment && value.find("  # follows: ") == std::string_view::npos) continue;
+    value = value.substr(0, value.rfind("  # "));
+    run.settings[key] = std::string(value);
+    if (comment) run.follows.insert(key);
+  }
+}
+
+bool in_section(const std::string& key, std::string_view section) {
+  return key.starts_with(section) && key.size() > section.size() && key[section.size()] == '.';
+}
+
+/// Whether it says how things are sent, not what is sent where.
+bool is_parameter(const std::string& key) {
+  if (key == "transport.scheme" || key == "rocev2.qps_per_conn") return false;  // in the label
+  return in_section(key, "transport") || in_section(key, "rocev2") || in_section(key, "switch") ||
+         in_section(key, "pfc");
+}
+
+/// What comparable runs have in common.
+std::string group_key(const Loaded& run) {
+  std::string key = fmt::format("hosts {}, jobs {}\n", run.summary.run.hosts,
+                                run.summary.has_jobs() ? "yes" : "no");
+  for (const auto& [name, value] : run.settings) {
+    const bool counts = in_section(name, "topology") || in_section(name, "workload") ||
+                        in_section(name, "host") || in_section(name, "failure") ||
+                        in_section(name, "impairment");
+    if (!counts || name == "workload.size" || run.follows.contains(name)) continue;
+    key += fmt::format("{} = {}\n", name, value);
+  }
+  // Nothing is known about what a file without a scenario did.
+  if (run.settings.empty()) key += run.summary.run.name;
+  return key;
+}
+
+/// Gives runs of one group names that tell them apart: by scheme, and by parameters that differ
+/// among those of one scheme.
+void label_runs(std::vector<Loaded*>& runs) {
+  std::map<std::string, std::vector<Loaded*>> by_scheme;
+  for (Loaded* run : runs) {
+    run->label = label_of(run->summary.run);
+    by_scheme[run->label.name].push_back(run);
+  }
+  for (auto& [name, same] : by_scheme) {
+    std::set<std::string> keys;
+    for (const Loaded* run : same) {
+      for (const auto& [key, value] : run->settings) {
+        if (is_parameter(key) && !run->follows.contains(key)) keys.insert(key);
+      }
+    }
+    const auto value_of = [](const Loaded& run, const std::string& key) {
+      const auto found = run.settings.find(key);
+      return found == run.settings.end() ? std::string() : found->second;
+    };
+    for (const std::string& key : keys) {
+      const std::string first = value_of(*same.front(), key);
+      const bool differs = std::any_of(same.begin(), same.end(), [&](const Loaded* run) {
+        return value_of(*run, key) != first;
+      });
+      if (!differs) continue;
+      for (Loaded* run : same) {
+        std::string value = value_of(*run, key);
+        std::erase(value, '"');
+        run->label.name +=
+            fmt::format(", {} {}", key.substr(key.rfind('.') + 1), value.empty() ? "-" : value);
+      }
+    }
+  }
+  // One colour, one name.
+  std::map<std::string, std::string> owner;
+  for (Loaded* run : runs) {
+    const auto [at, mine] = owner.emplace(run->label.role, run->label.name);
+    if (!mine && at->second != run->label.name) run->label.role = "other";
+  }
+  std::set<std::uint64_t> seeds;
+  std::set<std::optional<Bytes>> sizes;
+  for (const Loaded* run : runs) {
+    seeds.insert(run->summary.run.seed);
+    sizes.insert(run->size);
+  }
+  const bool alone = runs.size() == 1;
+  for (Loaded* run : runs) {
+    run->name = run->label.name;
+    if (run->size && (alone || sizes.size() > 1)) run->name += ", " + size_text(*run->size);
+    if (alone || seeds.size() > 1) run->name += fmt::format(", seed {}", run->summary.run.seed);
+    run->times.label = run->links.label = run->flows.label = run->label;
+    if (run->deepest) run->deepest->label = run->label;
+  }
+}
+
+std::string count_of(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// Whether it was asked to record anything over time.
+bool has_series(const metrics::RunInfo& run) {
+  const std::string inspected = scenario_value(run, "record.inspect");
+  return scenario_time(run, "record.interval_us").value_or(ps(0)) > ps(0) ||
+         (!inspected.empty() && inspected != "0");
+}
+
+/// "1-3, 7"
+std::string ranges(const std::set<std::uint64_t>& numbers) {
+  std::string text;
+  for (auto at = numbers.begin(); at != numbers.end();) {
+    const std::uint64_t first = *at;
+    std::uint64_t last = first;
+    for (++at; at != numbers.end() && *at == last + 1; ++at) last = *at;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", first);
+    if (last != first) text += fmt::format("-{}", last);
+  }
+  return text;
+}
+
+class Maker {
+ public:
+  RunReport make(const std::vector<fs::path>& files, const std::string& title);
+
+ private:
+  void load(const fs::path& path);
+  void load_detail(Loaded& run, ResultReader& reader, std::size_t share);
+  void add_group(std::vector<Loaded*>& runs);
+  void add_detail(const Loaded& run, Section& section, const std::string& id);
+  std::string unique(const std::string& wanted);
+  void notice(const std::string& level, const std::string& text) {
+    out_.report.notices.push_back({level, text});
+  }
+
+  RunReport out_;
+  std::vector<std::unique_ptr<Loaded>> runs_;
+  std::set<std::string> ids_;
+};
+
+std::string Maker::unique(const std::string& wanted) {
+  const std::string base = safe_id(wanted);
+  std::string id = base;
+  for (int i = 2; !ids_.insert(id).second; ++i) id = fmt::format("{}-{}", base, i);
+  return id;
+}
+
+void Maker::load(const fs::path& path) {
+  const auto refuse = [&](const FileError& error) {
+    out_.unreadable.push_back(error.message);
+    notice("warning", error.message);
+  };
+  const auto opened = ResultReader::open(path);
+  if (!opened) return refuse(opened.error());
+  ResultReader& reader = *opened.value();
+  const auto flows = reader.flows();
+  if (!flows) return refuse(flows.error());
+  const auto jobs = reader.jobs();
+  if (!jobs) return refuse(jobs.error());
+  const auto counters = reader.counters();
+  if (!counters) return refuse(counters.error());
+  auto run = std::make_unique<Loaded>();
+  run->file = path.string();
+  run->summary = metrics::summarise(reader.run(), reader.state(), flows.value(), counters.value(),
+                                    jobs.value());
+  const auto times = run->summary.has_jobs() ? job_times(reader) : flow_times(reader);
+  if (!times) return refuse(times.error());
+  run->times = times.value();
+  read_settings(*run);
+  run->size = scenario_size(run->summary.run, "workload.size");
+  ++out_.read;
+  for (const Notice& one : notices_of(run->file, run->summary)) out_.report.notices.push_back(one);
+  runs_.push_back(std::move(run));
+}
+
+void Maker::load_detail(Loaded& run, ResultReader& reader, std::size_t share) {
+  const auto failed = [&](const FileError& error) {
+    notice("warning", fmt::format("{} What it has recorded over time is not shown", error.message));
+  };
+  LinkLimits link_limits;
+  link_limits.replay_bytes = std::min(link_limits.replay_bytes, kReplayBytes / share);
+  auto links = read_links(reader, link_limits);
+  if (!links) return failed(links.error());
+  run.links = std::move(links.value());
+  if (run.links.deepest) {
+    // Its ends by name, as read_link wants them.
+    const auto infos = reader.links();
+    if (!infos) return failed(infos.error());
+    for (const metrics::LinkInfo& link : infos.value()) {
+      if (link.link != *run.links.deepest) continue;
+      const auto trace = read_link(reader, std::pair{link.from, link.to});
+      if (!trace) return failed(trace.error());
+      run.deepest = trace.value();
+      break;
+    }
+  }
+  FlowLimits flow_limits;
+  flow_limits.bin = run.summary.run.base_rtt;  // in less time, most flows have little to show
+  flow_limits.inspected = share > 4 ? 1 : flow_limits.inspected;
+  flow_limits.events = std::min(flow_limits.events,
+                                kEvents / share / std::max<std::size_t>(flow_limits.inspected, 1));
+  auto flows = read_flows(reader, flow_limits);
+  if (!flows) return failed(flows.error());
+  run.flows = std::move(flows.value());
+  run.detailed = run.links.samples > 0 || !run.flows.flows.empty();
+}
+
+/// Figures of one run's links and flows over time, except those that show several runs at once.
+void Maker::add_detail(const Loaded& run, Section& section, const std::string& id) {
+  if (run.links.samples > 0) {
+    section.figures.emplace_back(
+        queue_delay({unique(id + "-queues"), "Queueing delay", "", {}}, std::span(&run.links, 1)));
+  }
+  if (run.deepest && !run.deepest->bins.empty()) {
+    const FigureHead head{
+        unique(id + "-deepest"), "The deepest queue, " + run.deepest->link, "", {}};
+    for (Figure& figure : last_hop(head, std::span(&*run.deepest, 1))) {
+      head_of(figure).id = unique(head_of(figure).id);
+      section.figures.push_back(std::move(figure));
+    }
+  }
+  const bool sampled =
+      std::any_of(run.flows.flows.begin(), run.flows.flows.end(),
+                  [](const FlowSeries::Flow& flow) { return !flow.acked.empty(); });
+  if (sampled) {
+    section.figures.emplace_back(
+        throughput({unique(id + "-throughput"), "Throughput", "", {}}, std::span(&run.flows, 1)));
+  }
+}
+
+void Maker::add_group(std::vector<Loaded*>& runs) {
+  label_runs(runs);
+  const Summary& first = runs.front()->summary;
+  const bool jobs = first.has_jobs();
+  const bool several = runs.size() > 1;
+  Section section;
+  section.id = unique(first.run.name.empty() ? "run" : first.run.name);
+  section.title = first.run.name.empty() ? "run" : first.run.name;
+  if (!several) section.title += ": " + runs.front()->name;
+  section.group = several ? "Comparison" : "Run";
+  std::set<std::uint64_t> seeds;
+  std::set<Bytes> sizes;
+  for (const Loaded* run : runs) {
+    seeds.insert(run->summary.run.seed);
+    if (run->size) sizes.insert(*run->size);
+  }
+  section.scale = fmt::format("{}, {}seed{} {}", count_of(first.run.hosts, "host"),
+                              several ? "" : what_is_sent(first.run) + ", ",
+                              seeds.size() == 1 ? "" : "s", ranges(seeds));
+  const std::string id = section.id;
+  const std::string slowest = jobs ? "slowest job" : "max FCT";
+
+  // The same run twice would count as two seeds.
+  std::map<std::tuple<std::string, std::int64_t, std::uint64_t>, const Loaded*> seen;
+  for (const Loaded* run : runs) {
+    const auto [at, fresh] = seen.emplace(
+        std::tuple{run->label.name, run->size.value_or(bytes(0)).count(), run->summary.run.seed},
+        run);
+    if (!fresh) {
+      notice("info", fmt::format("{}: the same scheme, parameters, size and seed as {}; both count",
+                                 run->file, at->second->file));
+    }
+  }
+
+  if (several) {
+    std::vector<LabelledSummary> rows;
+    for (const Loaded* run : runs) rows.push_back({run->label, run->summary});
+    section.tables.push_back(summary_table(unique(id + "-table"), "All runs", rows));
+  } else {
+    section.tables.push_back(run_table(unique(id + "-table"), first));
+  }
+  if (several && sizes.size() > 1) {
+    std::vector<SizedRun> sized;
+    for (const Loaded* run : runs) {
+      if (!run->size) continue;
+      const Summary& s = run->summary;
+      sized.push_back({run->label, *run->size, max_us(s),
+                       s.run.ideal_fct > ps(0) ? in_us(s.run.ideal_fct) : kUnknown});
+    }
+    section.figures.emplace_back(fct_by_size(
+        {unique(id + "-by-size"), "The " + slowest + " by message size", "", {}}, sized, slowest));
+  } else if (several) {
+    std::vector<BarValue> values;
+    for (const Loaded* run : runs) {
+      const Summary& s = run->summary;
+      values.push_back({"max", run->label, max_us(s)});
+      values.push_back({"p99", run->label, p99_us(s)});
+      values.push_back({"mean", run->label, mean_us(s)});
+    }
+    if (first.run.ideal_fct > ps(0)) {
+      std::vector<double> ideals;
+      for (const Loaded* run : runs) ideals.push_back(in_us(run->summary.run.ideal_fct));
+      values.push_back({"max", {"ideal", "ideal"}, spread_of(ideals).median});
+    }
+    section.figures.emplace_back(
+        bars({unique(id + "-bars"),
+              jobs ? "Times of jobs" : "Flow completion times",
+              fmt::format("The slowest, the 99th percentile and the mean, beside what physics "
+                          "allows the slowest{}.",
+                          seeds.size() > 1
+                              ? "; of several seeds the median, with the least and the largest"
+                              : ""),
+              {}},
+             {jobs ? "job time" : "FCT", "us", "linear", {}}, values));
+  }
+
+  std::vector<Times> times;
+  for (const Loaded* run : runs) {
+    if (sizes.size() < 2 || run->size == *sizes.rbegin()) times.push_back(run->times);
+  }
+  XyFigure distribution =
+      cdf({unique(id + "-cdf"),
+           jobs ? "Distribution of jobs' times" : "Distribution of flow completion times",
+           "",
+           {}},
+          times, jobs ? "job time" : "FCT");
+  if (sizes.size() > 1) {
+    distribution.caption += fmt::format(" Of the largest size, {}.", size_text(*sizes.rbegin()));
+  }
+  if (!distribution.series.empty()) section.figures.emplace_back(std::move(distribution));
+
+  // Runs side by side in one figure, for those kinds that have a chooser.
+  std::vector<LinkSeries> replays;
+  std::vector<FlowSeries> inspected;
+  for (const Loaded* run : runs) {
+    const std::string name = several ? run->name : run->label.name;
+    if (run->links.replay) {
+      replays.push_back(run->links);
+      replays.back().label.name = name;
+      replays.back().bins.clear();
+    }
+    if (!run->flows.flows.empty()) {
+      inspected.push_back(run->flows);
+      inspected.back().label.name = name;
+    }
+  }
+  std::vector<Figure> shared;
+  if (!replays.empty()) {
+    shared.emplace_back(fabric({unique(id + "-fabric"), "The fabric, replayed", "", {}}, replays));
+  }
+  if (!inspected.empty()) {
+    FlowFigure figure = inspector({unique(id + "-flows"), "Flows, inspected", "", {}}, inspected);
+    if (!figure.flows.empty()) shared.emplace_back(std::move(figure));
+  }
+  if (!several) add_detail(*runs.front(), section, id);
+  for (Figure& figure : shared) section.figures.push_back(std::move(figure));
+  out_.report.sections.push_back(std::move(section));
+  if (!several) return;
+
+  for (const Loaded* run : runs) {
+    if (!run->detailed) continue;
+    Section own;
+    own.id = unique(id + "-" + run->name);
+    own.title = run->name;
+    own.group = fmt::format("Single runs: {}", first.run.name);
+    own.scale =
+        fmt::format("{}, {}", count_of(first.run.hosts, "host"), what_is_sent(run->summary.run));
+    add_detail(*run, own, own.id);
+    if (!own.figures.empty()) out_.report.sections.push_back(std::move(own));
+  }
+}
+
+RunReport Maker::make(const std::vector<fs::path>& files, const std::string& title) {
+  std::set<fs::path> given;
+  for (const fs::path& file : files) {
+    std::error_code ignored;
+    const fs::path real = fs::weakly_canonical(file, ignored);
+    if (given.insert(real.empty() ? file : real).second) load(file);
+  }
+  const std::size_t share = std::clamp<std::size_t>(runs_.size(), 1, kDetailed);
+  std::size_t detailed = 0;
+  std::size_t left_out = 0;
+  for (const auto& run : runs_) {
+    if (detailed == kDetailed) {
+      if (has_series(run->summary.run)) ++left_out;
+      continue;
+    }
+    const auto opened = ResultReader::open(run->file);
+    if (!opened) {
+      notice("warning", opened.error().message);
+      continue;
+    }
+    load_detail(*run, *opened.value(), share);
+    if (run->detailed) ++detailed;
+  }
+  if (left_out > 0) {
+    notice("info",
+           fmt::format("links and flows over time are shown of {} runs; name fewer files to "
+                       "see those of the other {}",
+                       kDetailed, left_out));
+  }
+
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<Loaded*>> groups;
+  for (const auto& run : runs_) {
+    const std::string key = group_key(*run);
+    auto& group = groups[key];
+    if (group.empty()) order.push_back(key);
+    group.push_back(run.get());
+  }
+  for (const std::string& key : order) add_group(groups[key]);
+  for (const auto& run : runs_) out_.report.runs.push_back(run_row(run->file, run->summary));
+
+  Report& report = out_.report;
+  if (!title.empty()) {
+    report.title = title;
+  } else if (runs_.size() == 1) {
+    report.title = report.sections.front().title;
+  } else {
+    report.title = fmt::format("{} compared", count_of(runs_.size(), "run"));
+  }
+  if (runs_.size() == 1) {
+    const Summary& s = runs_.front()->summary;
+    report.lead.push_back(fmt::format("One run of `{}`: {}, {}, {}. Status: {}.", s.run.name,
+                                      label_of(s.run).name, count_of(s.run.hosts, "host"),
+                                      what_is_sent(s.run), status_text(s.state)));
+  } else if (!runs_.empty()) {
+    report.lead.push_back(fmt::format(
+        "{} in {}. Runs that differ only in scheme, its parameters, message size or seed are "
+        "compared with each other.",
+        count_of(runs_.size(), "run"), count_of(order.size(), "group")));
+  }
+  return std::move(out_);
+}
+
+}  // namespace
+
+RunReport report_on(const std::vector<fs::path>& files, const std::string& title) {
+  return Maker().make(files, title);
+}
+
+}  // namespace strack::report
