@@ -1,0 +1,41 @@
+// `strack paper ...`: the paper's evaluation run, judged and reported. Exit statuses as in sim.h.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace strack::cli {
+
+/// What all of them are told.
+struct PaperOptions {
+  std::vector<std::string> rows;  ///< ids; empty: all
+  std::string scale = "quick";
+  std::filesystem::path folder = "scenarios/paper";  ///< of the rows
+  std::filesystem::path results;                     ///< empty: results/paper-<scale>
+};
+
+struct PaperRunOptions : PaperOptions {
+  unsigned jobs = 0;  ///< 0: one per processor
+  std::optional<std::uint32_t> threads;
+  bool force = false;
+  bool quiet = false;
+};
+int paper_run(const PaperRunOptions& options);
+
+int paper_status(const PaperOptions& options);
+
+struct PaperReportOptions : PaperOptions {
+  std::filesystem::path out;       ///< the page; empty: <results>/report.html
+  std::filesystem::path markdown;  ///< docs/validation.md, say; empty: none
+  std::filesystem::path data;      ///< the table of runs, as CSV; empty: none
+  std::filesystem::path from;      ///< such a table, in the place of results: then no page is made
+  std::filesystem::path csv;       ///< a folder, a file for each figure; empty: none
+  std::filesystem::path png;       ///< the same for pictures
+  bool force = false;
+};
+int paper_report(const PaperReportOptions& options);
+
+}  // namespace strack::cli

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""`strack paper` as a person meets it: runs that go on where they were, verdicts, the report.
+
+usage: paper_test.py PROGRAM [unittest arguments]
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "strack"
+
+ROW = """
+[topology]
+hosts = 16
+hosts_per_rack = 4
+
+[workload]
+kind = "permutation"
+size = "200 KB"
+
+[record]
+interval_us = 2
+queues = true
+links = true
+flows = 2
+inspect = 1
+
+[paper]
+title = "A small row"
+group = "Small"
+claim = "Two to one."
+explain = ["STrack is {gain} times as fast."]
+
+[paper.numbers]
+gain = "SELECT avg(r.max_us / s.max_us) FROM runs s JOIN runs r USING (row, seed, size) WHERE s.who = 'strack' AND r.who = 'rocev2'"
+
+[paper.measures]
+flows_done = "SELECT count(*) FROM flows WHERE end_ps IS NOT NULL"
+
+[[paper.runs]]
+axes = {"transport.scheme" = ["strack", "rocev2"], "workload.size" = ["100 KB", "200 KB"]}
+seeds = [1, 2]
+
+[paper.scale.quick]
+axes = {"workload.size" = ["100 KB"]}
+seeds = [1]
+
+[[paper.check]]
+says = "all flows are done"
+value = "SELECT seed, min(flows_done) FROM runs WHERE row = 'A' GROUP BY seed"
+paper = 16
+reproduced = [16, 16]
+
+[[paper.figure]]
+kind = "lines"
+title = "By size"
+caption = "Smaller is better."
+
+[[paper.figure]]
+kind = "fabric"
+title = "Replay"
+caption = "All links."
+where = "seed = 1 AND size = (SELECT max(size) FROM runs)"
+
+[[paper.figure]]
+kind = "flow"
+title = "One flow"
+caption = "Packet by packet."
+where = "seed = 1"
+"""
+
+
+class PaperTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_paper_"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        (self.folder / "scenarios/paper").mkdir(parents=True)
+        self.write("A.toml", ROW)
+        self.write("ORDER", "A\n")
+
+    def write(self, name, text):
+        (self.folder / "scenarios/paper" / name).write_text(text)
+
+    def strack(self, *words):
+        return subprocess.run([PROGRAM, "paper", *words], cwd=self.folder,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+
+    def good(self, *words):
+        done = self.strack(*words)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stderr, "")
+        return done.stdout
+
+    def bad(self, *words):
+        done = self.strack(*words)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertTrue(done.stderr.startswith("error: "), done.stderr)
+        return done.stderr
+
+    def page_data(self, path):
+        text = (self.folder / path).read_text()
+        found = re.search(r'<script id="report-data" type="application/json">(.*?)</script>', text, re.S)
+        return json.loads(found.group(1))
+
+    def test_runs_reports_and_runs_nothing_twice(self):
+        self.assertIn("2 runs at the quick scale,", self.good("run"))
+        self.assertIn("2 of them there already", self.good("run"))
+        self.assertIn("8 runs at the full scale,", self.good("run", "--scale", "full", "--jobs", "2"))
+        said = self.good("report", "--scale", "full", "--markdown", "v.md", "--data", "runs.csv")
+        self.assertIn("report: results/paper-full/report.html", said)
+        self.assertRegex(said, r"A +8/8 +reproduced +A small row")
+
+        page = self.page_data("results/paper-full/report.html")
+        section = next(s for s in page["sections"] if s["id"] == "A")
+        self.assertEqual(section["verdict"], "reproduced")
+        self.assertEqual(len(page["runs"]), 8)
+        # The figure has the numbers of the result files.
+        figure = section["figures"][0]
+        strack = next(s for s in figure["series"] if s["role"] == "strack")
+        slowest = []
+        for seed in (1, 2):
+            with sqlite3.connect(self.folder / f"results/paper-full/A/strack-200KB-s{seed}.db") as db:
+                slowest.append(db.execute("SELECT max(end_ps - start_ps) / 1e6 FROM flows").fetchone()[0])
+        point = next(p for p in strack["points"] if p[0] == 200000)
+        for drawn, wanted in zip(point[1:], (sum(slowest) / 2, min(slowest), max(slowest))):
+            self.assertAlmostEqual(drawn, wanted, places=6)
+        self.assertEqual([f["kind"] for f in section["figures"]], ["xy", "fabric", "flow"])
+
+        # The table alone gives the same words again.
+        self.good("report", "--scale", "full", "--from", "runs.csv", "--markdown", "again.md")
+        self.assertEqual((self.folder / "v.md").read_text(), (self.folder / "again.md").read_text())
+
+    def test_a_changed_row_is_run_anew_and_only_that(self):
+        self.good("run")
+        self.write("A.toml", ROW.replace('size = "200 KB"', 'size = "200 KB"\nstart_us = 1'))
+        left_out = self.strack("report")
+        self.assertIn("holds another scenario", left_out.stderr)
+        self.assertNotIn("already", self.good("run"))
+        # Judging otherwise is no reason to run again.
+        self.write("A.toml", ROW.replace('size = "200 KB"', 'size = "200 KB"\nstart_us = 1')
+                   .replace("[16, 16]", "[99, 99]"))
+        self.assertIn("2 of them there already", self.good("run"))
+        self.assertRegex(self.good("status"), r"not +16 +\(paper 16\)")
+
+    def test_ctrl_c_and_on(self):
+        self.write("A.toml", ROW.replace('"200 KB"]', '"40 MB"]').replace("inspect = 1", ""))
+        process = subprocess.Popen([PROGRAM, "paper", "run", "--scale", "full", "--jobs", "1"],
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        first = self.folder / "results/paper-full/A"
+        deadline = time.monotonic() + 60
+        while not list(first.glob("*.db")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, said + errors)
+        self.assertIn("the same command goes on from here", said)
+        self.assertIn("missing", json.dumps(self.page_after_report()))
+
+    def page_after_report(self):
+        """Whatever is there can be reported; with nothing complete that is an error."""
+        done = self.strack("report", "--scale", "full")
+        if done.returncode == 2:
+            self.assertIn("no results of these rows", done.stderr)
+            return "missing"
+        return self.page_data("results/paper-full/report.html")["notices"]
+
+    def test_the_validation_page_is_what_its_table_says(self):
+        self.good("report", "--scale", "full", "--rows", str(ROOT / "scenarios/paper"), "--from",
+                  str(ROOT / "docs/validation.csv"), "--markdown", "v.md")
+        self.assertEqual((self.folder / "v.md").read_text(), (ROOT / "docs/validation.md").read_text(),
+                         "docs/validation.md is out of date: strack paper report --scale full "
+                         "--from docs/validation.csv --markdown docs/validation.md")
+
+    def test_mistakes(self):
+        self.assertIn("there is no row Z. the rows are A", self.bad("run", "Z"))
+        self.assertIn("the scales are full, quick", self.bad("run", "--scale", "huge"))
+        self.assertIn("there is no such folder", self.bad("run", "--rows", "nowhere"))
+        self.assertIn("no results of these rows", self.bad("report"))
+        self.write("A.toml", ROW.replace("group =", "grup ="))
+        self.assertRegex(self.bad("status"), r"A.toml:\d+: ")
+        self.write("A.toml", ROW.replace("SELECT seed, min(flows_done)", "SELECT sed, flowsdone"))
+        self.assertIn("no such column", self.bad("status"))
+        self.write("A.toml", ROW)
+        self.good("run")
+        (self.folder / "notes.html").write_text("my notes")
+        self.assertIn("notes.html", self.bad("report", "--out", "notes.html"))
+        self.assertEqual((self.folder / "notes.html").read_text(), "my notes")
+
+    def test_a_damaged_result_is_named_and_the_others_are_shown(self):
+        self.good("run")
+        damaged = self.folder / "results/paper-quick/A/strack-100KB-s1.db"
+        damaged.write_bytes(damaged.read_bytes()[:5000])
+        done = self.strack("report")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("strack-100KB-s1.db", done.stderr)
+        page = self.page_data("results/paper-quick/report.html")
+        self.assertTrue(any("strack-100KB-s1.db" in n["text"] for n in page["notices"]))
+        self.assertEqual(len(page["runs"]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

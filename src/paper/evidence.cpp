@@ -1,0 +1,647 @@
+#include "paper/evidence.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "metrics/summary.h"
+#include "report/figures.h"
+#include "sim/scenario/files.h"
+#include "workload/amount.h"
+
+namespace strack::paper {
+namespace fs = std::filesystem;
+namespace {
+
+/// NULL, a number or a text.
+using Value = std::variant<std::monostate, double, std::string>;
+
+struct CloseDatabase {
+  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+};
+using Database = std::unique_ptr<sqlite3, CloseDatabase>;
+struct FinalizeStatement {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
+
+Statement prepare(sqlite3* database, const std::string& sql) {
+  sqlite3_stmt* statement = nullptr;
+  sqlite3_prepare_v2(database, sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr);
+  return Statement(statement);
+}
+
+Value column(sqlite3_stmt* statement, int index) {
+  switch (sqlite3_column_type(statement, index)) {
+    case SQLITE_NULL:
+      return {};
+    case SQLITE_INTEGER:
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement, index);
+    default: {
+      const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, index));
+      return std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, index)));
+    }
+  }
+}
+
+/// `whole`: a whole number is stored as such, so that SQL prints it as people write it. What was
+/// measured is not: SQL would divide 340 by 100 and get 3.
+void bind(sqlite3_stmt* statement, int index, const Value& value, bool whole) {
+  if (const auto* number = std::get_if<double>(&value)) {
+    if (whole && std::nearbyint(*number) == *number && std::abs(*number) < 9e15) {
+      sqlite3_bind_int64(statement, index, static_cast<std::int64_t>(*number));
+    } else {
+      sqlite3_bind_double(statement, index, *number);
+    }
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    sqlite3_bind_text(statement, index, text->c_str(), static_cast<int>(text->size()),
+                      SQLITE_TRANSIENT);
+  }
+}
+
+/// The one value a query gives.
+Result<Value, std::string> ask(sqlite3* database, const std::string& sql) {
+  const Statement statement = prepare(database, sql);
+  if (!statement) return std::string(sqlite3_errmsg(database));
+  const int rc = sqlite3_step(statement.get());
+  if (rc == SQLITE_DONE) return Value{};
+  if (rc != SQLITE_ROW) return std::string(sqlite3_errmsg(database));
+  return column(statement.get(), sqlite3_column_count(statement.get()) - 1);
+}
+
+std::string quoted(const std::string& name) { return '"' + name + '"'; }
+
+/// Those of them that are words even where they look like numbers.
+const std::vector<std::string>& text_columns() {
+  static const std::vector<std::string> names{"row",  "file",   "status", "version",
+                                              "hash", "scheme", "who"};
+  return names;
+}
+
+/// What every run has, besides its axes and measures.
+const std::vector<std::string>& base_columns() {
+  static const std::vector<std::string> names{"row",
+                                              "file",
+                                              "seed",
+                                              "status",
+                                              "version",
+                                              "hash",
+                                              "hosts",
+                                              "flows",
+                                              "jobs",
+                                              "scheme",
+                                              "who",
+                                              "max_us",
+                                              "mean_us",
+                                              "p50_us",
+                                              "p99_us",
+                                              "min_us",
+                                              "ideal_us",
+                                              "slowdown",
+                                              "spread",
+                                              "drops",
+                                              "marks",
+                                              "packets",
+                                              "retransmissions",
+                                              "timeouts",
+                                              "cnps",
+                                              "pause_frames",
+                                              "paused_us",
+                                              "deepest_queue",
+                                              "cpu_s"};
+  return names;
+}
+
+/// The whole of a text as a number.
+std::optional<double> number_of(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || at != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+/// "16 MB" is 16000000, "8 us" is 8, "256" is 256, "strack" a text.
+Value axis_value(const std::string& text) {
+  if (const auto number = number_of(text)) return *number;
+  if (const auto size = workload::parse_size(text)) return static_cast<double>(size->count());
+  if (const auto time = workload::parse_time(text)) return static_cast<double>(time->count()) / 1e6;
+  return text;
+}
+
+using Line = std::map<std::string, Value>;
+
+Line line_of(const PlannedRun& run, const fs::path& file, const metrics::Summary& s) {
+  Line line;
+  const auto put = [&](const char* name, double value) {
+    if (std::isfinite(value)) line[name] = value;
+  };
+  const auto count = [&](const char* name, auto value) { line[name] = static_cast<double>(value); };
+  line["row"] = run.row;
+  line["file"] = file.string();
+  line["status"] = std::string(metrics::to_text(s.state.status));
+  line["version"] = s.run.version + (s.run.source.empty() ? "" : "/" + s.run.source);
+  line["hash"] = s.state.hash;
+  line["scheme"] = s.run.scheme;
+  line["who"] = report::label_of(s.run).role;
+  count("seed", run.seed);
+  count("hosts", s.run.hosts);
+  count("flows", s.run.flows);
+  count("jobs", s.run.jobs);
+  put("max_us", report::max_us(s));
+  put("mean_us", report::mean_us(s));
+  put("p99_us", report::p99_us(s));
+  put("p50_us", report::in_us(s.has_jobs() ? s.jobs.p50_time : s.p50_fct));
+  put("ideal_us", report::in_us(s.run.ideal_fct));
+  put("slowdown", report::slowdown(s));
+  if (s.has_jobs()) {
+    put("min_us", report::in_us(s.jobs.min_time));
+    put("spread", static_cast<double>(s.jobs.max_time.count()) /
+                      static_cast<double>(s.jobs.min_time.count()));
+  }
+  count("drops", s.drops());
+  count("marks", s.counters.marks);
+  count("packets", s.counters.data_packets_sent);
+  count("retransmissions", s.retransmissions);
+  count("timeouts", s.counters.timeouts);
+  count("cnps", s.cnps);
+  count("pause_frames", s.counters.pause_frames);
+  put("paused_us", report::in_us(s.counters.paused));
+  count("deepest_queue", s.counters.deepest_queue.count());
+  put("cpu_s", s.state.cpu_seconds);
+  for (const auto& [name, value] : run.axes) line[name] = axis_value(value);
+  // Its own columns say it better than the axis does.
+  line["scheme"] = s.run.scheme;
+  return line;
+}
+
+std::string number_text(double value) { return fmt::format("{}", value); }
+
+std::string csv_cell(const Value& value) {
+  if (const auto* number = std::get_if<double>(&value)) return number_text(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    if (text->find_first_of(",\"\r\n") == text->npos) return *text;
+    std::string out = "\"";
+    for (const char c : *text) {
+      out += c;
+      if (c == '"') out += '"';
+    }
+    return out + '"';
+  }
+  return {};
+}
+
+std::vector<std::string> csv_cells(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool within = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (within) {
+      if (c != '"')
+        cells.back() += c;
+      else if (i + 1 < line.size() && line[i + 1] == '"')
+        cells.back() += line[++i];
+      else
+        within = false;
+    } else if (c == '"') {
+      within = true;
+    } else if (c == ',') {
+      cells.emplace_back();
+    } else {
+      cells.back() += c;
+    }
+  }
+  return cells;
+}
+
+}  // namespace
+
+struct Evidence::Impl {
+  std::string scale;
+  Database database;
+  std::vector<std::string> columns;
+  std::set<std::string> given;  ///< columns that say what was run, not what came out
+  std::map<std::string, Count> counts;
+  std::map<std::string, std::vector<PlannedRun>> planned;
+  std::vector<std::string> problems;
+
+  /// Plans all rows, and makes the empty table.
+  std::optional<FileError> prepare_table(const std::vector<Row>& rows) {
+    columns = base_columns();
+    given = {"seed", "hosts", "flows", "jobs"};
+    std::set<std::string> known(columns.begin(), columns.end());
+    const auto add = [&](const std::string& name) {
+      if (known.insert(name).second) columns.push_back(name);
+    };
+    for (const Row& row : rows) {
+      const auto runs = plan(row, scale);
+      if (!runs) return FileError{runs.error().text()};
+      planned[row.id] = runs.value();
+      counts[row.id].planned = runs.value().size();
+      for (const PlannedRun& run : runs.value()) {
+        for (const auto& [name, value] : run.axes) {
+          add(name);
+          given.insert(name);
+        }
+      }
+      for (const auto& [name, sql] : row.measures) add(name);
+    }
+    sqlite3* handle = nullptr;
+    sqlite3_open(":memory:", &handle);
+    database.reset(handle);
+    std::string sql = "CREATE TABLE runs (";
+    for (const std::string& name : columns) {
+      if (&name != &columns.front()) sql += ", ";
+      sql += quoted(name);
+    }
+    if (sqlite3_exec(handle, (sql + ")").c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+      return FileError{fmt::format("the table of runs: {}", sqlite3_errmsg(handle))};
+    }
+    return std::nullopt;
+  }
+
+  void insert(const Line& line) {
+    std::string names;
+    std::string marks;
+    for (const auto& [name, value] : line) {
+      names += (names.empty() ? "" : ", ") + quoted(name);
+      marks += marks.empty() ? "?" : ", ?";
+    }
+    const Statement statement =
+        prepare(database.get(), fmt::format("INSERT INTO runs ({}) VALUES ({})", names, marks));
+    int index = 0;
+    for (const auto& [name, value] : line) {
+      bind(statement.get(), ++index, value, given.contains(name));
+    }
+    sqlite3_step(statement.get());
+
+    Count& count = counts[std::get<std::string>(line.at("row"))];
+    ++count.done;
+    if (const auto found = line.find("cpu_s"); found != line.end()) {
+      if (const auto* cpu = std::get_if<double>(&found->second)) count.cpu_s += *cpu;
+    }
+    const auto seed = static_cast<std::uint64_t>(std::get<double>(line.at("seed")));
+    if (std::find(count.seeds.begin(), count.seeds.end(), seed) == count.seeds.end()) {
+      count.seeds.push_back(seed);
+      std::sort(count.seeds.begin(), count.seeds.end());
+    }
+    count.hosts =
+        std::max(count.hosts, static_cast<std::size_t>(std::get<double>(line.at("hosts"))));
+    const std::string& version = std::get<std::string>(line.at("version"));
+    if (std::find(count.versions.begin(), count.versions.end(), version) == count.versions.end()) {
+      count.versions.push_back(version);
+    }
+  }
+
+  void measure(const Row& row, const fs::path& file, Line& line) {
+    if (row.measures.empty()) return;
+    sqlite3* handle = nullptr;
+    sqlite3_open_v2(file.c_str(), &handle, SQLITE_OPEN_READONLY, nullptr);
+    const Database opened(handle);
+    for (const auto& [name, sql] : row.measures) {
+      const auto value = ask(handle, sql);
+      if (value) {
+        line[name] = value.value();
+      } else {
+        problems.push_back(
+            fmt::format("{}: measure {} of {}: {}", file.string(), name, row.id, value.error()));
+      }
+    }
+  }
+};
+
+Evidence::Evidence(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Evidence::~Evidence() = default;
+
+const Evidence::Count& Evidence::count(const std::string& row) const {
+  return impl_->counts.at(row);
+}
+const std::string& Evidence::scale() const { return impl_->scale; }
+const std::vector<std::string>& Evidence::problems() const { return impl_->problems; }
+
+Result<std::shared_ptr<Evidence>, FileError> Evidence::read(const std::vector<Row>& rows,
+                                                            const std::string& scale,
+                                                            const fs::path& folder) {
+  auto impl = std::make_unique<Impl>();
+  impl->scale = scale;
+  if (const auto error = impl->prepare_table(rows)) return *error;
+  for (const Row& row : rows) {
+    for (const PlannedRun& run : impl->planned[row.id]) {
+      const fs::path file = folder / row.id / (run.name + ".db");
+      std::error_code ignored;
+      if (!fs::exists(file, ignored)) continue;
+      const auto summary = metrics::summarise(file);
+      if (!summary) {
+        impl->problems.push_back(summary.error().message);
+        continue;
+      }
+      const metrics::Summary& s = summary.value();
+      // A run that left flows unfinished would look fast.
+      if (s.state.status != metrics::RunStatus::finished) {
+        impl->problems.push_back(fmt::format("{}: the run is not finished ({}), so it is left out",
+                                             file.string(), report::status_text(s.state)));
+        continue;
+      }
+      if (s.run.scenario != run.scenario) {
+        impl->problems.push_back(fmt::format(
+            "{}: holds another scenario than the row has now, so it is left out", file.string()));
+        continue;
+      }
+      Line line = line_of(run, file, s);
+      impl->measure(row, file, line);
+      impl->insert(line);
+    }
+  }
+  std::set<std::string> versions;
+  for (const auto& [row, count] : impl->counts) {
+    versions.insert(count.versions.begin(), count.versions.end());
+  }
+  if (versions.size() > 1) {
+    impl->problems.push_back(
+        fmt::format("{}: the runs are of {} versions of the program ({}). `strack paper run` makes "
+                    "the older ones anew",
+                    folder.string(), versions.size(), fmt::join(versions, ", ")));
+  }
+  return std::shared_ptr<Evidence>(new Evidence(std::move(impl)));
+}
+
+Result<std::shared_ptr<Evidence>, FileError> Evidence::read_csv(const std::vector<Row>& rows,
+                                                                const std::string& scale,
+                                                                const fs::path& file) {
+  auto impl = std::make_unique<Impl>();
+  impl->scale = scale;
+  if (const auto error = impl->prepare_table(rows)) return *error;
+  const auto text = sim::read_file(file);
+  if (!text) return FileError{fmt::format("{}: {}", file.string(), text.error().message)};
+  std::vector<std::string> names;
+  std::size_t at = 0;
+  for (int number = 1; at < text.value().size(); ++number) {
+    const std::size_t end = std::min(text.value().find('\n', at), text.value().size());
+    const std::vector<std::string> cells = csv_cells(text.value().substr(at, end - at));
+    at = end + 1;
+    if (number == 1) {
+      names = cells;
+      continue;
+    }
+    if (cells.size() != names.size()) {
+      return FileError{fmt::format("{}:{}: {} cells under {} names", file.string(), number,
+                                   cells.size(), names.size())};
+    }
+    Line line;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::vector<std::string>& known = impl->columns;
+      if (cells[i].empty() || std::find(known.begin(), known.end(), names[i]) == known.end())
+        continue;
+      const auto value = number_of(cells[i]);
+      const std::vector<std::string>& texts = text_columns();
+      const bool text_column = std::find(texts.begin(), texts.end(), names[i]) != texts.end();
+      if (value && !text_column) {
+        line[names[i]] = *value;
+      } else {
+        line[names[i]] = cells[i];
+      }
+    }
+    for (const char* needed : {"row", "version"}) {
+      if (!line.contains(needed)) {
+        return FileError{fmt::format("{}:{}: has no {}", file.string(), number, needed)};
+      }
+    }
+    for (const char* needed : {"seed", "hosts"}) {
+      const auto found = line.find(needed);
+      const double* value = found == line.end() ? nullptr : std::get_if<double>(&found->second);
+      if (value == nullptr || *value < 0 || *value > 9e15) {
+        return FileError{
+            fmt::format("{}:{}: {} is not a whole number", file.string(), number, needed)};
+      }
+    }
+    if (impl->counts.contains(std::get<std::string>(line.at("row")))) impl->insert(line);
+  }
+  return std::shared_ptr<Evidence>(new Evidence(std::move(impl)));
+}
+
+std::string Evidence::to_csv() {
+  std::string text;
+  std::string names;
+  for (const std::string& name : impl_->columns) {
+    if (name == "file") continue;  // where it was is nobody else's business
+    names += (names.empty() ? "" : ", ") + quoted(name);
+    text += (text.empty() ? "" : ",") + name;
+  }
+  const Statement statement =
+      prepare(impl_->database.get(), "SELECT " + names + " FROM runs ORDER BY rowid");
+  while (sqlite3_step(statement.get()) == SQLITE_ROW) {
+    text += '\n';
+    for (int i = 0; i < sqlite3_column_count(statement.get()); ++i) {
+      if (i > 0) text += ',';
+      text += csv_cell(column(statement.get(), i));
+    }
+  }
+  return text + '\n';
+}
+
+Result<std::vector<double>, FileError> Evidence::values(const std::string& sql) {
+  const Statement statement = prepare(impl_->database.get(), sql);
+  if (!statement) {
+    return FileError{fmt::format("the query `{}`: {}", sql, sqlite3_errmsg(impl_->database.get()))};
+  }
+  std::vector<double> all;
+  int rc = SQLITE_ROW;
+  while ((rc = sqlite3_step(statement.get())) == SQLITE_ROW) {
+    const Value value = column(statement.get(), sqlite3_column_count(statement.get()) - 1);
+    if (const auto* number = std::get_if<double>(&value)) all.push_back(*number);
+  }
+  if (rc != SQLITE_DONE) {
+    return FileError{fmt::format("the query `{}`: {}", sql, sqlite3_errmsg(impl_->database.get()))};
+  }
+  return all;
+}
+
+namespace {
+/// A condition of a figure; about its own row's runs unless it says otherwise.
+std::string condition(const std::string& row, const std::string& where) {
+  std::string text = where.empty() ? "1" : "(" + where + ")";
+  if (where.find("row ") == std::string::npos && where.find("row=") == std::string::npos) {
+    text += " AND row = '" + row + "'";
+  }
+  return text;
+}
+}  // namespace
+
+Result<std::vector<Evidence::Found>, FileError> Evidence::find(const std::string& row,
+                                                               const std::string& where) {
+  const std::string sql =
+      "SELECT file, who FROM runs WHERE " + condition(row, where) + " ORDER BY seed, rowid";
+  const Statement statement = prepare(impl_->database.get(), sql);
+  if (!statement) {
+    return FileError{fmt::format("the query `{}`: {}", sql, sqlite3_errmsg(impl_->database.get()))};
+  }
+  std::vector<Found> all;
+  while (sqlite3_step(statement.get()) == SQLITE_ROW) {
+    Found found;
+    const Value file = column(statement.get(), 0);
+    const Value who = column(statement.get(), 1);
+    if (const auto* text = std::get_if<std::string>(&file)) found.file = *text;
+    if (const auto* text = std::get_if<std::string>(&who)) found.who = *text;
+    all.push_back(found);
+  }
+  return all;
+}
+
+Result<std::vector<Evidence::Cells>, FileError> Evidence::cells(const std::string& row,
+                                                                const FigureSpec& figure) {
+  const std::string sql =
+      fmt::format("SELECT {}, {}, {} FROM runs WHERE {} ORDER BY rowid", figure.series, figure.x,
+                  figure.y, condition(row, figure.where));
+  const Statement statement = prepare(impl_->database.get(), sql);
+  if (!statement) {
+    return FileError{fmt::format("the query `{}`: {}", sql, sqlite3_errmsg(impl_->database.get()))};
+  }
+  std::vector<Cells> all;
+  while (sqlite3_step(statement.get()) == SQLITE_ROW) {
+    const Value series = column(statement.get(), 0);
+    const Value x = column(statement.get(), 1);
+    const Value y = column(statement.get(), 2);
+    const auto* number = std::get_if<double>(&y);
+    if (number == nullptr) continue;
+    Cells& cell = all.emplace_back();
+    cell.series = csv_cell(series);
+    cell.y = *number;
+    if (const auto* at = std::get_if<double>(&x)) {
+      cell.x_number = *at;
+      cell.numeric = true;
+      cell.x = number_text(*at);
+    } else if (const auto* text = std::get_if<std::string>(&x)) {
+      cell.x = *text;
+    }
+  }
+  return all;
+}
+
+// --- Verdicts ------------------------------------------------------------------------------------
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::reproduced:
+      return "reproduced";
+    case Verdict::partly:
+      return "partly";
+    case Verdict::not_reproduced:
+      return "not";
+    case Verdict::open:
+      return "open";
+  }
+  return "open";
+}
+
+std::string value_text(double value, const std::string& unit) {
+  if (!std::isfinite(value)) return value > 0 ? "any" : "none";
+  const double size = std::abs(value);
+  // Enough to see on which side of a limit near 1 it is, and that a small number is not 0.
+  const bool fine = (size > 0.9 && size < 1.1) || (size > 0 && size < 0.1);
+  const int digits = size >= 100 ? 0 : size >= 10 ? 1 : fine ? 3 : 2;
+  std::string text = fmt::format("{:.{}f}", value, digits);
+  if (text.find('.') != text.npos) {
+    while (text.back() == '0') text.pop_back();
+    if (text.back() == '.') text.pop_back();
+  }
+  if (unit.empty()) return text;
+  return unit == "x" ? text + "x" : text + " " + unit;
+}
+
+namespace {
+std::string range_text(const Range& range, const std::string& unit) {
+  if (std::isinf(range.low) && std::isinf(range.high)) return "whatever it is";
+  if (std::isinf(range.high)) return "from " + value_text(range.low, unit);
+  if (std::isinf(range.low)) return "up to " + value_text(range.high, unit);
+  if (range.low == range.high) return "at " + value_text(range.low, unit);
+  return "from " + value_text(range.low, unit) + " to " + value_text(range.high, unit);
+}
+
+Verdict verdict_of(const Check& check, double value) {
+  if (check.reproduced.contains(value)) return Verdict::reproduced;
+  if (check.partly && check.partly->contains(value)) return Verdict::partly;
+  return Verdict::not_reproduced;
+}
+
+/// Numbers in the place of {names}.
+Result<std::string, FileError> fill(const Row& row, const std::string& text, Evidence& evidence) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t end = text[i] == '{' ? text.find('}', i) : std::string::npos;
+    if (end == std::string::npos) {
+      out += text[i++];
+      continue;
+    }
+    const std::string name = text.substr(i + 1, end - i - 1);
+    const auto found = row.numbers.find(name);
+    if (found == row.numbers.end()) {
+      return FileError{fmt::format("{}: explain names {{{}}}, which [paper.numbers] does not have",
+                                   row.file.string(), name)};
+    }
+    const auto values = evidence.values(found->second);
+    if (!values) return FileError{fmt::format("{}: {}", row.file.string(), values.error().message)};
+    out += values.value().empty() ? "(no runs yet)"
+                                  : value_text(report::spread_of(values.value()).median, "");
+    i = end + 1;
+  }
+  return out;
+}
+}  // namespace
+
+std::string rule_text(const Check& check) {
+  std::string text = "reproduced " + range_text(check.reproduced, check.unit);
+  if (check.partly) text += ", partly " + range_text(*check.partly, check.unit);
+  return text;
+}
+
+Result<std::vector<RowFinding>, FileError> judge(Evidence& evidence, const std::vector<Row>& rows) {
+  std::vector<RowFinding> all;
+  for (const Row& row : rows) {
+    RowFinding& finding = all.emplace_back();
+    finding.row = &row;
+    std::size_t good = 0;
+    std::size_t bad = 0;
+    const Evidence::Count& count = evidence.count(row.id);
+    bool open = row.checks.empty() || count.done < count.planned;
+    for (const Check& check : row.checks) {
+      if (check.full_only && evidence.scale() != kFullScale) continue;
+      Finding& one = finding.findings.emplace_back();
+      one.check = &check;
+      const auto values = evidence.values(check.value);
+      if (!values) {
+        return FileError{fmt::format("{}: {}", row.file.string(), values.error().message)};
+      }
+      one.values = values.value();
+      if (one.values.empty()) {
+        open = true;
+        continue;
+      }
+      const report::Spread spread = report::spread_of(one.values);
+      one.median = spread.median;
+      one.low = spread.low;
+      one.high = spread.high;
+      one.verdict = verdict_of(check, one.median);
+      good += one.verdict == Verdict::reproduced;
+      bad += one.verdict == Verdict::not_reproduced;
+    }
+    finding.verdict = open                              ? Verdict::open
+                      : good == finding.findings.size() ? Verdict::reproduced
+                      : bad == finding.findings.size()  ? Verdict::not_reproduced
+                                                        : Verdict::partly;
+    for (const std::string& paragraph : row.explain) {
+      const auto filled = fill(row, paragraph, evidence);
+      if (!filled) return filled.error();
+      finding.explanation.push_back(filled.value());
+    }
+  }
+  return all;
+}
+
+}  // namespace strack::paper

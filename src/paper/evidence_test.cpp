@@ -1,0 +1,211 @@
+#include "paper/evidence.h"
+
+#include <fstream>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "paper/paper_report.h"
+
+namespace strack::paper {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kRow = R"(
+[topology]
+hosts = 16
+hosts_per_rack = 4
+
+[workload]
+kind = "permutation"
+size = "16 MB"
+
+[paper]
+title = "Title"
+group = "Group"
+claim = "Claim"
+explain = ["The gain is {gain}."]
+
+[paper.numbers]
+gain = "SELECT avg(r.max_us / s.max_us) FROM runs s JOIN runs r USING (row, seed, size) WHERE s.who = 'strack' AND r.who = 'rocev2'"
+
+[paper.measures]
+slow = "SELECT count(*) FROM flows WHERE end_ps > 200000000"
+
+[[paper.runs]]
+axes = {"transport.scheme" = ["strack", "rocev2"], "workload.size" = ["4 KB", "16 MB"]}
+seeds = [1, 2]
+
+[[paper.check]]
+says = "gain at 16 MB"
+value = "SELECT s.seed, r.max_us / s.max_us FROM runs s JOIN runs r USING (row, seed, size) WHERE s.who = 'strack' AND r.who = 'rocev2' AND size = 16e6"
+unit = "x"
+paper = 3.0
+rule = "ratio"
+label = "small: over RoCEv2"
+
+[[paper.figure]]
+kind = "lines"
+title = "By size"
+caption = "see"
+)";
+
+class EvidenceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) /
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::create_directories(folder_ / "rows");
+    std::ofstream(folder_ / "rows" / "X.toml") << kRow;
+    auto row = load_row(folder_ / "rows" / "X.toml");
+    ASSERT_TRUE(row) << row.error().text();
+    rows_.push_back(row.value());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// Writes the result of a planned run, with two flows; the slower takes `us`.
+  void result(const PlannedRun& run, std::int64_t us,
+              metrics::RunStatus status = metrics::RunStatus::finished) {
+    metrics::RunInfo info;
+    info.name = "X";
+    info.scheme = run.axes.at("scheme");
+    info.scenario = run.scenario;
+    info.seed = run.seed;
+    info.version = "1";
+    info.hosts = 16;
+    info.flows = 2;
+    info.ideal_fct = strack::us(50);
+    const auto writer =
+        metrics::ResultWriter::create(folder_ / "r" / "X" / (run.name + ".db"), info);
+    ASSERT_TRUE(writer) << writer.error().message;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      metrics::FlowRecord flow;
+      flow.flow = i;
+      flow.size = bytes(1'000);
+      flow.end = Instant{} + (i == 0 ? strack::us(us) : strack::us(us / 2));
+      writer.value()->add(flow);
+    }
+    ASSERT_FALSE(writer.value()->finish(status, Instant{} + strack::us(us), {}, 1, 2.5));
+  }
+
+  fs::path folder_;
+  std::vector<Row> rows_;
+};
+
+TEST_F(EvidenceTest, JudgesByTheRule) {
+  const auto planned = plan(rows_.front(), kFullScale);
+  ASSERT_TRUE(planned);
+  for (const PlannedRun& run : planned.value()) {
+    const bool roce = run.axes.at("scheme") == "rocev2";
+    result(run, roce ? (run.seed == 1 ? 300 : 340) : 100);
+  }
+  const auto evidence = Evidence::read(rows_, kFullScale, folder_ / "r");
+  ASSERT_TRUE(evidence) << evidence.error().message;
+  EXPECT_TRUE(evidence.value()->problems().empty());
+  EXPECT_EQ(evidence.value()->count("X").done, 8u);
+  EXPECT_DOUBLE_EQ(evidence.value()->count("X").cpu_s, 20);
+  const auto found = judge(*evidence.value(), rows_);
+  ASSERT_TRUE(found) << found.error().message;
+  const RowFinding& row = found.value().front();
+  ASSERT_EQ(row.findings.front().values.size(), 2u);
+  EXPECT_NEAR(row.findings.front().median, 3.2, 1e-9);
+  EXPECT_NEAR(row.findings.front().low, 3.0, 1e-9);
+  EXPECT_NEAR(row.findings.front().high, 3.4, 1e-9);
+  EXPECT_EQ(row.verdict, Verdict::reproduced);
+  EXPECT_EQ(row.explanation.front(), "The gain is 3.2.");
+  // Measures are columns: only RoCEv2's slower flow ends after 200 us.
+  EXPECT_EQ(evidence.value()->values("SELECT sum(slow) FROM runs").value().front(), 4);
+
+  const auto page = make_report(*evidence.value(), found.value());
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_EQ(page.value().runs.size(), 8u);
+  ASSERT_EQ(page.value().sections.size(), 2u);
+  const auto& figure = std::get<report::XyFigure>(page.value().sections.back().figures.front());
+  ASSERT_EQ(figure.series.size(), 3u);  // two schemes and the ideal
+  EXPECT_EQ(figure.series[2].label.role, "ideal");
+  EXPECT_DOUBLE_EQ(figure.series[1].points.front().x, 4e3);
+  EXPECT_DOUBLE_EQ(figure.series[1].points.front().y, 320);
+  EXPECT_DOUBLE_EQ(figure.series[1].points.front().low, 300);
+
+  // The table alone leads to the same words.
+  const auto markdown = make_markdown(*evidence.value(), found.value());
+  ASSERT_TRUE(markdown);
+  std::ofstream(folder_ / "runs.csv") << evidence.value()->to_csv();
+  const auto again = Evidence::read_csv(rows_, kFullScale, folder_ / "runs.csv");
+  ASSERT_TRUE(again) << again.error().message;
+  const auto judged = judge(*again.value(), rows_);
+  ASSERT_TRUE(judged);
+  EXPECT_EQ(make_markdown(*again.value(), judged.value()).value(), markdown.value());
+}
+
+TEST_F(EvidenceTest, OpenUntilEveryRunIsThere) {
+  const auto planned = plan(rows_.front(), kFullScale);
+  ASSERT_TRUE(planned);
+  for (const PlannedRun& run : planned.value()) {
+    if (run.seed == 1) result(run, run.axes.at("scheme") == "rocev2" ? 300 : 100);
+  }
+  const auto evidence = Evidence::read(rows_, kFullScale, folder_ / "r");
+  ASSERT_TRUE(evidence);
+  const auto found = judge(*evidence.value(), rows_);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found.value().front().verdict, Verdict::open);
+  EXPECT_EQ(found.value().front().findings.front().verdict, Verdict::reproduced);
+}
+
+TEST_F(EvidenceTest, PartialForeignAndDamagedResultsAreLeftOutAndNamed) {
+  const auto planned = plan(rows_.front(), kFullScale);
+  ASSERT_TRUE(planned);
+  result(planned.value()[0], 100, metrics::RunStatus::interrupted);
+  PlannedRun other = planned.value()[1];
+  other.scenario += "# changed\n";
+  result(other, 100);
+  std::ofstream(folder_ / "r" / "X" / (planned.value()[2].name + ".db")) << "not a database at all";
+  const auto evidence = Evidence::read(rows_, kFullScale, folder_ / "r");
+  ASSERT_TRUE(evidence);
+  EXPECT_EQ(evidence.value()->count("X").done, 0u);
+  ASSERT_EQ(evidence.value()->problems().size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NE(evidence.value()->problems()[i].find(planned.value()[i].name), std::string::npos);
+  }
+}
+
+TEST_F(EvidenceTest, ABrokenQueryIsAnErrorThatNamesTheFile) {
+  rows_.front().checks.front().value = "SELECT nonsense FROM runs";
+  const auto evidence = Evidence::read(rows_, kFullScale, folder_ / "r");
+  ASSERT_TRUE(evidence);
+  const auto found = judge(*evidence.value(), rows_);
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.error().message.find("X.toml"), std::string::npos);
+  EXPECT_NE(found.error().message.find("nonsense"), std::string::npos);
+}
+
+TEST(ValueText, HasAsManyDigitsAsMatter) {
+  EXPECT_EQ(value_text(6.3, "x"), "6.3x");
+  EXPECT_EQ(value_text(6.254, "x"), "6.25x");
+  EXPECT_EQ(value_text(370.4, "us"), "370 us");
+  EXPECT_EQ(value_text(12.34, "%"), "12.3 %");
+  EXPECT_EQ(value_text(1, ""), "1");
+  Check check;
+  check.unit = "x";
+  check.reproduced = {4.8, 7.5};
+  check.partly = Range{2, std::numeric_limits<double>::infinity()};
+  EXPECT_EQ(rule_text(check), "reproduced from 4.8x to 7.5x, partly from 2x");
+}
+
+/// The rows of the repository: every query is SQL that the table of runs understands.
+TEST(PaperRows, QueriesAreSound) {
+  const auto rows = load_rows(STRACK_PAPER_ROWS);
+  ASSERT_TRUE(rows) << rows.error().text();
+  const auto evidence = Evidence::read(rows.value(), kFullScale, "/nonexistent");
+  ASSERT_TRUE(evidence) << evidence.error().message;
+  const auto found = judge(*evidence.value(), rows.value());
+  ASSERT_TRUE(found) << found.error().message;
+  for (const RowFinding& row : found.value()) {
+    EXPECT_TRUE(row.row->checks.empty() || row.verdict == Verdict::open) << row.row->id;
+  }
+  EXPECT_TRUE(make_report(*evidence.value(), found.value()));
+}
+
+}  // namespace
+}  // namespace strack::paper
