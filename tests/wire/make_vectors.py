@@ -1,0 +1,423 @@
+#!/usr/bin/env python3
+"""Writes the test vectors of docs/protocol.md: valid.txt, malformed.txt and keys.txt.
+
+It packs bytes by itself, straight from the specification, so that a mistake in src/wire cannot hide in the
+vectors. With --check it writes nothing and fails if a file differs from what it would write.
+
+  make_vectors.py FOLDER [--check]
+"""
+
+import ctypes
+import ctypes.util
+import hashlib
+import pathlib
+import struct
+import sys
+
+TYPES = ("none data sack probe ping pong hello challenge connect accept reject close close_ack reset").split()
+CLOSE_REASONS = "done aborted protocol_error no_resources keys_exhausted going_away".split()
+REJECT_REASONS = "none version key_required key_unknown no_key no_cipher busy not_listening terms".split()
+
+TAG = bytes([0xEE] * 16)  # stands where a cipher would put its own
+
+
+class Fields(dict):
+    """Field name -> text, in the order of the packet."""
+
+
+def header(kind, flags=0, path=0, connection=0, keyed=False, counter=None):
+    fields = Fields(version="1", type=kind, keyed=str(int(keyed)), path_id=str(path),
+                    connection_id=f"0x{connection:08x}")
+    packed = struct.pack(">BBHI", 0x10 | TYPES.index(kind), flags | (0x80 if keyed else 0), path, connection)
+    if counter is not None:
+        packed += struct.pack(">Q", counter)
+        fields["counter"] = str(counter)
+    return packed, fields
+
+
+def session(kind, body, body_fields, flags=0, path=0, connection=0x5EED0001, counter=None):
+    """A packet that is sealed where a counter is given: shown here as opened, its tag a dummy."""
+    packed, fields = header(kind, flags, path, connection, counter is not None, counter)
+    fields.update(body_fields)
+    return packed + body + (TAG if counter is not None else b""), fields
+
+
+def data(psn, timestamp, message_id, length, offset, payload, tag=None, region=None, retransmission=0, **rest):
+    write = region is not None
+    body = struct.pack(">IIIII", psn, timestamp, message_id, length, offset)
+    fields = Fields({"data.retransmission": str(retransmission), "data.write": str(int(write)), "data.psn": str(psn),
+                     "data.timestamp": str(timestamp), "data.message_id": str(message_id),
+                     "data.message_length": str(length), "data.offset": str(offset)})
+    if write:
+        body += struct.pack(">QQ", *region)
+        fields.update({"data.region": f"0x{region[0]:016x}", "data.region_offset": str(region[1])})
+    else:
+        body += struct.pack(">Q", tag)
+        fields["data.tag"] = f"0x{tag:016x}"
+    fields["data.payload_length"] = str(len(payload))
+    fields["data.payload"] = payload.hex()
+    return session("data", body + payload, fields, flags=retransmission | write << 1, **rest)
+
+
+def sack(epsn, base, bitmap, recvd, psn, timestamp, hold, ooo, credit, ecn=0, probe_id=None, **rest):
+    for_probe = int(probe_id is not None)
+    probe_id = probe_id or 0
+    body = struct.pack(">IIQIIIIHHI", epsn, base, bitmap, recvd, psn, timestamp, hold, ooo, probe_id, credit)
+    fields = Fields({"sack.ecn": str(ecn), "sack.for_probe": str(for_probe), "sack.epsn": str(epsn),
+                     "sack.sack_base": str(base), "sack.bitmap": f"0x{bitmap:016x}", "sack.bytes_recvd": str(recvd),
+                     "sack.psn": str(psn), "sack.timestamp": str(timestamp), "sack.hold_time_ns": str(hold),
+                     "sack.ooo_count": str(ooo), "sack.probe_id": str(probe_id), "sack.credit": str(credit)})
+    return session("sack", body, fields, flags=ecn | for_probe << 1, **rest)
+
+
+def probe(psn, timestamp, probe_id, **rest):
+    fields = Fields({"probe.psn": str(psn), "probe.timestamp": str(timestamp), "probe.probe_id": str(probe_id)})
+    return session("probe", struct.pack(">IIH", psn, timestamp, probe_id), fields, **rest)
+
+
+def ping(ident, timestamp, credit, padding, **rest):
+    fields = Fields({"ping.id": str(ident), "ping.timestamp": str(timestamp), "ping.credit": str(credit),
+                     "ping.padding": str(padding)})
+    return session("ping", struct.pack(">III", ident, timestamp, credit) + bytes(padding), fields, **rest)
+
+
+def pong(ident, timestamp, hold, credit, size, ecn=0, **rest):
+    fields = Fields({"pong.ecn": str(ecn), "pong.id": str(ident), "pong.timestamp": str(timestamp),
+                     "pong.hold_time_ns": str(hold), "pong.credit": str(credit), "pong.size": str(size)})
+    return session("pong", struct.pack(">IIIIH", ident, timestamp, hold, credit, size), fields, flags=ecn, **rest)
+
+
+def close(kind, end_psn, reason, **rest):
+    fields = Fields({"close.end_psn": str(end_psn), "close.reason": reason})
+    return session(kind, struct.pack(">IH", end_psn, CLOSE_REASONS.index(reason)), fields, **rest)
+
+
+def terms(connection, nonce, key_id=0, user=0, psn=0, credit=64, idle=30000, mtu=4096, paths=256, window=1024,
+          ciphers=0):
+    packed = (struct.pack(">I", connection) + nonce +
+              struct.pack(">IQIIIHHHBB", key_id, user, psn, credit, idle, mtu, paths, window, ciphers, 0))
+    assert len(packed) == 68
+    fields = Fields({"terms.connection_id": f"0x{connection:08x}", "terms.nonce": nonce.hex(),
+                     "terms.key_id": f"0x{key_id:08x}", "terms.user_data": str(user), "terms.initial_psn": str(psn),
+                     "terms.credit": str(credit), "terms.idle_timeout_ms": str(idle), "terms.mtu": str(mtu),
+                     "terms.paths": str(paths), "terms.tracking_window": str(window),
+                     "terms.ciphers": f"0x{ciphers:02x}"})
+    return packed, fields
+
+
+def setup(kind, body, body_fields, connection=0, keyed=False):
+    packed, fields = header(kind, connection=connection, keyed=keyed)
+    fields.update(body_fields)
+    return packed + body, fields
+
+
+def hello(the_terms, size, keyed=False):
+    packed, fields = the_terms
+    return setup("hello", packed + bytes(size - 8 - len(packed)), Fields(fields, **{"hello.size": str(size)}),
+                 keyed=keyed)
+
+
+def challenge(echo, cookie, size, connection):
+    return setup("challenge", echo + cookie + struct.pack(">H", size),
+                 Fields({"challenge.echo": "0x" + echo.hex(), "challenge.cookie": cookie.hex(),
+                         "challenge.hello_size": str(size)}), connection)
+
+
+def connect(the_terms, cookie, mac=b""):
+    packed, fields = the_terms
+    fields = Fields(fields, **{"connect.cookie": cookie.hex()})
+    if mac:
+        fields["connect.mac"] = mac.hex()
+    return setup("connect", packed + cookie + mac, fields, keyed=bool(mac))
+
+
+def accept(the_terms, connection, mac=b""):
+    packed, fields = the_terms
+    fields = Fields(fields)
+    if mac:
+        fields["accept.mac"] = mac.hex()
+    return setup("accept", packed + mac, fields, connection, keyed=bool(mac))
+
+
+def reject(echo, reason, low, high, connection):
+    return setup("reject", echo + struct.pack(">BBBB", REJECT_REASONS.index(reason), low, high, 0),
+                 Fields({"reject.echo": "0x" + echo.hex(), "reject.reason": reason,
+                         "reject.lowest_version": str(low), "reject.highest_version": str(high)}), connection)
+
+
+def reset(unknown, counter, mac):
+    return setup("reset", struct.pack(">IQ", unknown, counter) + mac,
+                 Fields({"reset.unknown_id": f"0x{unknown:08x}", "reset.counter": str(counter),
+                         "reset.mac": mac.hex()}), keyed=True)
+
+
+# --- The key schedule, as in the table of docs/protocol.md ----------------------------------------
+
+
+def blake(size, key, text):
+    return hashlib.blake2b(text, digest_size=size, key=key).digest()
+
+
+def mapped(ipv4, port):
+    return bytes(10) + b"\xff\xff" + bytes(ipv4) + struct.pack(">H", port)
+
+
+class Sodium:
+    """The AEADs, from libsodium."""
+
+    def __init__(self):
+        found = ctypes.util.find_library("sodium")
+        if not found:
+            sys.exit("make_vectors.py: libsodium is missing; Debian's package is libsodium23")
+        self.library = ctypes.CDLL(found)
+        if self.library.sodium_init() < 0:
+            sys.exit("make_vectors.py: libsodium cannot start")
+
+    def seal(self, cipher, key, counter, head, body):
+        call = getattr(self.library, f"crypto_aead_{cipher}_encrypt")
+        out = ctypes.create_string_buffer(len(body) + 16)
+        size = ctypes.c_ulonglong(0)
+        nonce = bytes(4) + struct.pack(">Q", counter)
+        code = call(out, ctypes.byref(size), body, ctypes.c_ulonglong(len(body)), head,
+                    ctypes.c_ulonglong(len(head)), None, nonce, key)
+        if code != 0:
+            sys.exit(f"make_vectors.py: {cipher} is not available on this machine")
+        return out.raw[:size.value]
+
+    def has_aes(self):
+        return bool(self.library.crypto_aead_aes256gcm_is_available())
+
+
+NONCE_I = bytes(range(0x20, 0x40))
+NONCE_R = bytes(range(0xC0, 0xE0))
+COOKIE = bytes(range(0x80, 0xA0))
+PSK = bytes(range(32))
+KEY_ID = int.from_bytes(blake(32, PSK, b"strack1 key id")[:4], "big")
+SETUP_KEY = blake(32, PSK, b"strack1 setup")
+OFFER = terms(0x1A2B3C4D, NONCE_I, KEY_ID, 7, 0xFFFFFF00, 64, 30000, 4096, 256, 1024, 3)
+ANSWER = terms(0x5EED0001, NONCE_R, KEY_ID, 9, 0x00ABCDEF, 128, 20000, 4028, 128, 512, 1)
+
+
+def macced(make, label, context=b"", tail=b""):
+    """The packet with its MAC, which is computed over what lies before it."""
+    blank, _ = make(bytes(16))
+    return make(blake(16, SETUP_KEY, label + context + blank[:-16] + tail))
+
+
+CONNECT_KEYED = macced(lambda mac: connect(OFFER, COOKIE, mac), b"connect")
+ACCEPT_KEYED = macced(lambda mac: accept(ANSWER, 0x1A2B3C4D, mac), b"accept", context=OFFER[0])
+RESET_FROM = mapped((192, 0, 2, 7), 4794)
+RESET = macced(lambda mac: reset(0x5EED0001, 123456789, mac), b"reset", tail=RESET_FROM)
+
+TOP = 0xFFFFFFFF
+PLAIN_OFFER = terms(0x1A2B3C4D, NONCE_I, user=7, psn=12345)
+PLAIN_ANSWER = terms(0x5EED0001, NONCE_R, user=2**64 - 1, psn=TOP, credit=0, idle=1, mtu=512, paths=1, window=1)
+
+VALID = {
+    "data-send": data(1000, 123456789, 3, 8192, 4096, bytes(range(16)), tag=0x1122334455667788, path=7),
+    "data-send-empty": data(0, 0, 0, 0, 0, b"", tag=0),
+    "data-send-retransmitted": data(TOP, TOP, TOP, TOP, TOP - 3, b"end", tag=2**64 - 1, retransmission=1, path=255),
+    "data-write": data(77, 1, 4, 5, 0, b"hello", region=(0xFEEDFACECAFEBEEF, 2**40), path=128),
+    "data-write-at-the-end": data(78, 2, 5, 1, 0, b"!", region=(1, 2**64 - 2), retransmission=1),
+    "data-send-sealed": data(1001, 5, 3, 8, 0, b"in clear", tag=42, path=9, counter=0),
+    "data-write-sealed": data(1002, 6, 4, 3, 0, b"abc", region=(2, 3), path=10, counter=2**40 - 1),
+    "sack": sack(1000, 1064, 0x8000000000000001, 4096000, 1127, 99, 2500, 2, 68, path=3),
+    "sack-marked": sack(TOP, 0, 0, TOP, 5, TOP, TOP, 65535, TOP, ecn=1, path=255),
+    "sack-for-probe": sack(10, 10, 6, 40960, 10, 77, 1, 2, 64, probe_id=65535, path=1),
+    "sack-sealed": sack(1000, 1000, 0, 4096, 999, 1, 2, 0, 3, ecn=1, probe_id=4, path=2, connection=0x1A2B3C4D,
+                        counter=2**32),
+    "probe": probe(1000, 555, 9, path=12),
+    "probe-sealed": probe(TOP, TOP, 65535, path=255, counter=17),
+    "ping": ping(1, 2, 64, 0, path=3),
+    "ping-padded": ping(TOP, 2, 65, 1452),
+    "ping-sealed": ping(3, 4, 66, 5, counter=18),
+    "pong": pong(1, 2, 3, 64, 20, path=3),
+    "pong-marked": pong(TOP, 2, 3, 65, 65507, ecn=1, path=255),
+    "pong-sealed": pong(3, 4, 5, 66, 49, counter=19),
+    "hello": hello(PLAIN_OFFER, 1200),
+    "hello-keyed-large": hello(OFFER, 4168, keyed=True),
+    "challenge": challenge(NONCE_I[:8], COOKIE, 1200, 0x1A2B3C4D),
+    "connect": connect(PLAIN_OFFER, COOKIE),
+    "connect-keyed": CONNECT_KEYED,
+    "accept": accept(PLAIN_ANSWER, 0x1A2B3C4D),
+    "accept-keyed": ACCEPT_KEYED,
+    "reject-version": reject(NONCE_I[:8], "version", 2, 3, 0x1A2B3C4D),
+    "reject-terms": reject(NONCE_I[:8], "terms", 1, 15, 0x1A2B3C4D),
+    "close": close("close", 2048, "done"),
+    "close-sealed": close("close", 2048, "going_away", counter=20),
+    "close-ack": close("close_ack", TOP, "protocol_error"),
+    "close-ack-sealed": close("close_ack", 2048, "done", counter=21),
+    "reset": RESET,
+}
+
+
+def changed(name, *edits):
+    """A valid packet with bytes set: (position, value) with position from the end if negative."""
+    packed = bytearray(VALID[name][0])
+    for position, value in edits:
+        packed[position] = value
+    return bytes(packed)
+
+
+def cut(name, count):
+    return VALID[name][0][:-count]
+
+
+def extended(name, tail=b"\0"):
+    return VALID[name][0] + tail
+
+
+MALFORMED = {
+    "empty": (b"", "too_short"),
+    "seven-bytes": (VALID["close"][0][:7], "too_short"),
+    "data-send-cut": (VALID["data-send-empty"][0][:-1], "too_short"),
+    "data-write-as-long-as-a-send": (VALID["data-write"][0][:43], "too_short"),
+    "sack-cut": (cut("sack", 1), "too_short"),
+    "sealed-without-a-tag": (VALID["sack-sealed"][0][:31], "too_short"),
+    "sealed-close-cut": (cut("close-sealed", 1), "too_short"),
+    "hello-1199-bytes": (cut("hello", 1), "too_short"),
+    "connect-keyed-without-its-mac": (cut("connect-keyed", 16), "too_short"),
+    "sack-and-a-byte": (extended("sack"), "too_long"),
+    "probe-and-a-byte": (extended("probe"), "too_long"),
+    "connect-with-a-mac-unasked": (extended("connect", TAG), "too_long"),
+    "reset-and-a-byte": (extended("reset"), "too_long"),
+    "datagram-beyond-udp": (VALID["ping"][0] + bytes(65508 - 20), "too_long"),
+    "version-0": (changed("sack", (0, 0x02)), "unknown_version"),
+    "version-2": (changed("hello", (0, 0x26)), "unknown_version"),
+    "type-0": (changed("sack", (0, 0x10)), "unknown_type"),
+    "type-14": (changed("sack", (0, 0x1E)), "unknown_type"),
+    "type-15": (changed("sack", (0, 0x1F)), "unknown_type"),
+    "data-flag-2": (changed("data-send", (1, 0x04)), "reserved_flag"),
+    "probe-flag-0": (changed("probe", (1, 0x01)), "reserved_flag"),
+    "pong-flag-1": (changed("pong", (1, 0x02)), "reserved_flag"),
+    "hello-flag-6": (changed("hello", (1, 0x40)), "reserved_flag"),
+    "challenge-keyed": (changed("challenge", (1, 0x80)), "keyed_not_allowed"),
+    "reject-keyed": (changed("reject-version", (1, 0x80)), "keyed_not_allowed"),
+    "reset-not-keyed": (changed("reset", (1, 0x00)), "key_required"),
+    "data-path-256": (changed("data-send", (2, 0x01), (3, 0x00)), "path_not_allowed"),
+    "close-with-a-path": (changed("close", (3, 0x01)), "path_not_allowed"),
+    "sack-without-an-id": (changed("sack", (4, 0), (5, 0), (6, 0), (7, 0)), "connection_id"),
+    "hello-with-an-id": (changed("hello", (7, 1)), "connection_id"),
+    "reset-of-nobody": (changed("reset", (8, 0), (9, 0), (10, 0), (11, 0)), "connection_id"),
+    "counter-2^40": (changed("data-send-sealed", (10, 1)), "counter_limit"),
+    "reset-counter-2^40": (changed("reset", (14, 1)), "counter_limit"),
+    "ping-padding-not-zero": (changed("ping-padded", (-1, 1)), "reserved_not_zero"),
+    "ping-sealed-padding-not-zero": (changed("ping-sealed", (-17, 1)), "reserved_not_zero"),
+    "hello-padding-not-zero": (changed("hello", (76, 1)), "reserved_not_zero"),
+    "terms-reserved-byte": (changed("accept", (75, 1)), "reserved_not_zero"),
+    "reject-reserved-byte": (changed("reject-version", (-1, 1)), "reserved_not_zero"),
+    "sack-probe-id-without-a-probe": (changed("sack", (43, 1)), "field_not_allowed"),
+    "data-without-payload": (cut("data-send", 16), "no_payload"),
+    "data-past-its-message": (extended("data-send-retransmitted"), "beyond_message"),
+    "empty-message-with-an-offset": (changed("data-send-empty", (27, 1)), "beyond_message"),
+    "empty-message-with-payload": (extended("data-send-empty"), "beyond_message"),
+    "data-sealed-past-its-message": (changed("data-send-sealed", (31, 7)), "beyond_message"),
+    "write-past-2^64": (changed("data-write-at-the-end", (43, 0xFF)), "beyond_region"),
+    "terms-without-an-id": (changed("connect", (8, 0), (9, 0), (10, 0), (11, 0)), "bad_terms"),
+    "terms-key-id-without-a-key": (changed("connect", (47, 1)), "bad_terms"),
+    "terms-keyed-without-a-key-id": (changed("hello", (1, 0x80), (74, 1)), "bad_terms"),
+    "terms-no-idle-timeout": (changed("accept", (67, 0)), "bad_terms"),
+    "terms-mtu-511": (changed("accept", (68, 1), (69, 0xFF)), "bad_terms"),
+    "terms-no-paths": (changed("accept", (71, 0)), "bad_terms"),
+    "terms-257-paths": (changed("accept", (70, 1), (71, 1)), "bad_terms"),
+    "terms-no-window": (changed("accept", (73, 0)), "bad_terms"),
+    "terms-window-32769": (changed("accept", (72, 0x80), (73, 1)), "bad_terms"),
+    "terms-cipher-without-a-key": (changed("accept", (74, 1)), "bad_terms"),
+    "terms-no-cipher": (changed("connect-keyed", (74, 0)), "bad_terms"),
+    "terms-cipher-unknown": (changed("connect-keyed", (74, 5)), "bad_terms"),
+    "accept-two-ciphers": (changed("accept-keyed", (74, 3)), "bad_terms"),
+    "reject-version-0": (changed("reject-version", (17, 0)), "bad_terms"),
+    "reject-versions-crossed": (changed("reject-version", (17, 4)), "bad_terms"),
+    "reject-version-16": (changed("reject-version", (18, 16)), "bad_terms"),
+    "close-reason-6": (changed("close", (-1, 6)), "bad_reason"),
+    "close-ack-reason-256": (changed("close-ack", (-2, 1)), "bad_reason"),
+    "reject-reason-0": (changed("reject-version", (16, 0)), "bad_reason"),
+    "reject-reason-9": (changed("reject-version", (16, 9)), "bad_reason"),
+}
+
+
+# --- The files ------------------------------------------------------------------------------------
+
+
+def hex_lines(label, packed):
+    """Hex in lines of 32 bytes; a run of zeros of 16 or more as 00*n."""
+    words, i = [], 0
+    while i < len(packed):
+        run = 0
+        while i + run < len(packed) and packed[i + run] == 0:
+            run += 1
+        if run >= 16:
+            words.append(f"00*{run}")
+            i += run
+        else:
+            words.append(f"{packed[i]:02x}")
+            i += 1
+    lines = [" ".join(words[j:j + 32]) for j in range(0, len(words), 32)] or [""]
+    return [f"{label}: {line}".rstrip() for line in lines]
+
+
+FORMAT = """\
+# Made by tests/wire/make_vectors.py. A block is one datagram: its name, its bytes (00*n is n zeros; lines join)"""
+
+
+def valid_text():
+    lines = [FORMAT, "# and its fields. Sealed packets (those with a counter) are shown as opened: the body in clear, and",
+             "# ee where the tag would be. keys.txt has some that are really sealed."]
+    for name, (packed, fields) in VALID.items():
+        lines += ["", f"[{name}]"] + hex_lines("hex", packed)
+        lines += [f"{key}: {value}".rstrip() for key, value in fields.items()]
+    return "\n".join(lines) + "\n"
+
+
+def malformed_text():
+    lines = [FORMAT, "# and the fault it must be refused with. Sealed ones are shown as opened, as in valid.txt."]
+    for name, (packed, fault) in MALFORMED.items():
+        lines += ["", f"[{name}]"] + hex_lines("hex", packed) + [f"fault: {fault}"]
+    return "\n".join(lines) + "\n"
+
+
+def keys_text():
+    sodium = Sodium()
+    both = blake(64, PSK, b"strack1 session" + OFFER[0] + ANSWER[0])
+    lines = ["# Made by tests/wire/make_vectors.py: the table of keys in docs/protocol.md, worked through.",
+             "# Packets not written out here are in valid.txt under the name given.", "",
+             "[keys]", f"psk: {PSK.hex()}", f"key_id: 0x{KEY_ID:08x}", f"setup_key: {SETUP_KEY.hex()}",
+             f"initiator_terms: {OFFER[0].hex()}", f"responder_terms: {ANSWER[0].hex()}",
+             f"initiator_key: {both[:32].hex()}", f"responder_key: {both[32:].hex()}", "",
+             "[connect]", "packet: connect-keyed", f"mac: {CONNECT_KEYED[0][-16:].hex()}", "",
+             "[accept]", "packet: accept-keyed", f"mac: {ACCEPT_KEYED[0][-16:].hex()}", "",
+             "[reset]", "packet: reset", f"sender_address_and_port: {RESET_FROM.hex()}",
+             f"mac: {RESET[0][-16:].hex()}"]
+    for cipher, label in (("chacha20poly1305_ietf", "chacha20-poly1305"), ("aes256gcm", "aes-256-gcm")):
+        if cipher == "aes256gcm" and not sodium.has_aes():
+            sys.exit("make_vectors.py: this processor has no AES instructions, which libsodium's AES-256-GCM needs")
+        for name, sender in (("data-send-sealed", "initiator"), ("sack-sealed", "responder")):
+            packed, fields = VALID[name]
+            key = both[:32] if sender == "initiator" else both[32:]
+            counter = int(fields["counter"])
+            out = packed[:16] + sodium.seal(cipher, key, counter, packed[:16], packed[16:-16])
+            lines += ["", f"[{label} {name}]", f"packet: {name}", f"sender: {sender}", f"cipher: {label}",
+                      f"nonce: {(bytes(4) + struct.pack('>Q', counter)).hex()}"] + hex_lines("sealed", out)
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    arguments = sys.argv[1:]
+    check = "--check" in arguments
+    arguments = [a for a in arguments if a != "--check"]
+    if len(arguments) != 1:
+        sys.exit(__doc__)
+    folder = pathlib.Path(arguments[0])
+    bad = []
+    for name, text in (("valid.txt", valid_text()), ("malformed.txt", malformed_text()), ("keys.txt", keys_text())):
+        if not check:
+            (folder / name).write_text(text)
+        elif not (folder / name).is_file() or (folder / name).read_text() != text:
+            bad.append(name)
+    if bad:
+        sys.exit(f"{folder}: {', '.join(bad)} not as make_vectors.py would write them: run it without --check, "
+                 "look at the difference, and bump the protocol's version if bytes have changed meaning")
+
+
+if __name__ == "__main__":
+    main()
