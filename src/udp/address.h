@@ -1,0 +1,31 @@
+// An IP address and UDP port, IPv4 or IPv6, as text and as what the kernel takes. Fixed size.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace strack::udp {
+
+struct Address {
+  std::array<std::uint8_t, 16> ip{};  ///< IPv4 in the first four
+  std::uint32_t scope = 0;            ///< IPv6 link-local: the interface
+  std::uint16_t port = 0;
+  bool v6 = false;
+
+  friend bool operator==(const Address&, const Address&) = default;
+
+  /// "192.0.2.7:4794", "[2001:db8::7]:4794" or "[fe80::1%eth0]:4794"; nothing for anything else.
+  [[nodiscard]] static std::optional<Address> parse(std::string_view text);
+  [[nodiscard]] std::string text() const;
+
+  [[nodiscard]] bool is_loopback() const;
+  /// "0.0.0.0" or "[::]".
+  [[nodiscard]] bool is_any() const;
+  /// IP and UDP headers of a datagram to there.
+  [[nodiscard]] std::uint32_t header_bytes() const { return v6 ? 48 : 28; }
+};
+
+}  // namespace strack::udp

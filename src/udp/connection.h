@@ -1,0 +1,191 @@
+// One connection's state: data only, for the engine. Allocated when a peer has proved itself, never
+// before; its size is fixed by the options.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/bitmap.h"
+#include "base/units.h"
+#include "core/message_queue.h"
+#include "core/strack/receiver.h"
+#include "core/strack/sender.h"
+#include "udp/address.h"
+#include "udp/crypto.h"
+#include "udp/deadline_heap.h"
+#include "udp/endpoint.h"
+#include "udp/receives.h"
+#include "wire/wire.h"
+
+namespace strack::udp {
+
+/// A message from `send` or `write` until it is acknowledged.
+struct Outbound {
+  const std::uint8_t* data = nullptr;
+  std::uint32_t length = 0;
+  wire::DataKind kind = wire::DataKind::send;
+  bool done = false;
+  std::uint64_t tag = 0;  ///< or the region
+  std::uint64_t region_offset = 0;
+  std::uint64_t cookie = 0;
+};
+
+/// A packet whose buffer is not known yet. The payload follows it in memory.
+struct HeldPacket {
+  HeldPacket* next;
+  std::uint32_t offset;
+  std::uint32_t size;
+
+  [[nodiscard]] std::uint8_t* payload() { return reinterpret_cast<std::uint8_t*>(this + 1); }
+};
+
+enum class InboundState : std::uint8_t {
+  unseen,    ///< no packet of it has come
+  waiting,   ///< without a buffer
+  matched,   ///< its packets are placed as they come
+  reported,  ///< done, and not the oldest
+};
+
+/// A message of the peer's, from its first packet until it is reported.
+struct Inbound {
+  InboundState state = InboundState::unseen;
+  wire::DataKind kind = wire::DataKind::send;
+  bool whole = false;
+  std::uint32_t length = 0;
+  std::uint64_t tag = 0;  ///< or the region
+  std::uint64_t region_offset = 0;
+  std::uint8_t* buffer = nullptr;
+  std::uint64_t capacity = 0;
+  std::uint64_t cookie = 0;
+  HeldPacket* held = nullptr;
+};
+
+enum class State : std::uint8_t {
+  hello_sent,
+  connect_sent,
+  half_open,  ///< responder: accepted, and not heard of since
+  open,
+  over,  ///< told to the user; stays a while to answer repetitions
+  dead,  ///< about to be deleted
+};
+
+/// Keeps what the core says in passing.
+struct SenderEvents {
+  ConnectionStatistics* statistics;
+
+  template <class Event>
+  constexpr void on(const Event& /*event*/) const {}
+  constexpr void on(const core::SackReceived& event) const {
+    if (event.rtt > ps(0))
+      statistics->rtt_ns = static_cast<std::uint64_t>(event.rtt.count() / 1'000);
+    ++statistics->sacks_received;
+  }
+};
+
+struct Connection {
+  ConnectionId id{};
+  State state = State::hello_sent;
+  bool initiator = false;
+  Address peer;
+  std::uint32_t peer_id = 0;
+  std::uint64_t connect_cookie = 0;  ///< the user's
+  HeapEntry deadline;
+  std::size_t index = 0;  ///< its place among the engine's connections
+
+  // Set-up.
+  wire::Terms mine;
+  wire::Terms theirs;
+  wire::Cookie cookie{};
+  TermsBytes initiator_terms{};
+  Instant give_up_at = Instant::never();
+  Instant retry_at = Instant::never();
+  Instant asked_at{};  ///< when the last hello or connect was sent
+  Picoseconds retry_interval{0};
+  Picoseconds set_up_rtt{0};     ///< the lowest measured; 0: none yet
+  std::int32_t rtt_samples = 0;  ///< from pongs
+  std::uint32_t attempts = 0;
+  std::uint32_t mtu_step = 0;  ///< how often the offer was lowered
+  std::optional<wire::RejectReason> rejected;
+
+  // Cryptography; unused without a key.
+  SealingKey seal;
+  SealingKey open;
+  ReplayWindow replay;
+  std::uint64_t counter = 0;
+
+  // Life.
+  Instant last_heard{};
+  Instant last_asked{};  ///< by a ping, because of silence
+  std::uint32_t ping_id = 0;
+  std::uint32_t pings_under_way = 0;  ///< bit i: the one with id ping_id - i
+  core::PathId ping_path = 0;
+  Instant ping_retry_at = Instant::never();  ///< the last one must be answered: repeated until then
+  Picoseconds ping_interval{0};
+  bool fragments_tried = false;
+
+  // Closing.
+  bool local_close = false;  ///< asked for
+  bool close_sent = false;
+  bool close_acked = false;
+  bool peer_closed = false;
+  wire::CloseReason close_reason = wire::CloseReason::done;
+  std::uint32_t close_repeats = 0;
+  Instant close_retry_at = Instant::never();
+  Picoseconds close_interval{0};
+  Instant forget_at = Instant::never();
+
+  // Sending.
+  core::StrackParams send_params{};
+  std::optional<core::Sender<SenderEvents>> sender;  ///< once the RTT is known
+  std::vector<core::MessageSlot> slots;
+  std::vector<Outbound> outbox;  ///< by message id; as many as slots
+  std::uint32_t out_head = 0;    ///< the oldest not acknowledged
+  std::uint32_t out_posted = 0;  ///< the first the core does not have
+  std::uint32_t out_tail = 0;
+  std::uint32_t peer_credit = 0;
+  bool stalled = false;
+  bool ready = false;  ///< in the engine's list of those that may have packets to send
+  Bitmap<core::kMaxPaths> paths_seen{};
+
+  // Receiving.
+  core::StrackParams receive_params{};
+  std::optional<core::Receiver<>> receiver;
+  std::vector<Inbound> inbox;      ///< by message id
+  ReceiveQueue receives;           ///< posted for this connection
+  std::uint32_t in_floor = 0;      ///< the oldest message not reported
+  std::uint32_t in_unmatched = 0;  ///< the oldest message without a buffer
+  std::uint32_t in_unseen = 0;     ///< one past the newest seen
+  std::uint32_t granted = 0;       ///< credit told to the peer
+  std::size_t held_bytes = 0;
+  bool starving = false;  ///< its oldest unmatched message was seen
+  bool listed = false;    ///< in the engine's list of the starving, perhaps no longer one
+  bool dry = false;       ///< in the engine's list: the peer has used up its credit
+  bool blocked = false;   ///< packets were dropped for want of a buffer
+
+  // Acknowledging.
+  struct Trigger {
+    core::Psn psn;
+    core::Timestamp timestamp;
+    Instant arrival;
+  };
+  static constexpr std::uint32_t kMostPerSack = 8;
+  std::array<Trigger, kMostPerSack> triggers{};
+  std::uint32_t trigger_count = 0;
+  bool ack_pending = false;  ///< in the engine's list
+
+  ConnectionStatistics statistics;
+
+  [[nodiscard]] bool is_up() const { return state == State::open; }
+  [[nodiscard]] bool has_ended() const { return state >= State::over; }
+  [[nodiscard]] std::uint32_t out_mask() const {
+    return static_cast<std::uint32_t>(outbox.size()) - 1;
+  }
+  [[nodiscard]] std::uint32_t in_mask() const {
+    return static_cast<std::uint32_t>(inbox.size()) - 1;
+  }
+};
+
+}  // namespace strack::udp

@@ -1,0 +1,184 @@
+#include "udp/crypto.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "base/check.h"
+
+namespace strack::udp {
+namespace {
+
+static_assert(sizeof(crypto_aead_aes256gcm_state) == 512);
+static_assert(crypto_aead_aes256gcm_ABYTES == wire::kTagBytes);
+static_assert(crypto_aead_chacha20poly1305_ietf_ABYTES == wire::kTagBytes);
+static_assert(crypto_aead_aes256gcm_NPUBBYTES == 12);
+static_assert(crypto_aead_chacha20poly1305_ietf_NPUBBYTES == 12);
+
+/// BLAKE2b with a key over the joined parts.
+template <std::size_t N>
+std::array<std::uint8_t, N> hash(const Secret& key, std::string_view label,
+                                 std::initializer_list<wire::ConstBytes> parts) {
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, key.data(), key.size(), N);
+  crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(label.data()),
+                            label.size());
+  for (const wire::ConstBytes part : parts) {
+    crypto_generichash_update(&state, part.data(), part.size());
+  }
+  std::array<std::uint8_t, N> out;
+  crypto_generichash_final(&state, out.data(), out.size());
+  return out;
+}
+
+/// 16 bytes of address, IPv4 mapped, and 2 of port.
+std::array<std::uint8_t, 18> address_bytes(const Address& address) {
+  std::array<std::uint8_t, 18> out{};
+  if (address.v6) {
+    std::copy(address.ip.begin(), address.ip.end(), out.begin());
+  } else {
+    out[10] = out[11] = 0xff;
+    std::copy_n(address.ip.begin(), 4, out.begin() + 12);
+  }
+  out[16] = static_cast<std::uint8_t>(address.port >> 8);
+  out[17] = static_cast<std::uint8_t>(address.port);
+  return out;
+}
+
+std::array<std::uint8_t, 8> big_endian(std::uint64_t value) {
+  std::array<std::uint8_t, 8> out;
+  for (std::size_t i = 0; i < 8; ++i) out[i] = static_cast<std::uint8_t>(value >> (56 - 8 * i));
+  return out;
+}
+
+std::array<std::uint8_t, 12> nonce_of(std::uint64_t counter) {
+  std::array<std::uint8_t, 12> nonce{};
+  const auto bytes = big_endian(counter);
+  std::copy(bytes.begin(), bytes.end(), nonce.begin() + 4);
+  return nonce;
+}
+
+const auto* gcm_state(const std::array<std::uint8_t, 512>& bytes) {
+  return reinterpret_cast<const crypto_aead_aes256gcm_state*>(bytes.data());
+}
+
+}  // namespace
+
+bool crypto_ready() { return sodium_init() >= 0; }
+
+std::uint8_t usable_ciphers() {
+  const bool aes = crypto_aead_aes256gcm_is_available() != 0;
+  return static_cast<std::uint8_t>(wire::kChaCha20Poly1305 | (aes ? wire::kAes256Gcm : 0));
+}
+
+std::uint8_t best_cipher(std::uint8_t offered) {
+  const auto common = static_cast<std::uint8_t>(offered & usable_ciphers());
+  if ((common & wire::kAes256Gcm) != 0) return wire::kAes256Gcm;
+  return common & wire::kChaCha20Poly1305;
+}
+
+JobKey::JobKey(const Secret& psk) : psk_(psk), setup_(hash<32>(psk, "strack1 setup", {})) {
+  const auto named = hash<32>(psk, "strack1 key id", {});
+  id_ = std::uint32_t{named[0]} << 24 | std::uint32_t{named[1]} << 16 |
+        std::uint32_t{named[2]} << 8 | named[3];
+  if (id_ == 0) id_ = 1;
+}
+
+wire::Mac JobKey::connect_mac(wire::ConstBytes packet) const {
+  return hash<wire::kTagBytes>(setup_, "connect", {packet});
+}
+wire::Mac JobKey::accept_mac(const TermsBytes& initiator, wire::ConstBytes packet) const {
+  return hash<wire::kTagBytes>(setup_, "accept", {initiator, packet});
+}
+wire::Mac JobKey::reset_mac(wire::ConstBytes packet, const Address& sender) const {
+  return hash<wire::kTagBytes>(setup_, "reset", {packet, address_bytes(sender)});
+}
+
+std::array<Secret, 2> JobKey::session_keys(const TermsBytes& initiator,
+                                           const TermsBytes& responder) const {
+  const auto both = hash<64>(psk_, "strack1 session", {initiator, responder});
+  std::array<Secret, 2> keys;
+  std::copy_n(both.begin(), 32, keys[0].begin());
+  std::copy_n(both.begin() + 32, 32, keys[1].begin());
+  return keys;
+}
+
+bool same(const wire::Mac& a, const wire::Mac& b) {
+  return sodium_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+SealingKey::SealingKey(wire::Cipher cipher, const Secret& key) { set(cipher, key); }
+SealingKey::~SealingKey() {
+  sodium_memzero(expanded_.data(), expanded_.size());
+  sodium_memzero(key_.data(), key_.size());
+}
+
+void SealingKey::set(wire::Cipher cipher, const Secret& key) {
+  cipher_ = cipher;
+  if (cipher == wire::kAes256Gcm) {
+    crypto_aead_aes256gcm_beforenm(reinterpret_cast<crypto_aead_aes256gcm_state*>(expanded_.data()),
+                                   key.data());
+  } else {
+    key_ = key;
+  }
+}
+
+void SealingKey::seal(std::uint8_t* packet, std::size_t size, std::uint64_t counter) const {
+  const auto nonce = nonce_of(counter);
+  std::uint8_t* body = packet + wire::kSealedHeaderBytes;
+  const std::size_t length = size - wire::kSealedHeaderBytes;
+  if (cipher_ == wire::kAes256Gcm) {
+    crypto_aead_aes256gcm_encrypt_detached_afternm(body, body + length, nullptr, body, length,
+                                                   packet, wire::kSealedHeaderBytes, nullptr,
+                                                   nonce.data(), gcm_state(expanded_));
+  } else {
+    crypto_aead_chacha20poly1305_ietf_encrypt_detached(body, body + length, nullptr, body, length,
+                                                       packet, wire::kSealedHeaderBytes, nullptr,
+                                                       nonce.data(), key_.data());
+  }
+}
+
+bool SealingKey::open(std::span<std::uint8_t> datagram, std::uint64_t counter) const {
+  if (datagram.size() < wire::kSealedHeaderBytes + wire::kTagBytes) return false;
+  const auto nonce = nonce_of(counter);
+  std::uint8_t* body = datagram.data() + wire::kSealedHeaderBytes;
+  const std::size_t length = datagram.size() - wire::kSealedHeaderBytes - wire::kTagBytes;
+  if (cipher_ == wire::kAes256Gcm) {
+    return crypto_aead_aes256gcm_decrypt_detached_afternm(
+               body, nullptr, body, length, body + length, datagram.data(),
+               wire::kSealedHeaderBytes, nonce.data(), gcm_state(expanded_)) == 0;
+  }
+  return crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+             body, nullptr, body, length, body + length, datagram.data(), wire::kSealedHeaderBytes,
+             nonce.data(), key_.data()) == 0;
+}
+
+wire::Cookie CookieJar::made_at(std::uint64_t time, const Address& from, bool keyed,
+                                wire::ConstBytes terms) const {
+  const auto stamp = big_endian(time);
+  const std::array<std::uint8_t, 1> flag{static_cast<std::uint8_t>(keyed ? 1 : 0)};
+  const auto proof = hash<24>(secret_, "", {stamp, address_bytes(from), flag, terms});
+  wire::Cookie cookie;
+  std::copy(stamp.begin(), stamp.end(), cookie.begin());
+  std::copy(proof.begin(), proof.end(), cookie.begin() + 8);
+  return cookie;
+}
+
+wire::Cookie CookieJar::make(const Address& from, bool keyed, wire::ConstBytes terms,
+                             Instant now) const {
+  return made_at(static_cast<std::uint64_t>(now.ps), from, keyed, terms);
+}
+
+bool CookieJar::is_good(const wire::Cookie& cookie, const Address& from, bool keyed,
+                        wire::ConstBytes terms, Instant now) const {
+  std::uint64_t time = 0;
+  for (std::size_t i = 0; i < 8; ++i) time = time << 8 | cookie[i];
+  const auto present = static_cast<std::uint64_t>(now.ps);
+  if (time > present || present - time > static_cast<std::uint64_t>(kLifetime.value)) return false;
+  const wire::Cookie expected = made_at(time, from, keyed, terms);
+  return sodium_memcmp(expected.data(), cookie.data(), cookie.size()) == 0;
+}
+
+}  // namespace strack::udp

@@ -1,0 +1,119 @@
+// The cryptography of docs/protocol.md: keys, MACs, cookies, sealing and opening, replay. All
+// primitives are libsodium's; here is only which bytes go into them. Nothing allocates.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/bitmap.h"
+#include "base/units.h"
+#include "udp/address.h"
+#include "wire/wire.h"
+
+namespace strack::udp {
+
+using Secret = std::array<std::uint8_t, 32>;
+using TermsBytes = std::array<std::uint8_t, wire::kTermsBytes>;
+
+/// Must have returned true once before anything else here is used.
+[[nodiscard]] bool crypto_ready();
+/// The ciphers this machine has, as a set of wire::Cipher.
+[[nodiscard]] std::uint8_t usable_ciphers();
+/// The one to use out of a set that both sides have: AES-256-GCM where both have it in hardware.
+[[nodiscard]] std::uint8_t best_cipher(std::uint8_t offered);
+
+/// Everything that follows from a pre-shared key before there is a connection.
+class JobKey {
+ public:
+  explicit JobKey(const Secret& psk);
+  [[nodiscard]] std::uint32_t id() const { return id_; }
+  /// `packet` is all before the MAC.
+  [[nodiscard]] wire::Mac connect_mac(wire::ConstBytes packet) const;
+  [[nodiscard]] wire::Mac accept_mac(const TermsBytes& initiator, wire::ConstBytes packet) const;
+  [[nodiscard]] wire::Mac reset_mac(wire::ConstBytes packet, const Address& sender) const;
+  /// The two directions' keys: the initiator's sending key first.
+  [[nodiscard]] std::array<Secret, 2> session_keys(const TermsBytes& initiator,
+                                                   const TermsBytes& responder) const;
+
+ private:
+  Secret psk_;
+  Secret setup_;
+  std::uint32_t id_;
+};
+
+/// In constant time.
+[[nodiscard]] bool same(const wire::Mac& a, const wire::Mac& b);
+
+/// One direction's cipher.
+class SealingKey {
+ public:
+  SealingKey() = default;
+  SealingKey(wire::Cipher cipher, const Secret& key);
+  ~SealingKey();
+  SealingKey(const SealingKey&) = delete;
+  SealingKey& operator=(const SealingKey&) = delete;
+
+  void set(wire::Cipher cipher, const Secret& key);
+
+  /// Encrypts packet[kSealedHeaderBytes, size) in place and puts the tag behind it, where there
+  /// must be room.
+  void seal(std::uint8_t* packet, std::size_t size, std::uint64_t counter) const;
+  /// Decrypts a whole datagram's body in place; nothing, and the bytes are worthless, if it is not
+  /// authentic.
+  [[nodiscard]] bool open(std::span<std::uint8_t> datagram, std::uint64_t counter) const;
+
+ private:
+  alignas(16) std::array<std::uint8_t, 512> expanded_{};  ///< AES-256-GCM
+  Secret key_{};                                          ///< ChaCha20-Poly1305
+  wire::Cipher cipher_ = wire::kChaCha20Poly1305;
+};
+
+/// Which of a peer's counters have been seen. [protocol: Replay]
+class ReplayWindow {
+ public:
+  static constexpr std::uint32_t kBits = 4096;
+
+  /// Seen, or too old to tell.
+  [[nodiscard]] bool is_old(std::uint64_t counter) const {
+    if (counter >= next_) return false;
+    return next_ - counter > kBits || seen_.test(static_cast<std::uint32_t>(counter));
+  }
+  /// Only for a counter that is not old, of a packet that has proved authentic.
+  void note(std::uint64_t counter) {
+    if (counter >= next_) {
+      const std::uint64_t ahead = counter + 1 - next_;
+      if (ahead >= kBits) {
+        seen_.clear_all();
+      } else {
+        seen_.clear_range(static_cast<std::uint32_t>(next_), static_cast<std::uint32_t>(ahead));
+      }
+      next_ = counter + 1;
+    }
+    seen_.set(static_cast<std::uint32_t>(counter));
+  }
+
+ private:
+  std::uint64_t next_ = 0;  ///< one past the highest
+  Bitmap<kBits> seen_{};
+};
+
+/// Stateless proof that an initiator can receive at its address. [protocol: Set-up]
+class CookieJar {
+ public:
+  static constexpr Picoseconds kLifetime = seconds(5);
+
+  explicit CookieJar(const Secret& secret) : secret_(secret) {}
+  [[nodiscard]] wire::Cookie make(const Address& from, bool keyed, wire::ConstBytes terms,
+                                  Instant now) const;
+  [[nodiscard]] bool is_good(const wire::Cookie& cookie, const Address& from, bool keyed,
+                             wire::ConstBytes terms, Instant now) const;
+
+ private:
+  [[nodiscard]] wire::Cookie made_at(std::uint64_t time, const Address& from, bool keyed,
+                                     wire::ConstBytes terms) const;
+  Secret secret_;
+};
+
+}  // namespace strack::udp

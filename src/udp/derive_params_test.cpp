@@ -1,0 +1,80 @@
+#include "udp/derive_params.h"
+
+#include <gtest/gtest.h>
+
+namespace strack::udp {
+namespace {
+
+Measured measured() {
+  return {.rate = gbps(10), .rtt = us(30), .payload = 4096, .paths = 64, .window = 1024};
+}
+
+// A short RTT is no reason to take the scheduler's noise for a queue.
+TEST(DeriveParams, TargetIsNeverBelowSchedulingNoise) {
+  const auto params = derive_params(measured()).value();
+  EXPECT_EQ(params.net_base_rtt, kSchedulingNoise);
+  EXPECT_EQ(params.target_qdelay, us(200));
+  EXPECT_EQ(params.bdp, kb(250));
+  EXPECT_EQ(params.max_cwnd, kb(500));
+  EXPECT_EQ(params.rto, kLowestTimeout);
+  EXPECT_EQ(params.probe_interval, us(600));
+}
+
+// Beyond the noise, the measured RTT counts, and a full packet's time on four links.
+TEST(DeriveParams, LongAndSlowPathsScaleByTheirRtt) {
+  Measured slow = measured();
+  slow.rate = mbps(200);
+  slow.rtt = us(60);
+  slow.payload = 8'000;  // 320 us
+  const auto params = derive_params(slow).value();
+  EXPECT_EQ(params.net_base_rtt, us(60 + 4 * 320));
+  EXPECT_EQ(params.target_qdelay, us(1'340));
+  EXPECT_EQ(params.rto, us(33'500));
+  EXPECT_EQ(params.max_cwnd, 2 * params.bdp);
+}
+
+TEST(DeriveParams, WindowStaysWithinWhatThePeerTracksAndAboveABurst) {
+  Measured fast = measured();
+  fast.rate = gbps(400);
+  fast.window = 100;
+  EXPECT_EQ(derive_params(fast).value().max_cwnd, bytes(100 * 4096));
+  EXPECT_EQ(derive_params(fast).value().tracking_window, 100u);
+  Measured slow = measured();
+  slow.rate = mbps(1);
+  slow.burst = 16;
+  EXPECT_EQ(derive_params(slow).value().max_cwnd, bytes(64 * 4096));
+  EXPECT_EQ(derive_params(slow).value().min_cwnd, bytes(16 * 4096));
+}
+
+// A peer may say that it tracks a single packet: then so be it, or it is refused in words.
+TEST(DeriveParams, APeerThatTracksLittleIsNoTrouble) {
+  for (const std::uint32_t window : {1u, 2u, 7u, 63u, 64u}) {
+    Measured little = measured();
+    little.window = window;
+    const auto params = derive_params(little);
+    if (params) {
+      EXPECT_LE(params.value().max_cwnd, bytes(window * 4096)) << window;
+    }
+  }
+}
+
+// The rotation gives a burst every burst-th path: all are reached only if their number shares no
+// factor with it.
+TEST(DeriveParams, BurstsGetAnOddNumberOfPaths) {
+  Measured bursty = measured();
+  EXPECT_EQ(derive_params(bursty).value().max_paths, 64u);
+  bursty.burst = 8;
+  EXPECT_EQ(derive_params(bursty).value().max_paths, 63u);
+  bursty.paths = 1;
+  EXPECT_EQ(derive_params(bursty).value().max_paths, 1u);
+}
+
+TEST(DeriveParams, SaysWhatCannotBe) {
+  Measured wrong = measured();
+  wrong.rate = gbps(0);
+  wrong.rate.value = 1;
+  EXPECT_STREQ(derive_params(wrong).error().field, "rate");
+}
+
+}  // namespace
+}  // namespace strack::udp

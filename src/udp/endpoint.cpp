@@ -1,0 +1,301 @@
+#include "udp/endpoint.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+
+#include "udp/engine.h"
+#include "udp/kernel_network.h"
+
+namespace strack::udp {
+
+std::string_view text(Status status) {
+  switch (status) {
+    case Status::ok:
+      return "ok";
+    case Status::would_block:
+      return "no free slot now";
+    case Status::unknown_connection:
+      return "no such connection";
+    case Status::closing:
+      return "the connection is closing";
+    case Status::too_long:
+      return "longer than a message can be";
+    case Status::unknown_region:
+      return "no such region";
+    case Status::truncated:
+      return "the message was longer than the buffer";
+    case Status::cancelled:
+      return "cancelled";
+    case Status::connection_closed:
+      return "the connection was closed";
+    case Status::peer_dead:
+      return "the peer no longer answers";
+    case Status::peer_aborted:
+      return "the peer aborted the connection";
+    case Status::refused:
+      return "the peer takes no connection of this version or on these terms";
+    case Status::key_refused:
+      return "the keys of the two sides do not match";
+    case Status::busy:
+      return "the peer has no room for another connection";
+    case Status::not_listening:
+      return "the peer takes no connections";
+    case Status::timed_out:
+      return "nobody answered";
+    case Status::access_refused:
+      return "the peer wrote outside of what was registered for it";
+    case Status::protocol_error:
+      return "a rule of the protocol was broken";
+    case Status::keys_exhausted:
+      return "the keys are used up";
+    case Status::no_resources:
+      return "a limit is reached";
+  }
+  return "?";
+}
+
+std::string_view text(Kind kind) {
+  switch (kind) {
+    case Kind::sent:
+      return "sent";
+    case Kind::written:
+      return "written";
+    case Kind::received:
+      return "received";
+    case Kind::connected:
+      return "connected";
+    case Kind::accepted:
+      return "accepted";
+    case Kind::peer_closed:
+      return "peer_closed";
+    case Kind::closed:
+      return "closed";
+    case Kind::failed:
+      return "failed";
+  }
+  return "?";
+}
+
+struct Endpoint::Impl {
+  explicit Impl(const EndpointOptions& given)
+      : options(given), network(given), engine(given, network) {}
+
+  EndpointOptions options;
+  KernelNetwork network;
+  Engine engine;
+  std::uint64_t sleeps = 0;
+  Picoseconds spin = us(options.spin.count());
+  EndpointStatistics statistics;
+};
+
+Endpoint::Endpoint(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Endpoint::Endpoint(Endpoint&&) noexcept = default;
+Endpoint& Endpoint::operator=(Endpoint&& other) noexcept {
+  if (impl_) impl_->engine.shut_down();
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+Endpoint::~Endpoint() {
+  if (impl_) impl_->engine.shut_down();
+}
+
+Outcome<Endpoint> Endpoint::open(const EndpointOptions& options) {
+  if (auto wrong = Engine::check(options)) return std::move(*wrong);
+  if (!options.listen.empty() && !options.bind.empty())
+    return Error{"both listen and bind are given. a listening endpoint sends from there"};
+  auto impl = std::make_unique<Impl>(options);
+  const std::string& local = options.listen.empty() ? options.bind : options.listen;
+  if (!local.empty()) {
+    const auto address = Address::parse(local);
+    if (!address) {
+      return Error{"address '" + local +
+                   "' is not numeric with a port, such as 0.0.0.0:4794 or [::]:4794"};
+    }
+    if (auto error = impl->network.open(*address)) return std::move(*error);
+  }
+  return Endpoint(std::move(impl));
+}
+
+std::string Endpoint::local_address() const {
+  return impl_->network.is_open() ? impl_->network.local().text() : std::string();
+}
+std::uint16_t Endpoint::local_port() const {
+  return impl_->network.is_open() ? impl_->network.local().port : std::uint16_t{0};
+}
+std::string Endpoint::peer_address(ConnectionId connection) const {
+  const Address* peer = impl_->engine.peer_address(connection);
+  return peer == nullptr ? std::string() : peer->text();
+}
+
+Outcome<ConnectionId> Endpoint::connect(std::string_view address, std::uint64_t cookie) {
+  const auto peer = Address::parse(address);
+  if (!peer) {
+    return Error{"address '" + std::string(address) +
+                 "' is not numeric with a port, such as 192.0.2.7:4794 or [2001:db8::7]:4794"};
+  }
+  if (!impl_->network.is_open()) {
+    Address any;
+    any.v6 = peer->v6;
+    if (auto error = impl_->network.open(any)) return std::move(*error);
+  }
+  if (impl_->network.local().v6 != peer->v6) {
+    return Error{"address " + peer->text() + " is of another family than this endpoint's " +
+                 impl_->network.local().text() + ". use one endpoint for each"};
+  }
+  return impl_->engine.connect(*peer, cookie);
+}
+
+Status Endpoint::send(ConnectionId connection, std::uint64_t tag,
+                      std::span<const std::byte> message, std::uint64_t cookie) {
+  return impl_->engine.send(connection, tag, message, cookie);
+}
+Status Endpoint::post_receive(ConnectionId connection, Match match, std::span<std::byte> buffer,
+                              std::uint64_t cookie) {
+  return impl_->engine.post_receive(connection, match, buffer, cookie);
+}
+std::size_t Endpoint::cancel_receives(std::uint64_t cookie) {
+  return impl_->engine.cancel_receives(cookie);
+}
+Outcome<RegionKey> Endpoint::register_region(std::span<std::byte> memory, ConnectionId connection) {
+  return impl_->engine.register_region(memory, connection);
+}
+Status Endpoint::unregister_region(RegionKey key) { return impl_->engine.unregister_region(key); }
+Status Endpoint::write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                       std::span<const std::byte> bytes, std::uint64_t cookie) {
+  return impl_->engine.write(connection, region, offset, bytes, cookie);
+}
+Status Endpoint::close(ConnectionId connection) { return impl_->engine.close(connection); }
+Status Endpoint::abort(ConnectionId connection) { return impl_->engine.abort(connection); }
+
+bool Endpoint::poll() { return impl_->engine.poll(); }
+
+bool Endpoint::wait(std::chrono::nanoseconds timeout) {
+  Engine& engine = impl_->engine;
+  KernelNetwork& network = impl_->network;
+  constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);
+  const Instant start = network.now();
+  const Instant end =
+      start + ns(std::clamp(timeout, std::chrono::nanoseconds(0), kLongest).count());
+  // Spinning pays where the next packet comes before a sleeper would have been woken. Where it did
+  // not, there is less of it the next time; where a sleep was that short, more.
+  const Picoseconds most = us(impl_->options.spin.count());
+  Picoseconds& spin = impl_->spin;
+  Instant idle_since = start;
+  while (true) {
+    const bool busy = engine.poll();
+    if (engine.has_completions()) return true;
+    const Instant now = network.now();
+    if (now >= end) return false;
+    if (busy) {
+      idle_since = now;
+      continue;
+    }
+    if (now - idle_since < spin) {
+      ::sched_yield();  // whoever else wants this core, perhaps the peer itself, goes first
+      continue;
+    }
+    const Instant until = std::min(end, engine.next_deadline());
+    if (until <= now) continue;
+    ++impl_->sleeps;
+    network.sleep(until - now);
+    const Instant awake = network.now();
+    spin = awake - idle_since < most ? std::min(most, 2 * spin + us(10)) : spin / 2;
+    idle_since = awake;
+  }
+}
+
+std::span<const Completion> Endpoint::completions(std::span<Completion> out) {
+  return impl_->engine.completions(out);
+}
+
+int Endpoint::file_descriptor() const { return impl_->network.file_descriptor(); }
+
+std::chrono::nanoseconds Endpoint::next_deadline() const {
+  const Instant next = impl_->engine.next_deadline();
+  if (next == Instant::never()) return std::chrono::nanoseconds::max();
+  const std::int64_t left = (next - impl_->network.now()).count() / 1'000;
+  return std::chrono::nanoseconds(std::max<std::int64_t>(left, 0));
+}
+
+Outcome<ConnectionStatistics> Endpoint::statistics(ConnectionId connection) const {
+  if (auto found = impl_->engine.statistics(connection)) return *found;
+  return Error{"no such connection"};
+}
+const EndpointStatistics& Endpoint::statistics() const {
+  impl_->statistics = impl_->engine.statistics();
+  impl_->statistics.sleeps = impl_->sleeps;
+  return impl_->statistics;
+}
+std::size_t Endpoint::connections(std::span<ConnectionId> out) const {
+  return impl_->engine.connections(out);
+}
+
+Outcome<std::string> resolve(std::string_view host_and_port, std::uint16_t default_port) {
+  std::string host(host_and_port);
+  std::string port = std::to_string(default_port);
+  if (!host.empty() && host.front() == '[') {
+    const std::size_t end = host.find(']');
+    if (end == std::string::npos) return Error{"address '" + host + "' lacks its ]"};
+    if (end + 1 < host.size() && host[end + 1] == ':') port = host.substr(end + 2);
+    host = host.substr(1, end - 1);
+  } else if (const std::size_t colon = host.find(':');
+             colon != std::string::npos && host.find(':', colon + 1) == std::string::npos) {
+    port = host.substr(colon + 1);
+    host.resize(colon);
+  }
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
+  if (error != 0) {
+    return Error{"cannot resolve '" + std::string(host_and_port) + "': " + gai_strerror(error)};
+  }
+  Address address;
+  address.v6 = found->ai_family == AF_INET6;
+  if (address.v6) {
+    sockaddr_in6 in{};
+    std::memcpy(&in, found->ai_addr, sizeof in);
+    std::memcpy(address.ip.data(), &in.sin6_addr, 16);
+    address.port = ntohs(in.sin6_port);
+    address.scope = in.sin6_scope_id;
+  } else {
+    sockaddr_in in{};
+    std::memcpy(&in, found->ai_addr, sizeof in);
+    std::memcpy(address.ip.data(), &in.sin_addr, 4);
+    address.port = ntohs(in.sin_port);
+  }
+  freeaddrinfo(found);
+  return address.text();
+}
+
+Outcome<std::array<std::byte, 32>> parse_key(std::string_view hex) {
+  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  while (!hex.empty() && is_space(hex.front())) hex.remove_prefix(1);
+  while (!hex.empty() && is_space(hex.back())) hex.remove_suffix(1);
+  std::array<std::byte, 32> key{};
+  const Error wrong{
+      "a key has 64 hexadecimal digits, as `openssl rand -hex 32` prints them; this has " +
+      std::to_string(hex.size()) + " characters"};
+  if (hex.size() != 64) return wrong;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    unsigned value = 0;
+    const char* digits = hex.data() + 2 * i;
+    const auto [end, error] = std::from_chars(digits, digits + 2, value, 16);
+    if (error != std::errc{} || end != digits + 2) {
+      return Error{"a key has 64 hexadecimal digits; at place " + std::to_string(2 * i) +
+                   " there is something else"};
+    }
+    key[i] = static_cast<std::byte>(value);
+  }
+  return key;
+}
+
+}  // namespace strack::udp

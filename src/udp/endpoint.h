@@ -1,0 +1,366 @@
+// STrack over UDP: reliable messages between hosts, sprayed over many paths. This is the public
+// header, installed as <strack/endpoint.h>; it needs the standard library only.
+//
+// An `Endpoint` is a set of UDP sockets and the connections on them. It belongs to one thread at a
+// time, takes no locks and starts no threads: nothing happens except inside its member functions,
+// and whatever is to happen needs `poll()` or `wait()` to be called again and again, also by a side
+// that only receives (it acknowledges) and by one that waits for its sends to complete (it
+// retransmits). Use one endpoint per thread.
+//
+//   EndpointOptions options;
+//   options.listen = "0.0.0.0:4794";           // the server; a client leaves it empty
+//   auto opened = Endpoint::open(options);
+//   if (!opened) die(opened.error().text);
+//   Endpoint endpoint = std::move(opened.value());
+//
+//   auto peer = endpoint.connect("192.0.2.7:4794");          // or wait for Kind::accepted
+//   endpoint.post_receive(kAnyConnection, Match::any(), buffer, /*cookie=*/1);
+//   endpoint.send(peer.value(), /*tag=*/7, message, /*cookie=*/2);
+//   while (running) {
+//     endpoint.wait(std::chrono::milliseconds(100));
+//     std::array<Completion, 64> done;
+//     for (const Completion& c : endpoint.completions(done)) handle(c);
+//   }
+//
+// The memory of a message belongs to the endpoint from `send`, `write` or `post_receive` until the
+// completion with its cookie; the endpoint keeps no copy of it.
+//
+// Order. Messages of one connection and direction are matched with posted receives in the order in
+// which they were sent, and by default complete at the receiver in that order too: when a receive
+// completes, everything sent before it on that connection, writes included, is in place.
+// Completions at the sender (`sent`, `written`) come as messages are acknowledged, in any order;
+// acknowledged means that the peer's endpoint has the bytes in place or, for a message that nobody
+// has posted a receive for yet, holds them for it.
+//
+// Back-pressure. `send` and `write` return `would_block` when the connection has
+// `EndpointOptions::message_slots` messages under way: try again after a completion. A receiver
+// grants its peer so many messages as it has posted receives (and `unexpected_messages` more), so a
+// message normally finds its buffer. One that does not is held in a bounded pool, and beyond that
+// is not accepted: its packets are dropped unacknowledged and come again after the receive was
+// posted. Nothing queues without bound.
+//
+// Security. With a `key` every packet is encrypted and authenticated and strangers cannot even make
+// the endpoint allocate memory. Without one, only loopback addresses are allowed unless `insecure`
+// is set.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace strack::udp {
+
+/// Names a connection of one endpoint; never reused by that endpoint.
+enum class ConnectionId : std::uint64_t {};
+/// In `post_receive`: a message from whichever connection comes first.
+inline constexpr ConnectionId kAnyConnection{0};
+
+/// Names registered memory towards peers. Unpredictable; hand it to those who may write there.
+struct RegionKey {
+  std::uint64_t id = 0;
+  friend bool operator==(const RegionKey&, const RegionKey&) = default;
+};
+
+/// Why something was not done. `Status::text` puts it in words.
+enum class Status : std::uint8_t {
+  ok,
+  would_block,         ///< no free slot now: again after the next completion
+  unknown_connection,  ///< no such connection, or it has ended
+  closing,             ///< `close` was called: nothing more can be sent
+  too_long,            ///< a message of 2^32 bytes or more
+  unknown_region,      ///< in `unregister_region`
+  truncated,           ///< receive: the message was longer than the buffer; the rest was dropped
+  cancelled,           ///< by `cancel_receive`, or by the endpoint's end
+  connection_closed,   ///< the peer closed before this could complete
+  peer_dead,           ///< nothing heard from the peer for `peer_timeout`
+  peer_aborted,        ///< the peer aborted the connection, or its endpoint has gone
+  refused,             ///< set-up: the peer does not speak this version or take these terms
+  key_refused,         ///< set-up: the peer has another key, or only one side has one
+  busy,                ///< set-up: the peer has no room for another connection
+  not_listening,       ///< set-up: the peer takes no connections
+  timed_out,           ///< set-up: no answer within `connect_timeout`
+  access_refused,      ///< the peer wrote outside a region (it sees `protocol_error`)
+  protocol_error,      ///< the peer says that this side broke a rule, or the reverse
+  keys_exhausted,      ///< 2^40 packets under one key: connect anew
+  no_resources,        ///< `max_connections`, `max_receives` or `max_regions` is reached
+};
+[[nodiscard]] std::string_view text(Status status);
+
+/// A mistake in what the user asked for, in words that name the value and what would work.
+struct Error {
+  std::string text;
+};
+
+/// A value or an error. `if (!result) use(result.error().text);`
+template <class T>
+class [[nodiscard]] Outcome {
+ public:
+  Outcome(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Outcome(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  explicit operator bool() const { return state_.index() == 0; }
+  [[nodiscard]] T& value() { return std::get<0>(state_); }
+  [[nodiscard]] const T& value() const { return std::get<0>(state_); }
+  [[nodiscard]] const Error& error() const { return std::get<1>(state_); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+/// Which messages a posted receive takes: those whose tag agrees with `tag` in the bits of `mask`.
+struct Match {
+  std::uint64_t tag = 0;
+  std::uint64_t mask = ~std::uint64_t{0};
+
+  [[nodiscard]] static constexpr Match exactly(std::uint64_t tag) {
+    return {tag, ~std::uint64_t{0}};
+  }
+  [[nodiscard]] static constexpr Match any() { return {0, 0}; }
+  [[nodiscard]] constexpr bool accepts(std::uint64_t other) const {
+    return ((other ^ tag) & mask) == 0;
+  }
+};
+
+/// What has happened.
+enum class Kind : std::uint8_t {
+  sent,         ///< a `send` is acknowledged, or failed
+  written,      ///< a `write` is acknowledged: the bytes are in the peer's region; or failed
+  received,     ///< a posted receive holds a message, or failed
+  connected,    ///< the connection asked for by `connect` is up
+  accepted,     ///< a peer has connected to `listen`
+  peer_closed,  ///< the peer will send no more messages; this side may, until its own `close`
+  closed,       ///< both sides have closed: nothing was lost in either direction
+  failed,       ///< the connection has ended, or never came up, for the reason in `status`
+};
+[[nodiscard]] std::string_view text(Kind kind);
+
+/// One thing that has happened. Completions of a connection's operations come before its
+/// `closed` or `failed`; those still outstanding then come with a status that is not ok.
+struct Completion {
+  Kind kind = Kind::sent;
+  Status status = Status::ok;
+  ConnectionId connection{};
+  std::uint64_t cookie = 0;  ///< of the operation; of `connect` for `connected` and its `failed`
+  std::uint64_t tag =
+      0;  ///< received, sent: the message's; accepted, connected: the peer's user_data
+  std::uint64_t length = 0;  ///< received: the message's (with `truncated`, more than the buffer)
+};
+
+struct EndpointOptions {
+  /// Where to take connections: "0.0.0.0:4794", "[::]:4794", "127.0.0.1:0" (any free port). Empty:
+  /// none are taken; the sockets' family is then that of the first `connect`, and the port any free
+  /// one.
+  std::string listen;
+  /// For a client that must come from a certain address; with `listen` leave it empty.
+  std::string bind;
+
+  /// The pre-shared key of a job, 32 bytes, the same at all its endpoints. Use a random one.
+  std::optional<std::array<std::byte, 32>> key;
+  /// Allow connections without a key that leave this host.
+  bool insecure = false;
+
+  /// What this side tells every peer about itself, as it likes: a rank, a service.
+  std::uint64_t user_data = 0;
+
+  /// Entropies: the UDP source ports that a connection's packets are spread over, 1 to 256.
+  std::uint32_t paths = 64;
+  /// Packets per entropy and system call (UDP_SEGMENT), 1 to 64. More is faster (2 to 3 times at 8)
+  /// and coarser: a mark or a loss hits the whole burst, so 1 is right on a network with several
+  /// paths.
+  std::uint32_t burst = 1;
+  /// The rate of this host's link. With the measured base RTT it gives the window and all
+  /// parameters. Congestion is read from ECN marks, and from delay on a path that never marks; a
+  /// rate far above the path's costs queues and losses there until the window has come down.
+  std::uint64_t rate_bps = 10'000'000'000;
+  /// The largest payload of a packet; the path's MTU lowers it further.
+  std::uint32_t max_payload = 8192;
+  /// Spread packets evenly whatever the marks say, for comparison.
+  bool oblivious = false;
+
+  std::uint32_t message_slots = 64;       ///< messages under way per connection and direction, 2^n
+  std::uint32_t unexpected_messages = 4;  ///< granted to a peer beyond the posted receives
+  std::uint32_t max_connections = 1024;   ///< more are turned away
+  std::uint32_t max_receives = 65'536;    ///< posted and not completed
+  std::uint32_t max_regions = 1024;
+  /// The pool for packets whose buffer is not known yet. Allocated as needed, up to this.
+  std::size_t held_bytes = std::size_t{16} << 20;
+  /// Receives complete in the order of sending. Otherwise each when it is whole.
+  bool complete_in_order = true;
+
+  /// Silence after which a peer is given up. Also: a quarter of this is how often an idle peer is
+  /// asked.
+  std::chrono::milliseconds peer_timeout{10'000};
+  std::chrono::milliseconds connect_timeout{10'000};
+  /// How long `wait` spins, at most, before it sleeps. It finds out by itself how much of it pays;
+  /// more saves wake-ups, which cost latency and, at the sending side, throughput. 0: it sleeps at
+  /// once.
+  std::chrono::microseconds spin{100};
+
+  /// Kernel buffers asked for; the system's limits apply (net.core.rmem_max).
+  std::size_t receive_buffer = std::size_t{8} << 20;
+  std::size_t send_buffer = std::size_t{4} << 20;
+};
+
+/// Of one connection, since it came up.
+struct ConnectionStatistics {
+  // The sender's view of the network.
+  std::uint64_t cwnd_bytes = 0;
+  std::uint64_t max_cwnd_bytes = 0;
+  std::uint64_t inflight_bytes = 0;
+  std::uint64_t rtt_ns = 0;         ///< of the newest SACK, without the receiver's hold time
+  std::uint64_t base_rtt_ns = 0;    ///< the lowest seen
+  std::uint64_t avg_qdelay_ns = 0;  ///< smoothed queueing delay
+  std::uint64_t target_qdelay_ns = 0;
+  std::uint32_t payload_bytes = 0;  ///< of a full packet
+  std::uint32_t paths = 0;          ///< entropies that packets may take now
+  std::uint32_t paths_marked = 0;   ///< of these, passed over for their mark
+  std::uint64_t paths_used = 0;     ///< different entropies that packets have taken so far
+  bool keyed = false;
+  // Sent.
+  std::uint64_t messages_sent = 0;  ///< acknowledged
+  std::uint64_t message_bytes_sent = 0;
+  std::uint64_t data_packets_sent = 0;
+  std::uint64_t data_bytes_sent = 0;  ///< payload, retransmissions included
+  std::uint64_t retransmissions = 0;
+  std::uint64_t loss_episodes = 0;
+  std::uint64_t timeouts = 0;
+  std::uint64_t probes_sent = 0;
+  std::uint64_t sacks_received = 0;
+  std::uint64_t marks_echoed = 0;   ///< SACKs that told of a mark
+  std::uint64_t credit_stalls = 0;  ///< times that sending waited for the peer's receives
+  // Received.
+  std::uint64_t messages_received = 0;
+  std::uint64_t message_bytes_received = 0;
+  std::uint64_t data_packets_received = 0;  ///< new ones
+  std::uint64_t duplicates_received = 0;
+  std::uint64_t marks_received = 0;  ///< data packets that arrived marked
+  std::uint64_t sacks_sent = 0;
+  std::uint64_t packets_held = 0;      ///< waited in the pool for their buffer
+  std::uint64_t packets_unplaced = 0;  ///< dropped since there was no buffer
+};
+
+/// Of a whole endpoint, since it was opened; ended connections included.
+struct EndpointStatistics {
+  std::uint64_t connections = 0;  ///< up now
+  std::uint64_t connections_made = 0;
+  std::uint64_t connections_failed = 0;
+  std::uint64_t datagrams_sent = 0;
+  std::uint64_t datagrams_received = 0;
+  std::uint64_t bytes_sent = 0;  ///< UDP payload
+  std::uint64_t bytes_received = 0;
+  std::uint64_t send_calls = 0;  ///< system calls
+  std::uint64_t receive_calls = 0;
+  std::uint64_t sleeps = 0;
+  std::uint64_t send_errors = 0;  ///< a datagram the kernel would not take: lost like any other
+  std::uint64_t send_full = 0;    ///< the same because its buffer was full
+  // Datagrams refused, by cause.
+  std::uint64_t refused_malformed = 0;  ///< not of this protocol, or contradicts itself
+  std::uint64_t refused_unknown = 0;    ///< a connection that does not exist
+  std::uint64_t refused_forged = 0;     ///< does not open with the key
+  std::uint64_t refused_replayed = 0;   ///< came before
+  std::uint64_t refused_set_up = 0;     ///< cookies and terms that are not right
+  std::uint64_t rejected = 0;           ///< set-ups turned away: no room, no key, not listening
+  std::uint64_t challenges_sent = 0;
+  std::uint64_t held_bytes = 0;  ///< the pool's memory now in use
+};
+
+/// See the top of this file. Movable, not copyable; must not be used by two threads at once.
+class Endpoint {
+ public:
+  /// Opens the sockets, or says what is wrong with the options or what the system refused.
+  [[nodiscard]] static Outcome<Endpoint> open(const EndpointOptions& options);
+  Endpoint(Endpoint&&) noexcept;
+  Endpoint& operator=(Endpoint&&) noexcept;
+  /// Ends at once: peers are told that this endpoint goes away, outstanding operations are
+  /// forgotten. `close` the connections first, and poll until each is reported closed, to lose
+  /// nothing.
+  ~Endpoint();
+
+  /// The address of the primary socket, such as "127.0.0.1:4794"; empty before there is one.
+  [[nodiscard]] std::string local_address() const;
+  [[nodiscard]] std::uint16_t local_port() const;
+  /// A connection's peer.
+  [[nodiscard]] std::string peer_address(ConnectionId connection) const;
+
+  /// Begins to connect to "host:port" with a numeric address ("192.0.2.7:4794",
+  /// "[2001:db8::7]:4794"; names are resolved by `resolve`). `connected` or `failed` follows as a
+  /// completion. Messages can be sent and receives posted at once; they wait for the connection.
+  [[nodiscard]] Outcome<ConnectionId> connect(std::string_view address, std::uint64_t cookie = 0);
+
+  /// Queues a message. The bytes must stay as they are until the completion. Zero bytes are a
+  /// message too.
+  [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,
+                            std::span<const std::byte> message, std::uint64_t cookie);
+
+  /// Offers a buffer to messages from one connection, or from any. Of several that match a message,
+  /// the one posted first takes it, those of the connection itself before those for any. A longer
+  /// message is cut off (`truncated`).
+  [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
+                                    std::span<std::byte> buffer, std::uint64_t cookie);
+  /// Takes back receives posted with this cookie that no message has been matched with; each
+  /// completes as `cancelled`. Returns how many.
+  std::size_t cancel_receives(std::uint64_t cookie);
+
+  /// Lets peers write into this memory, all connections or one. It must stay until
+  /// `unregister_region` (which takes effect at once: a write under way then ends its connection).
+  [[nodiscard]] Outcome<RegionKey> register_region(std::span<std::byte> memory,
+                                                   ConnectionId connection = kAnyConnection);
+  Status unregister_region(RegionKey key);
+
+  /// One-sided: puts the bytes at `offset` of a region that the peer has registered. The peer's
+  /// program is not told; send it a message afterwards, which completes there after the write. A
+  /// write that does not fit in a region that the peer has registered for it ends the connection:
+  /// `protocol_error` here.
+  [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                             std::span<const std::byte> bytes, std::uint64_t cookie);
+
+  /// No more will be sent. The connection ends (`closed`) when all that was queued here is
+  /// acknowledged and the peer has closed too, or has learnt of it; a peer that still sends gets
+  /// its messages through first. On a connection not up yet: gives it up.
+  Status close(ConnectionId connection);
+  /// Ends a connection now, whatever is under way; the peer is told once, and finds out by silence
+  /// otherwise.
+  Status abort(ConnectionId connection);
+
+  /// Does what there is to do, without waiting: receives, acknowledges, sends, minds timers.
+  /// Returns whether there was anything.
+  bool poll();
+  /// Polls until there is a completion or `timeout` is over; sleeps in between. Returns whether
+  /// there is a completion. A timeout of zero polls once.
+  bool wait(std::chrono::nanoseconds timeout);
+  /// Takes up to `out.size()` completions, oldest first; returns those taken.
+  std::span<const Completion> completions(std::span<Completion> out);
+
+  /// Readable (epoll, select) when datagrams wait; -1 before there is a socket. Then, or when
+  /// `next_deadline` is over, call `poll`: for programs with an event loop of their own.
+  [[nodiscard]] int file_descriptor() const;
+  /// When `poll` must be called even if nothing arrives, from now; nanoseconds::max() for never.
+  [[nodiscard]] std::chrono::nanoseconds next_deadline() const;
+
+  [[nodiscard]] Outcome<ConnectionStatistics> statistics(ConnectionId connection) const;
+  [[nodiscard]] const EndpointStatistics& statistics() const;
+  /// The connections up now, in no particular order.
+  [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
+
+ private:
+  struct Impl;
+  explicit Endpoint(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// "name:port" or "name" to a numeric address that `connect` takes. Asks the resolver, so it may
+/// block.
+[[nodiscard]] Outcome<std::string> resolve(std::string_view host_and_port,
+                                           std::uint16_t default_port = 4794);
+/// A key from 64 hexadecimal digits, as `openssl rand -hex 32` prints them; white space around is
+/// fine.
+[[nodiscard]] Outcome<std::array<std::byte, 32>> parse_key(std::string_view hex);
+
+}  // namespace strack::udp

@@ -1,0 +1,216 @@
+// The endpoint's logic over any network: set-up, sealing, the core's host, matching, timers.
+// Endpoint (endpoint.h) is this on the kernel's sockets; tests run it on simulated ones.
+//
+// One thread. Nothing is allocated for a peer that has not proved itself; a connection's memory is
+// fixed when it is made, and the pool for packets without a buffer is bounded.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/units.h"
+#include "udp/connection.h"
+#include "udp/endpoint.h"
+#include "udp/network.h"
+
+namespace strack::udp {
+
+/// The entropy number of the primary socket; the others are 0 ... paths - 1.
+inline constexpr std::uint16_t kPrimary = 0xffff;
+
+class Engine {
+ public:
+  /// What is wrong with options, if anything.
+  [[nodiscard]] static std::optional<Error> check(const EndpointOptions& options);
+
+  /// `options` have been checked; `network` must outlive the engine.
+  Engine(const EndpointOptions& options, Network& network);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // As in endpoint.h.
+  [[nodiscard]] Outcome<ConnectionId> connect(const Address& address, std::uint64_t cookie);
+  [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,
+                            std::span<const std::byte> message, std::uint64_t cookie);
+  [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                             std::span<const std::byte> bytes, std::uint64_t cookie);
+  [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
+                                    std::span<std::byte> buffer, std::uint64_t cookie);
+  std::size_t cancel_receives(std::uint64_t cookie);
+  [[nodiscard]] Outcome<RegionKey> register_region(std::span<std::byte> memory,
+                                                   ConnectionId connection);
+  Status unregister_region(RegionKey key);
+  Status close(ConnectionId connection);
+  Status abort(ConnectionId connection);
+
+  bool poll();
+  [[nodiscard]] Instant next_deadline() const;
+  [[nodiscard]] bool has_completions() const { return completed_ != taken_; }
+  std::span<const Completion> completions(std::span<Completion> out);
+  /// Tells all peers that this endpoint goes away. The engine is of no use afterwards.
+  void shut_down();
+
+  [[nodiscard]] std::optional<ConnectionStatistics> statistics(ConnectionId connection) const;
+  [[nodiscard]] const EndpointStatistics& statistics() const;
+  [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
+  [[nodiscard]] const Address* peer_address(ConnectionId connection) const;
+  /// Connections in memory, those that linger included.
+  [[nodiscard]] std::size_t connections_held() const { return connections_.size(); }
+
+ private:
+  struct Region {
+    std::uint8_t* memory;
+    std::uint64_t size;
+    ConnectionId connection;
+  };
+
+  // Set-up (set_up.cpp).
+  void on_set_up(const wire::Header& header, wire::ConstBytes datagram, const Incoming& from);
+  void on_hello(const wire::Header& header, wire::ConstBytes datagram, const Address& from);
+  void on_connect(const wire::Header& header, wire::ConstBytes datagram, const Address& from);
+  void on_challenge(const wire::Header& header, wire::ConstBytes body, const Address& from);
+  void on_accept(const wire::Header& header, wire::ConstBytes datagram, const Address& from);
+  void on_reject(const wire::Header& header, wire::ConstBytes body, const Address& from);
+  [[nodiscard]] std::optional<wire::RejectReason> objection(const wire::Header& header,
+                                                            const wire::Terms& terms,
+                                                            const Address& from) const;
+  void send_challenge(const wire::Terms& terms, bool keyed, wire::ConstBytes datagram,
+                      const Address& to);
+  void send_reject(wire::RejectReason reason, std::uint32_t id, std::uint64_t echo,
+                   std::uint8_t version, const Address& to);
+  void send_hello(Connection& c);
+  void send_connect(Connection& c);
+  void send_accept(Connection& c);
+  void offer_mtu(Connection& c);
+  [[nodiscard]] std::uint32_t largest_payload(const Address& to) const;
+  void draw_terms(Connection& c);
+  void start_session(Connection& c);
+  void open_up(Connection& c);
+  void make_sender(Connection& c, Picoseconds rtt);
+  void note_set_up_rtt(Connection& c);
+  void note_rtt(Connection& c, Picoseconds rtt);
+
+  // Session packets.
+  void on_datagram(std::span<std::uint8_t> datagram, const Incoming& from, bool last);
+  void on_data(Connection& c, const wire::Header& header, wire::ConstBytes body,
+               const Incoming& from, bool last);
+  void on_probe(Connection& c, const wire::Header& header, wire::ConstBytes body,
+                const Incoming& from);
+  void on_sack(Connection& c, const wire::Header& header, wire::ConstBytes body,
+               const Incoming& from);
+  void on_ping(Connection& c, const wire::Header& header, wire::ConstBytes body,
+               const Incoming& from);
+  void on_pong(Connection& c, const wire::Header& header, wire::ConstBytes body,
+               const Incoming& from);
+  void on_close(Connection& c, const wire::Header& header, wire::ConstBytes body);
+  void on_close_ack(Connection& c, const wire::Header& header, wire::ConstBytes body);
+
+  // Receiving messages.
+  [[nodiscard]] bool take_note(Connection& c, Inbound& in, const wire::Data& data);
+  void match(Connection& c);
+  void place(Inbound& in, std::uint32_t offset, const std::uint8_t* payload, std::size_t size);
+  [[nodiscard]] bool may_hold(const Connection& c, std::size_t size) const;
+  void hold(Connection& c, Inbound& in, std::uint32_t offset, wire::ConstBytes payload);
+  void drop_held(Connection& c, Inbound& in);
+  void report(Connection& c);
+  void report_one(Connection& c, Inbound& in);
+  std::uint32_t credit(Connection& c);
+  void note_dryness(Connection& c);
+  void feed_the_dry();
+  void want_ack(Connection& c, core::Psn psn, core::Timestamp timestamp, Instant arrival);
+  void send_acks();
+  void send_ack(Connection& c);
+
+  // Sending.
+  Status queue(ConnectionId id, const Outbound& message);
+  void post(Connection& c);
+  void mark_ready(Connection& c);
+  [[nodiscard]] bool is_late(const Connection& c, const core::Sack& sack) const;
+  void take_credit(Connection& c, std::uint32_t credit);
+  /// Sends until nothing is left or the budget is; returns whether anything was sent.
+  bool transmit();
+  std::uint32_t transmit(Connection& c, std::uint32_t budget);
+  void send_ping(Connection& c);
+  void send_close(Connection& c);
+  /// A small session packet, sealed where there is a key.
+  template <class Encode>
+  void send_small(Connection& c, std::uint16_t entropy, bool ect, Encode&& encode);
+  void send_plain(std::span<const std::uint8_t> datagram, const Address& to);
+  void flush_small();
+  void count_sent(std::uint64_t datagrams, std::uint64_t bytes);
+
+  // Life.
+  Connection* find(ConnectionId id) const;
+  Connection& make_connection(const Address& peer);
+  void draw_id(Connection& c);
+  void maybe_close(Connection& c);
+  void maybe_over(Connection& c);
+  void fail(Connection& c, Status status, std::optional<wire::CloseReason> tell);
+  void give_back_operations(Connection& c, Status status);
+  void retire(Connection& c);
+  void bury();
+  void complete(const Completion& completion);
+  [[nodiscard]] bool room_for_completions() const;
+  [[nodiscard]] Instant due(const Connection& c) const;
+  void rearm(Connection& c);
+  void run_timers();
+  void on_timer(Connection& c);
+  void forgive_lateness();
+  [[nodiscard]] Picoseconds silence_limit() const;
+  [[nodiscard]] bool keyed() const { return key_.has_value(); }
+  [[nodiscard]] std::uint32_t random32();
+
+  EndpointOptions options_;
+  Network& network_;
+  std::optional<JobKey> key_;
+  std::optional<CookieJar> jar_;
+  std::uint32_t burst_;
+  Instant now_{};
+
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::unordered_map<std::uint32_t, Connection*> by_local_id_;
+  std::unordered_map<std::uint64_t, Connection*> by_user_id_;
+  std::unordered_map<std::uint64_t, Connection*> by_nonce_;  ///< the initiator's, at the responder
+  std::vector<Connection*> graveyard_;
+  std::uint64_t next_user_id_ = 1;
+  std::uint32_t half_open_ = 0;
+  std::uint32_t living_ = 0;  ///< connections that have not ended
+  DeadlineHeap<Connection> deadlines_;
+
+  std::vector<Connection*> ready_;
+  std::vector<Connection*> ready_next_;
+  std::vector<Connection*> acks_;
+  std::vector<Connection*> starving_;
+  std::vector<Connection*> dry_;
+
+  ReceivePool pool_;
+  ReceiveQueue any_receives_;
+  std::size_t held_bytes_ = 0;
+  std::unordered_map<std::uint64_t, Region> regions_;
+
+  std::vector<Completion> ring_;  ///< 2^n; completed_ and taken_ count for ever
+  std::uint64_t completed_ = 0;
+  std::uint64_t taken_ = 0;
+
+  // What is about to be sent.
+  static constexpr std::size_t kSmallBytes = 128;
+  static constexpr std::size_t kSmallBatch = 32;
+  std::array<std::array<std::uint8_t, kSmallBytes>, kSmallBatch> small_;
+  std::array<Piece, kSmallBatch> small_pieces_;
+  std::array<Outgoing, kSmallBatch> small_out_;
+  std::array<Address, kSmallBatch> small_to_;
+  std::size_t small_count_ = 0;
+  std::vector<std::uint8_t> scratch_;  ///< headers and, where sealed, whole packets of a burst
+  std::vector<Piece> pieces_;
+
+  mutable EndpointStatistics statistics_;
+};
+
+}  // namespace strack::udp

@@ -1,0 +1,915 @@
+// The engine on simulated sockets, one behaviour at a time: everything happens in virtual time.
+#include "udp/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "udp/allocation_count.h"
+#include "udp/simulated_network.h"
+
+namespace strack::udp {
+namespace {
+
+std::vector<std::byte> pattern(std::size_t size, unsigned seed = 1) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 7 + seed + (i >> 8));
+  return bytes;
+}
+
+EndpointOptions options(bool keyed = true) {
+  EndpointOptions o;
+  if (keyed) {
+    o.key.emplace();
+    o.key->fill(std::byte{42});
+  }
+  o.max_payload = 1'024;
+  o.paths = 8;
+  o.message_slots = 16;
+  return o;
+}
+
+/// Two hosts: engine 0 listens, engine 1 connects.
+struct Duo {
+  explicit Duo(const EndpointOptions& given = options(), const SimulatedFaults& faults = {},
+               bool one_keyed_only = false)
+      : world(1, faults), hosts{&world.add_host(), &world.add_host()} {
+    EndpointOptions server = given;
+    server.listen = "127.0.0.1:4794";
+    EndpointOptions client = given;
+    if (one_keyed_only) client.key.reset();
+    engines[0] = std::make_unique<Engine>(server, *hosts[0]);
+    engines[1] = std::make_unique<Engine>(client, *hosts[1]);
+    all = {engines[0].get(), engines[1].get()};
+  }
+
+  /// Lets everything happen for so long, and keeps the completions.
+  void run(Picoseconds time, std::size_t only = 2) {
+    const Instant end = world.now() + time;
+    while (world.now() < end) {
+      const std::span<Engine* const> which =
+          only < 2 ? std::span<Engine* const>(&all[only], 1) : std::span<Engine* const>(all);
+      run_until(world, which, end);
+      for (std::size_t i = 0; i < 2; ++i) {
+        std::array<Completion, 16> room;
+        for (auto got = engines[i]->completions(room); !got.empty();
+             got = engines[i]->completions(room)) {
+          seen[i].insert(seen[i].end(), got.begin(), got.end());
+        }
+      }
+    }
+  }
+  [[nodiscard]] std::vector<Completion> of(std::size_t i, Kind kind) const {
+    std::vector<Completion> found;
+    for (const Completion& c : seen[i]) {
+      if (c.kind == kind) found.push_back(c);
+    }
+    return found;
+  }
+  /// The bytes of a message must live until it is acknowledged.
+  std::span<const std::byte> keep(std::vector<std::byte> bytes) {
+    return kept.emplace_back(std::move(bytes));
+  }
+  void connect() {
+    auto made = engines[1]->connect(hosts[0]->address(), 5);
+    ASSERT_TRUE(made) << made.error().text;
+    id[1] = made.value();
+    run(ms(20));
+    ASSERT_EQ(of(1, Kind::connected).size(), 1u);
+    ASSERT_EQ(of(0, Kind::accepted).size(), 1u);
+    id[0] = of(0, Kind::accepted)[0].connection;
+    seen[0].clear();
+    seen[1].clear();
+  }
+  Engine& server() { return *engines[0]; }
+  Engine& client() { return *engines[1]; }
+
+  SimulatedWorld world;
+  SimulatedHost* hosts[2];
+  std::unique_ptr<Engine> engines[2];
+  std::array<Engine*, 2> all{};
+  std::deque<std::vector<std::byte>> kept;
+  std::vector<Completion> seen[2];
+  ConnectionId id[2]{};
+};
+
+// ---- Options ----
+
+TEST(EngineOptions, SaysWhichValueCannotBe) {
+  EndpointOptions o;
+  EXPECT_FALSE(Engine::check(o));
+  o.paths = 257;
+  EXPECT_EQ(Engine::check(o)->text, "paths is 257. it takes 1 to 256");
+  o = {};
+  o.message_slots = 48;
+  EXPECT_EQ(Engine::check(o)->text, "message_slots is 48. it takes a power of two up to 65536");
+  o = {};
+  o.max_payload = 511;
+  EXPECT_TRUE(Engine::check(o));
+}
+
+// ---- Set-up ----
+
+TEST(SetUp, TellsBothSidesOnceWithUserDataAndCookie) {
+  EndpointOptions o = options();
+  o.user_data = 77;
+  Duo duo(o);
+  auto made = duo.client().connect(duo.hosts[0]->address(), 5);
+  ASSERT_TRUE(made);
+  duo.run(ms(50));
+  ASSERT_EQ(duo.seen[1].size(), 1u);
+  EXPECT_EQ(duo.seen[1][0].kind, Kind::connected);
+  EXPECT_EQ(duo.seen[1][0].cookie, 5u);
+  EXPECT_EQ(duo.seen[1][0].tag, 77u);
+  ASSERT_EQ(duo.seen[0].size(), 1u);
+  EXPECT_EQ(duo.seen[0][0].kind, Kind::accepted);
+  EXPECT_EQ(duo.seen[0][0].tag, 77u);
+  EXPECT_TRUE(duo.server().statistics(duo.seen[0][0].connection)->keyed);
+}
+
+TEST(SetUp, NoKeyOffLoopbackNeedsInsecure) {
+  Duo duo(options(false));
+  const Address far = *Address::parse("192.0.2.1:4794");
+  auto refused = duo.client().connect(far, 0);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("insecure"), std::string::npos);
+  EndpointOptions o = options(false);
+  o.insecure = true;
+  Duo allowed(o);
+  EXPECT_TRUE(allowed.client().connect(far, 0));
+}
+
+TEST(SetUp, ResponderWithoutKeyTurnsAwayWhoIsNotOnLoopback) {
+  Duo duo(options(false));
+  wire::Terms terms;
+  terms.connection_id = 9;
+  terms.idle_timeout_ms = 1;
+  terms.mtu = 1'000;
+  terms.paths = terms.tracking_window = 1;
+  std::vector<std::uint8_t> hello(wire::kHelloMinBytes);
+  wire::encode(hello, {0, false, 0}, wire::Hello{terms});
+  duo.world.inject(*duo.hosts[0], *Address::parse("192.0.2.1:4794"), hello);
+  duo.run(ms(1));
+  EXPECT_EQ(duo.server().statistics().rejected, 1u);
+  EXPECT_EQ(duo.server().statistics().challenges_sent, 0u);
+}
+
+TEST(SetUp, KeysThatDoNotMatchAreReported) {
+  EndpointOptions o = options();
+  o.connect_timeout = std::chrono::milliseconds(500);
+  Duo duo(o, {}, /*one_keyed_only=*/true);
+  ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 1));
+  duo.run(seconds(1));
+  ASSERT_EQ(duo.seen[1].size(), 1u);
+  EXPECT_EQ(duo.seen[1][0].kind, Kind::failed);
+  EXPECT_EQ(duo.seen[1][0].status, Status::key_refused);
+  EXPECT_EQ(duo.server().connections_held(), 0u);
+
+  // Two keys: the initiator goes on until its time is over, since anybody could have rejected it.
+  EndpointOptions other = o;
+  other.key->fill(std::byte{43});
+  Engine stranger(other, duo.world.add_host());
+  ASSERT_TRUE(stranger.connect(duo.hosts[0]->address(), 1));
+  Engine* both[] = {&stranger, &duo.server()};
+  run_until(duo.world, both, duo.world.now() + ms(400));
+  EXPECT_FALSE(stranger.has_completions());
+  run_until(duo.world, both, duo.world.now() + ms(200));
+  std::array<Completion, 4> room;
+  const auto got = stranger.completions(room);
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_EQ(got[0].status, Status::key_refused);
+  EXPECT_EQ(duo.server().connections_held(), 0u);
+}
+
+TEST(SetUp, NobodyThereAndNobodyListening) {
+  EndpointOptions o = options(false);
+  o.connect_timeout = std::chrono::milliseconds(300);
+  Duo duo(o);
+  ASSERT_TRUE(duo.client().connect(*Address::parse("127.0.0.77:4794"), 1));
+  duo.run(ms(400));
+  ASSERT_EQ(duo.seen[1].size(), 1u);
+  EXPECT_EQ(duo.seen[1][0].status, Status::timed_out);
+  ASSERT_TRUE(duo.server().connect(duo.hosts[1]->address(), 1));
+  duo.run(ms(400));
+  ASSERT_EQ(duo.seen[0].size(), 1u);
+  EXPECT_EQ(duo.seen[0][0].status, Status::not_listening);
+}
+
+TEST(SetUp, MoreThanMaxConnectionsAreTurnedAway) {
+  EndpointOptions o = options(false);
+  o.max_connections = 2;
+  Duo duo(o);
+  EndpointOptions many = options(false);
+  Engine client(many, duo.world.add_host());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(client.connect(duo.hosts[0]->address(), 1));
+  Engine* both[] = {&client, &duo.server()};
+  int up = 0;
+  int busy = 0;
+  for (int i = 0; i < 20; ++i) {
+    run_until(duo.world, both, duo.world.now() + ms(50));
+    std::array<Completion, 8> room;
+    for (const Completion& c : client.completions(room)) {
+      up += c.kind == Kind::connected;
+      busy += c.kind == Kind::failed && c.status == Status::busy;
+    }
+    static_cast<void>(duo.server().completions(room));
+  }
+  EXPECT_EQ(up, 2);
+  EXPECT_EQ(busy, 1);
+  EXPECT_FALSE(duo.server().connect(duo.hosts[1]->address(), 0));
+}
+
+// Large packets that the route does not carry: set-up finds out, and offers less.
+TEST(SetUp, NarrowPathGetsASmallerPayload) {
+  SimulatedFaults faults;
+  faults.largest = 1'452;  // of a 1500-byte link, with IPv6's header
+  EndpointOptions o = options();
+  o.max_payload = 8'192;
+  Duo duo(o, faults);
+  ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 1));
+  duo.run(seconds(2));
+  ASSERT_EQ(duo.of(1, Kind::connected).size(), 1u);
+  const auto s = duo.client().statistics(duo.of(1, Kind::connected)[0].connection);
+  EXPECT_EQ(s->payload_bytes, 1'280 - 28 - wire::data_overhead_bytes(true));
+}
+
+// 100,000 hellos and as many connects with made-up cookies: no state, no memory, no larger answers.
+TEST(SetUp, FloodLeavesNothingBehind) {
+  Duo duo;
+  wire::Terms terms;
+  terms.connection_id = 1;
+  terms.key_id = 1;
+  terms.idle_timeout_ms = 1;
+  terms.mtu = 1'000;
+  terms.paths = terms.tracking_window = 1;
+  terms.ciphers = wire::kAllCiphers;
+  Secret psk;
+  psk.fill(42);
+  terms.key_id = JobKey(psk).id();
+  std::vector<std::uint8_t> hello(wire::kHelloMinBytes);
+  std::vector<std::uint8_t> connect(2'000);
+  Address from = *Address::parse("192.0.2.9:999");
+
+  class Flood final : public Network {
+   public:
+    Instant now() override { return at(seconds(50)); }
+    SendResult send(std::span<const Outgoing> batch) override {
+      for (const Outgoing& out : batch) answered += out.bytes;
+      return SendResult::ok;
+    }
+    std::span<Incoming> receive() override {
+      if (next == nullptr) return {};
+      asked += next->bytes.size();
+      return {std::exchange(next, nullptr), 1};
+    }
+    std::uint32_t largest_datagram(const Address&) override { return 1'472; }
+    void allow_fragments() override {}
+    void random(std::span<std::uint8_t> out) override { std::fill(out.begin(), out.end(), 1); }
+    const NetworkCounters& counters() const override { return none; }
+    Incoming* next = nullptr;
+    std::uint64_t answered = 0, asked = 0;
+    NetworkCounters none;
+  } network;
+  EndpointOptions o = options();
+  o.listen = "127.0.0.1:1";
+  Engine engine(o, network);
+  engine.poll();
+  const std::uint64_t before = allocations;
+  for (std::uint32_t i = 0; i < 100'000; ++i) {
+    terms.connection_id = i + 1;
+    terms.nonce[i % 32] = static_cast<std::uint8_t>(i >> 3);
+    from.port = static_cast<std::uint16_t>(i);
+    from.ip[3] = static_cast<std::uint8_t>(i >> 16);
+    wire::encode(hello, {0, true, 0}, wire::Hello{terms});
+    Incoming in{hello, from, at(seconds(50)), 0, false};
+    network.next = &in;
+    engine.poll();
+    wire::Cookie cookie{};
+    cookie[i % 32] = static_cast<std::uint8_t>(i);
+    const std::size_t n = wire::encode(connect, {0, true, 0}, wire::Connect{terms, cookie, {}});
+    Incoming second{{connect.data(), n}, from, at(seconds(50)), 0, false};
+    network.next = &second;
+    engine.poll();
+  }
+  EXPECT_EQ(allocations - before, 0u);
+  EXPECT_EQ(engine.connections_held(), 0u);
+  EXPECT_EQ(engine.statistics().challenges_sent, 200'000u);
+  EXPECT_LT(network.answered, network.asked);
+  EXPECT_FALSE(engine.has_completions());
+}
+
+// A recorded connect, played again while its cookie lives, is answered with the same accept and
+// makes nothing.
+TEST(SetUp, ReplayedSetUpMakesNoConnection) {
+  Duo duo;
+  std::vector<SimulatedWorld::Captured> tape;
+  duo.world.capture = &tape;
+  duo.connect();
+  duo.world.capture = nullptr;
+  const std::size_t held = duo.server().connections_held();
+  for (int round = 0; round < 3; ++round) {
+    for (const auto& packet : tape) {
+      SimulatedHost& to = packet.to == duo.hosts[0]->address() ? *duo.hosts[0] : *duo.hosts[1];
+      duo.world.inject(to, packet.from, packet.bytes);
+    }
+    duo.run(ms(100));
+  }
+  EXPECT_EQ(duo.server().connections_held(), held);
+  EXPECT_TRUE(duo.seen[0].empty());
+  EXPECT_TRUE(duo.seen[1].empty());
+}
+
+// An initiator that falls silent after its connect leaves a half-open connection for three seconds.
+TEST(SetUp, HalfOpenIsForgottenAndNeverReported) {
+  Duo duo;
+  ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 1));
+  for (int i = 0; i < 100 && duo.server().connections_held() == 0; ++i) duo.run(us(5));
+  ASSERT_EQ(duo.server().connections_held(), 1u);
+  duo.run(seconds(4), /*only=*/0);
+  EXPECT_EQ(duo.server().connections_held(), 0u);
+  EXPECT_TRUE(duo.seen[0].empty());
+}
+
+// ---- Messages ----
+
+TEST(Messages, TruncatedWhenTheBufferIsTooSmall) {
+  Duo duo;
+  duo.connect();
+  const auto message = pattern(5'000);
+  std::vector<std::byte> buffer(3'100, std::byte{9});
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), std::span(buffer).first(3'000), 3),
+            Status::ok);
+  ASSERT_EQ(duo.client().send(duo.id[1], 8, message, 4), Status::ok);
+  duo.run(ms(50));
+  ASSERT_EQ(duo.seen[0].size(), 1u);
+  EXPECT_EQ(duo.seen[0][0].status, Status::truncated);
+  EXPECT_EQ(duo.seen[0][0].length, 5'000u);
+  EXPECT_TRUE(std::equal(buffer.begin(), buffer.begin() + 3'000, message.begin()));
+  EXPECT_EQ(buffer[3'000], std::byte{9});
+}
+
+// Sent in order A, B; the buffer for B was posted first. Completion in the order of sending.
+TEST(Messages, TagsFindTheirBuffersAndOrderHolds) {
+  Duo duo;
+  duo.connect();
+  const auto a = pattern(3'000, 1);
+  const auto b = pattern(2'000, 2);
+  std::vector<std::byte> for_a(3'000);
+  std::vector<std::byte> for_b(3'000);
+  ASSERT_EQ(duo.server().post_receive(kAnyConnection, Match::exactly(0xb), for_b, 2), Status::ok);
+  ASSERT_EQ(duo.client().send(duo.id[1], 0xa, a, 10), Status::ok);
+  ASSERT_EQ(duo.client().send(duo.id[1], 0xb, b, 11), Status::ok);
+  duo.run(ms(20));
+  EXPECT_TRUE(duo.seen[0].empty());  // a has no buffer, and b comes after it
+  ASSERT_EQ(duo.server().post_receive(kAnyConnection, Match::exactly(0xa), for_a, 1), Status::ok);
+  duo.run(ms(20));
+  ASSERT_EQ(duo.seen[0].size(), 2u);
+  EXPECT_EQ(duo.seen[0][0].cookie, 1u);
+  EXPECT_EQ(duo.seen[0][1].cookie, 2u);
+  EXPECT_EQ(for_a, a);
+  EXPECT_TRUE(std::equal(b.begin(), b.end(), for_b.begin()));
+}
+
+// A receive for the connection itself is taken before one for any, though posted later.
+TEST(Messages, OwnReceivesBeforeThoseForAny) {
+  Duo duo;
+  duo.connect();
+  std::vector<std::byte> any(10);
+  std::vector<std::byte> own(10);
+  ASSERT_EQ(duo.server().post_receive(kAnyConnection, Match::any(), any, 1), Status::ok);
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), own, 2), Status::ok);
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, duo.keep(pattern(4)), 0), Status::ok);
+  duo.run(ms(20));
+  ASSERT_EQ(duo.seen[0].size(), 1u);
+  EXPECT_EQ(duo.seen[0][0].cookie, 2u);
+}
+
+TEST(Messages, CancelledReceivesComeBack) {
+  Duo duo;
+  duo.connect();
+  std::vector<std::byte> buffer(10);
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+  ASSERT_EQ(duo.server().post_receive(kAnyConnection, Match::any(), buffer, 1), Status::ok);
+  ASSERT_EQ(duo.server().post_receive(kAnyConnection, Match::any(), buffer, 2), Status::ok);
+  EXPECT_EQ(duo.server().cancel_receives(1), 2u);
+  duo.run(ms(1));
+  ASSERT_EQ(duo.seen[0].size(), 2u);
+  EXPECT_EQ(duo.seen[0][0].status, Status::cancelled);
+}
+
+// No buffer at all: what is held stays bounded, the sender stops, and all arrives once buffers
+// come.
+TEST(Messages, UnexpectedOnesAreBoundedAndNothingIsLost) {
+  EndpointOptions o = options();
+  o.unexpected_messages = 4;
+  o.held_bytes = 64 * 1'024;
+  Duo duo(o);
+  duo.connect();
+  std::deque<std::vector<std::byte>> messages;
+  for (unsigned i = 0; i < 16; ++i) {
+    messages.push_back(pattern(20'000, i));
+    ASSERT_EQ(duo.client().send(duo.id[1], i, messages.back(), i), Status::ok);
+  }
+  EXPECT_EQ(duo.client().send(duo.id[1], 0, messages.back(), 0), Status::would_block);
+  duo.run(seconds(2));
+  EXPECT_TRUE(duo.seen[0].empty());
+  EXPECT_LE(duo.server().statistics().held_bytes, 64u * 1'024u / 8);
+  // While nobody posts, the sender falls back to its timeout: a few windows in two seconds.
+  const auto waiting = duo.client().statistics(duo.id[1]);
+  EXPECT_LT(waiting->data_packets_sent, 3'000u);
+  EXPECT_GE(waiting->credit_stalls, 1u);
+  std::deque<std::vector<std::byte>> buffers;
+  for (unsigned i = 0; i < 16; ++i) {
+    buffers.emplace_back(20'000);
+    ASSERT_EQ(duo.server().post_receive(kAnyConnection, Match::any(), buffers.back(), i),
+              Status::ok);
+  }
+  duo.run(ms(500));
+  ASSERT_EQ(duo.of(0, Kind::received).size(), 16u);
+  EXPECT_EQ(duo.of(1, Kind::sent).size(), 16u);
+  for (unsigned i = 0; i < 16; ++i) EXPECT_EQ(buffers[i], messages[i]) << i;
+  EXPECT_EQ(duo.server().statistics().held_bytes, 0u);
+}
+
+TEST(Messages, BackPressureEndsWithACompletion) {
+  Duo duo;
+  duo.connect();
+  std::vector<std::byte> buffer(100);
+  const auto message = pattern(100);
+  for (int i = 0; i < 16; ++i) ASSERT_EQ(duo.client().send(duo.id[1], 0, message, 0), Status::ok);
+  ASSERT_EQ(duo.client().send(duo.id[1], 0, message, 0), Status::would_block);
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+  duo.run(ms(20));
+  ASSERT_FALSE(duo.of(1, Kind::sent).empty());
+  EXPECT_EQ(duo.client().send(duo.id[1], 0, message, 0), Status::ok);
+}
+
+// The peer has used up its credit on messages that are held, and is idle: new buffers reach it in a
+// ping.
+TEST(Messages, NewCreditIsPushedToAnIdlePeer) {
+  EndpointOptions o = options();
+  o.unexpected_messages = 2;
+  Duo duo(o);
+  duo.connect();
+  for (unsigned i = 0; i < 8; ++i) {
+    ASSERT_EQ(duo.client().send(duo.id[1], i, duo.keep(pattern(100, i)), i), Status::ok);
+  }
+  duo.run(ms(100));
+  EXPECT_EQ(duo.of(1, Kind::sent).size(), 2u);  // those held
+  std::vector<std::byte> buffer(800);
+  for (unsigned i = 0; i < 8; ++i) {
+    ASSERT_EQ(duo.server().post_receive(kAnyConnection, Match::any(),
+                                        std::span(buffer).subspan(100 * i, 100), i),
+              Status::ok);
+  }
+  duo.run(us(100));  // five times the RTT, far less than any timer
+  EXPECT_EQ(duo.of(0, Kind::received).size(), 8u);
+  EXPECT_EQ(duo.of(1, Kind::sent).size(), 8u);
+}
+
+// [D27] What waits in a host's socket, at either end, is no part of the network's RTT.
+TEST(Messages, HoldTimeIsTakenOutOfTheRtt) {
+  Duo duo;
+  duo.connect();
+  std::vector<std::byte> buffer(10);
+  for (const std::size_t absent : {0u, 1u}) {
+    ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+    ASSERT_EQ(duo.client().send(duo.id[1], 1, duo.keep(pattern(10)), 1), Status::ok);
+    if (absent == 0) {
+      duo.run(us(300), /*only=*/1);  // the receiver is elsewhere when it arrives
+    } else {
+      duo.client().poll();
+      duo.run(us(300), /*only=*/0);  // the sender, when the SACK does
+    }
+    duo.run(ms(5));
+    EXPECT_EQ(duo.client().statistics(duo.id[1])->rtt_ns, 20'000u) << absent;
+  }
+}
+
+TEST(Messages, MarksReachTheSender) {
+  SimulatedFaults faults;
+  faults.marking = {1, 4};
+  Duo duo(options(), faults);
+  duo.connect();
+  std::vector<std::byte> buffer(200'000);
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, duo.keep(pattern(200'000)), 1), Status::ok);
+  duo.run(ms(50));
+  const auto marked = duo.server().statistics(duo.id[0])->marks_received;
+  EXPECT_GT(marked, 20u);
+  EXPECT_EQ(duo.client().statistics(duo.id[1])->marks_echoed, marked);
+}
+
+// Switches that mark are believed: late and unmarked, a queue has drained. Where nothing ever
+// marks, delay itself must bring the window down.
+TEST(Messages, DelayCountsWhereNothingMarks) {
+  for (const bool marks : {false, true}) {
+    Duo duo;
+    if (marks) duo.world.faults().marking = {1, 1};
+    duo.connect();
+    std::vector<std::byte> buffer(4'000'000);
+    const auto pass = [&](std::size_t size) {
+      ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+      ASSERT_EQ(duo.client().send(duo.id[1], 1, duo.keep(pattern(size)), 1), Status::ok);
+      duo.run(ms(200));
+    };
+    pass(10'000);
+    duo.world.faults().marking = {0, 1};
+    duo.world.faults().one_way = ms(2);  // ten times the target
+    pass(4'000'000);
+    const auto s = duo.client().statistics(duo.id[1]);
+    EXPECT_EQ(s->marks_echoed > 0, marks);
+    if (marks) {
+      EXPECT_GT(s->cwnd_bytes, s->max_cwnd_bytes / 2);
+    } else {
+      EXPECT_LT(s->cwnd_bytes, s->max_cwnd_bytes / 4);
+    }
+  }
+}
+
+// A message that was not granted ends the connection: a peer cannot make this side hold more than
+// it offered.
+TEST(Messages, BeyondTheCreditIsAProtocolError) {
+  Duo duo(options(false));
+  duo.connect();
+  std::vector<SimulatedWorld::Captured> tape;
+  duo.world.capture = &tape;
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, duo.keep(pattern(10)), 1), Status::ok);
+  duo.run(ms(1));
+  duo.world.capture = nullptr;
+  const auto& packet = tape.front();
+  const auto header = wire::decode_header(packet.bytes);
+  ASSERT_TRUE(header.ok() && header.value().type == wire::Type::data);
+  auto data = wire::decode_data(header.value(),
+                                wire::ConstBytes(packet.bytes).subspan(header.value().bytes()));
+  ASSERT_TRUE(data.ok());
+  for (const std::uint32_t id : {3u, 4u}) {  // four are granted
+    wire::Data forged = data.value();
+    forged.packet.psn = forged.packet.psn + id;
+    forged.packet.message_id = id;
+    std::vector<std::uint8_t> bytes(200);
+    bytes.resize(wire::encode(bytes, {header.value().connection_id, false, 0}, forged));
+    duo.world.inject(*duo.hosts[0], packet.from, bytes);
+    duo.run(us(5));
+    EXPECT_EQ(duo.of(0, Kind::failed).size(), id == 4 ? 1u : 0u);
+  }
+  EXPECT_EQ(duo.seen[0].back().status, Status::protocol_error);
+}
+
+// ---- Writes ----
+
+TEST(Writes, LandInTheRegionBeforeALaterMessageCompletes) {
+  Duo duo;
+  duo.connect();
+  std::vector<std::byte> region(10'000, std::byte{1});
+  auto key = duo.server().register_region(region, duo.id[0]);
+  ASSERT_TRUE(key);
+  const auto bytes = pattern(6'000);
+  std::vector<std::byte> note(1);
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), note, 1), Status::ok);
+  ASSERT_EQ(duo.client().write(duo.id[1], key.value(), 4'000, bytes, 2), Status::ok);
+  ASSERT_EQ(duo.client().write(duo.id[1], key.value(), 10'000, {}, 3), Status::ok);  // just fits
+  ASSERT_EQ(duo.client().send(duo.id[1], 0, duo.keep(pattern(1)), 4), Status::ok);
+  duo.run(ms(20));
+  EXPECT_EQ(duo.of(1, Kind::written).size(), 2u);
+  ASSERT_EQ(duo.seen[0].size(), 1u);
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), region.begin() + 4'000));
+  EXPECT_EQ(region[3'999], std::byte{1});
+}
+
+TEST(Writes, OutsideARegionEndsTheConnectionAndTouchesNothing) {
+  for (const int way : {0, 1, 2, 3}) {
+    Duo duo;
+    duo.connect();
+    std::vector<std::byte> region(1'000, std::byte{1});
+    // 3: registered for another connection.
+    auto second = duo.client().connect(duo.hosts[0]->address(), 0);
+    duo.run(ms(5));
+    const ConnectionId other = duo.of(0, Kind::accepted).back().connection;
+    auto key = duo.server().register_region(region, way == 3 ? other : duo.id[0]);
+    ASSERT_TRUE(key);
+    RegionKey named = key.value();
+    if (way == 2) named.id ^= 1;
+    const std::uint64_t offset = way == 0 ? 501 : way == 1 ? ~std::uint64_t{0} - 600 : 0;
+    duo.seen[0].clear();
+    duo.seen[1].clear();
+    ASSERT_EQ(duo.client().write(duo.id[1], named, offset, duo.keep(pattern(500)), 7), Status::ok);
+    duo.run(ms(50));
+    EXPECT_EQ(region, std::vector<std::byte>(1'000, std::byte{1})) << way;
+    ASSERT_EQ(duo.seen[0].size(), 1u) << way;
+    EXPECT_EQ(duo.seen[0][0].kind, Kind::failed);
+    EXPECT_EQ(duo.seen[0][0].status, Status::access_refused);
+    ASSERT_EQ(duo.seen[1].size(), 2u) << way;
+    EXPECT_EQ(duo.seen[1][0].kind, Kind::written);
+    EXPECT_EQ(duo.seen[1][0].cookie, 7u);
+    EXPECT_EQ(duo.seen[1][0].status, Status::protocol_error);
+    EXPECT_EQ(duo.seen[1][1].kind, Kind::failed);
+    EXPECT_TRUE(second);
+  }
+}
+
+TEST(Writes, UnregisteringStopsAWriteUnderWay) {
+  SimulatedFaults slow;
+  slow.one_way = ms(1);
+  Duo duo(options(), slow);
+  duo.connect();
+  duo.run(ms(10));
+  std::vector<std::byte> region(3'000'000);  // three times what can be under way at once
+  auto key = duo.server().register_region(region, kAnyConnection);
+  const auto bytes = pattern(3'000'000);
+  ASSERT_EQ(duo.client().write(duo.id[1], key.value(), 0, bytes, 7), Status::ok);
+  duo.run(ms(2));
+  EXPECT_EQ(duo.server().unregister_region(key.value()), Status::ok);
+  EXPECT_EQ(duo.server().unregister_region(key.value()), Status::unknown_region);
+  const std::vector<std::byte> then = region;
+  duo.run(ms(50));
+  EXPECT_EQ(region, then);
+  EXPECT_EQ(duo.of(1, Kind::failed).size(), 1u);
+}
+
+// ---- Closing ----
+
+TEST(Closing, WaitsForEverythingAndKeepsReceiving) {
+  SimulatedFaults faults;
+  faults.loss = {10, 100};
+  faults.jitter = us(100);
+  Duo duo(options(), faults);
+  auto made = duo.client().connect(duo.hosts[0]->address(), 5);
+  duo.id[1] = made.value();
+  for (int i = 0; i < 100 && duo.of(0, Kind::accepted).empty(); ++i) duo.run(ms(50));
+  duo.id[0] = duo.of(0, Kind::accepted).at(0).connection;
+  const auto there = pattern(200'000, 1);
+  const auto back = pattern(100'000, 2);
+  std::vector<std::byte> got_there(there.size());
+  std::vector<std::byte> got_back(back.size());
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, there, 1), Status::ok);
+  ASSERT_EQ(duo.client().post_receive(duo.id[1], Match::any(), got_back, 2), Status::ok);
+  ASSERT_EQ(duo.client().close(duo.id[1]), Status::ok);
+  EXPECT_EQ(duo.client().send(duo.id[1], 1, there, 1), Status::closing);
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), got_there, 3), Status::ok);
+  for (int i = 0; i < 100 && duo.of(0, Kind::peer_closed).empty(); ++i) duo.run(ms(20));
+  EXPECT_EQ(duo.of(0, Kind::received).size(), 1u);
+  EXPECT_EQ(got_there, there);
+  // The other half is still open.
+  ASSERT_EQ(duo.server().send(duo.id[0], 1, back, 4), Status::ok);
+  ASSERT_EQ(duo.server().close(duo.id[0]), Status::ok);
+  duo.run(seconds(3));
+  EXPECT_EQ(got_back, back);
+  for (std::size_t side : {0u, 1u}) {
+    EXPECT_EQ(duo.of(side, Kind::closed).size(), 1u);
+    EXPECT_TRUE(duo.of(side, Kind::failed).empty());
+    EXPECT_EQ(duo.seen[side].back().kind, Kind::closed);
+    EXPECT_EQ(duo.engines[side]->connections_held(), 0u);
+  }
+}
+
+// What came before the close and was not fetched yet is still there to be fetched.
+TEST(Closing, UnfetchedMessageIsDeliveredBeforeClosed) {
+  Duo duo;
+  duo.connect();
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, duo.keep(pattern(500)), 1), Status::ok);
+  ASSERT_EQ(duo.client().close(duo.id[1]), Status::ok);
+  ASSERT_EQ(duo.server().close(duo.id[0]), Status::ok);
+  duo.run(seconds(30));
+  EXPECT_TRUE(duo.of(0, Kind::closed).empty());
+  std::vector<std::byte> buffer(500);
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 3), Status::ok);
+  duo.run(ms(10));
+  EXPECT_EQ(buffer, pattern(500));
+  EXPECT_EQ(duo.of(0, Kind::received).size(), 1u);
+  EXPECT_EQ(duo.of(0, Kind::closed).size(), 1u);
+}
+
+TEST(Closing, AbortFailsWhatIsUnderWayAtBothSides) {
+  Duo duo;
+  duo.connect();
+  std::vector<std::byte> buffer(10);
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, duo.keep(pattern(5)), 1), Status::ok);
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::exactly(5), buffer, 2), Status::ok);
+  ASSERT_EQ(duo.client().abort(duo.id[1]), Status::ok);
+  duo.run(ms(100));
+  ASSERT_EQ(duo.seen[1].size(), 2u);
+  EXPECT_EQ(duo.seen[1][0].status, Status::cancelled);
+  ASSERT_EQ(duo.seen[0].size(), 2u);
+  EXPECT_EQ(duo.seen[0][0].kind, Kind::received);
+  EXPECT_EQ(duo.seen[0][0].status, Status::peer_aborted);
+  EXPECT_EQ(duo.seen[0][1].kind, Kind::failed);
+  duo.run(seconds(2));
+  EXPECT_EQ(duo.client().connections_held(), 0u);
+}
+
+// The word that a connection is over may get lost once or twice.
+TEST(Closing, AbortIsRepeated) {
+  Duo duo;
+  duo.connect();
+  duo.world.faults().silent_from = duo.world.now();
+  duo.world.faults().silent_until = duo.world.now() + ms(25);
+  ASSERT_EQ(duo.client().abort(duo.id[1]), Status::ok);
+  duo.run(ms(30));
+  EXPECT_TRUE(duo.of(0, Kind::failed).empty());
+  duo.run(ms(20));
+  EXPECT_EQ(duo.of(0, Kind::failed).size(), 1u);
+}
+
+// ---- Life and death ----
+
+TEST(Life, SilentPeerIsReportedAfterTheLimitWithItsOperations) {
+  Duo duo;
+  duo.connect();
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, duo.keep(pattern(5'000)), 1), Status::ok);
+  duo.world.faults().silent_from = duo.world.now();
+  duo.run(ms(9'900));
+  EXPECT_TRUE(duo.seen[1].empty());
+  duo.run(ms(200));
+  ASSERT_EQ(duo.seen[1].size(), 2u);
+  EXPECT_EQ(duo.seen[1][0].kind, Kind::sent);
+  EXPECT_EQ(duo.seen[1][0].status, Status::peer_dead);
+  EXPECT_EQ(duo.seen[1][1].kind, Kind::failed);
+  EXPECT_EQ(duo.seen[1][1].status, Status::peer_dead);
+  // The side that only waited has found out too.
+  ASSERT_EQ(duo.of(0, Kind::failed).size(), 1u);
+  EXPECT_EQ(duo.server().connections_held(), 0u);
+}
+
+TEST(Life, IdlePeersStayAliveByPings) {
+  Duo duo;
+  duo.connect();
+  duo.run(seconds(60));
+  EXPECT_TRUE(duo.seen[0].empty());
+  EXPECT_TRUE(duo.seen[1].empty());
+}
+
+TEST(Life, SilenceShorterThanTheLimitIsSurvived) {
+  Duo duo;
+  duo.connect();
+  const auto message = pattern(50'000);
+  std::vector<std::byte> buffer(50'000);
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 1), Status::ok);
+  duo.world.faults().silent_from = duo.world.now();
+  duo.world.faults().silent_until = duo.world.now() + seconds(9);
+  duo.run(seconds(10));
+  EXPECT_EQ(duo.of(0, Kind::received).size(), 1u);
+  EXPECT_EQ(buffer, message);
+  EXPECT_TRUE(duo.of(1, Kind::failed).empty());
+}
+
+// Stopped for longer than the limit: its own absence is not the peer's silence.
+TEST(Life, StoppedProcessDoesNotBlameItsPeer) {
+  EndpointOptions o = options();
+  o.peer_timeout = std::chrono::seconds(2);
+  Duo duo(o);
+  duo.connect();
+  duo.run(ms(100));
+  duo.world.faults().silent_from = duo.world.now();  // what was sent meanwhile is lost as well
+  duo.world.advance_to(duo.world.now() + ms(1'900));
+  duo.world.faults().silent_until = duo.world.now();
+  duo.run(ms(300), 1);
+  duo.run(seconds(5));
+  EXPECT_TRUE(duo.of(1, Kind::failed).empty());
+  EXPECT_TRUE(duo.of(0, Kind::failed).empty());
+}
+
+// The path becomes narrower than what set-up agreed on: data goes on in fragments.
+TEST(Life, NarrowerPathGoesOnInFragments) {
+  for (const bool told : {true, false}) {
+    EndpointOptions o = options();
+    o.max_payload = 4'096;
+    Duo duo(o);
+    duo.connect();
+    duo.world.faults().largest = 1'452;
+    duo.world.faults().says_too_large = told;
+    const auto message = pattern(50'000);
+    std::vector<std::byte> buffer(50'000);
+    ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+    ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 1), Status::ok);
+    duo.run(seconds(2));
+    EXPECT_EQ(buffer, message) << told;
+    EXPECT_TRUE(duo.hosts[1]->fragments());
+    EXPECT_EQ(duo.of(1, Kind::sent).size(), 1u);
+  }
+}
+
+// ---- Strangers ----
+
+// Whatever somebody without the key sends, and whatever he plays again: nothing changes, nothing is
+// allocated.
+TEST(Strangers, ChangeNothingAndAllocateNothing) {
+  Duo duo;
+  std::vector<SimulatedWorld::Captured> tape;
+  duo.connect();
+  duo.world.capture = &tape;
+  const auto message = pattern(30'000);
+  std::vector<std::byte> buffer(30'000);
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 1), Status::ok);
+  duo.run(ms(100));
+  ASSERT_EQ(buffer, message);
+  duo.seen[0].clear();
+  duo.seen[1].clear();
+  duo.world.capture = nullptr;
+  const auto before = duo.server().statistics();
+
+  std::vector<std::pair<Address, std::vector<std::uint8_t>>> hostile;
+  Rng rng(3);
+  for (const auto& packet : tape) {
+    if (!(packet.to == duo.hosts[0]->address())) continue;
+    hostile.emplace_back(packet.from, packet.bytes);  // again
+    auto changed = packet.bytes;                      // tampered with
+    changed[rng.below(changed.size())] ^= static_cast<std::uint8_t>(1 + rng.below(255));
+    hostile.emplace_back(packet.from, changed);
+    auto fresh = packet.bytes;  // a counter not used yet
+    fresh[12] = 0x01;
+    hostile.emplace_back(packet.from, fresh);
+  }
+  for (int i = 0; i < 5'000; ++i) {
+    std::vector<std::uint8_t> noise(rng.below(200));
+    for (std::uint8_t& b : noise) b = static_cast<std::uint8_t>(rng.next());
+    if (!noise.empty() && i % 2 == 0)
+      noise[0] = static_cast<std::uint8_t>(0x10 | (1 + rng.below(13)));
+    if (noise.size() > 8 && i % 4 == 0) {
+      std::copy_n(tape.front().bytes.begin() + 4, 4, noise.begin() + 4);  // an id in use
+    }
+    hostile.emplace_back(duo.hosts[1]->address(), noise);
+  }
+  // A SACK for data that is under way, in the name of the peer but without its key.
+  wire::SackBody sack;
+  std::vector<std::uint8_t> forged(200);
+  const std::size_t n = wire::encode(forged, {0x1234, true, 9}, sack);
+  std::copy_n(tape.front().bytes.begin() + 4, 4, forged.begin() + 4);
+  forged.resize(n + wire::kTagBytes);
+  hostile.emplace_back(duo.hosts[1]->address(), forged);
+
+  std::uint64_t allocated = 0;
+  for (auto& [from, bytes] : hostile) {
+    duo.world.inject(*duo.hosts[0], from, bytes);
+    const std::uint64_t start = allocations;
+    duo.server().poll();
+    allocated += allocations - start;
+  }
+  EXPECT_EQ(allocated, 0u);
+  duo.run(ms(100));
+  EXPECT_TRUE(duo.seen[0].empty());
+  EXPECT_TRUE(duo.seen[1].empty());
+  EXPECT_EQ(buffer, message);
+  const auto after = duo.server().statistics();
+  EXPECT_EQ(after.connections, 1u);
+  EXPECT_GT(after.refused_replayed, before.refused_replayed);
+  EXPECT_GT(after.refused_forged, before.refused_forged);
+  EXPECT_GT(after.refused_malformed, before.refused_malformed);
+  // And the connection works as before.
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 2), Status::ok);
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 2), Status::ok);
+  duo.run(ms(50));
+  EXPECT_EQ(duo.of(0, Kind::received).size(), 1u);
+}
+
+// ---- Many ----
+
+TEST(Many, ThousandConnectionsBetweenTwoEndpoints) {
+  EndpointOptions o = options();
+  o.max_connections = 1'000;
+  o.message_slots = 4;
+  Duo duo(o);
+  std::vector<std::byte> buffer(1'000'000);
+  for (std::size_t i = 0; i < 2'000; ++i) {
+    ASSERT_EQ(duo.server().post_receive(kAnyConnection, Match::any(),
+                                        std::span(buffer).subspan(500 * i, 500), i),
+              Status::ok);
+  }
+  const auto message = pattern(500);
+  for (int i = 0; i < 1'000; ++i) {
+    auto made = duo.client().connect(duo.hosts[0]->address(), 0);
+    ASSERT_TRUE(made);
+    ASSERT_EQ(duo.client().send(made.value(), 1, message, 1), Status::ok);
+    ASSERT_EQ(duo.client().send(made.value(), 2, message, 2), Status::ok);
+    ASSERT_EQ(duo.client().send(made.value(), 3, {}, 3), Status::ok);
+  }
+  duo.run(ms(500));
+  EXPECT_EQ(duo.of(0, Kind::accepted).size(), 1'000u);
+  EXPECT_EQ(duo.of(0, Kind::received).size(), 2'000u);
+  std::vector<std::byte> small(1);
+  for (std::size_t i = 0; i < 1'000; ++i) {
+    ASSERT_EQ(duo.server().post_receive(kAnyConnection, Match::any(), small, i), Status::ok);
+  }
+  duo.run(ms(500));
+  EXPECT_EQ(duo.of(0, Kind::received).size(), 3'000u);
+  EXPECT_EQ(duo.of(1, Kind::sent).size(), 3'000u);
+  std::vector<ConnectionId> ids(1'000);
+  ASSERT_EQ(duo.client().connections(ids), 1'000u);
+  for (const ConnectionId id : ids) ASSERT_EQ(duo.client().close(id), Status::ok);
+  std::vector<ConnectionId> theirs(1'000);
+  ASSERT_EQ(duo.server().connections(theirs), 1'000u);
+  for (const ConnectionId id : theirs) ASSERT_EQ(duo.server().close(id), Status::ok);
+  duo.run(seconds(3));
+  EXPECT_EQ(duo.of(1, Kind::closed).size(), 1'000u);
+  EXPECT_EQ(duo.server().connections_held(), 0u);
+  EXPECT_EQ(duo.client().connections_held(), 0u);
+}
+
+}  // namespace
+}  // namespace strack::udp

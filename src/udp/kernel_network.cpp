@@ -1,0 +1,397 @@
+#include "udp/kernel_network.h"
+
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "base/check.h"
+#include "udp/engine.h"
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+namespace strack::udp {
+namespace {
+
+constexpr std::size_t kReceiveBatch = 32;
+constexpr std::size_t kReceiveBytes = 65'536;  ///< a whole burst may come as one
+constexpr std::size_t kSendBatch = 32;
+constexpr std::size_t kMostPieces = 160;
+constexpr int kUnavailable = -2;
+constexpr int kEct0 = 2;
+constexpr int kEcnBits = 3;
+constexpr int kCe = 3;
+/// An arrival further back than this is a clock that was set.
+constexpr std::int64_t kOldestArrivalNs = 30'000'000'000;
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return t.tv_sec * 1'000'000'000 + t.tv_nsec;
+}
+
+union SocketAddress {
+  sockaddr any;
+  sockaddr_in v4;
+  sockaddr_in6 v6;
+};
+
+socklen_t to_kernel(const Address& address, SocketAddress& out) {
+  out = {};
+  if (address.v6) {
+    out.v6.sin6_family = AF_INET6;
+    out.v6.sin6_port = htons(address.port);
+    out.v6.sin6_scope_id = address.scope;
+    std::memcpy(&out.v6.sin6_addr, address.ip.data(), 16);
+    return sizeof(out.v6);
+  }
+  out.v4.sin_family = AF_INET;
+  out.v4.sin_port = htons(address.port);
+  std::memcpy(&out.v4.sin_addr, address.ip.data(), 4);
+  return sizeof(out.v4);
+}
+
+Address from_kernel(const SocketAddress& in) {
+  Address address;
+  if (in.any.sa_family == AF_INET6) {
+    address.v6 = true;
+    address.port = ntohs(in.v6.sin6_port);
+    address.scope = in.v6.sin6_scope_id;
+    std::memcpy(address.ip.data(), &in.v6.sin6_addr, 16);
+  } else {
+    address.port = ntohs(in.v4.sin_port);
+    std::memcpy(address.ip.data(), &in.v4.sin_addr, 4);
+  }
+  return address;
+}
+
+void set_option(int fd, int level, int name, int value) {
+  // What an older kernel does not know is gone without.
+  static_cast<void>(setsockopt(fd, level, name, &value, sizeof value));
+}
+
+Error system_error(const std::string& what, int error) {
+  return Error{what + ": " + std::strerror(error)};
+}
+
+int open_socket(const Address& local, int* error) {
+  const int fd =
+      ::socket(local.v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    *error = errno;
+    return -1;
+  }
+  if (local.v6) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  SocketAddress address;
+  const socklen_t length = to_kernel(local, address);
+  if (::bind(fd, &address.any, length) != 0) {
+    *error = errno;
+    ::close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+}  // namespace
+
+struct KernelNetwork::Buffers {
+  struct alignas(cmsghdr) Control {
+    std::array<std::uint8_t, 128> bytes;
+  };
+  std::unique_ptr<std::uint8_t[]> memory{new std::uint8_t[kReceiveBatch * kReceiveBytes]};
+  std::array<mmsghdr, kReceiveBatch> headers{};
+  std::array<iovec, kReceiveBatch> vectors{};
+  std::array<SocketAddress, kReceiveBatch> from{};
+  std::array<Control, kReceiveBatch> control{};
+  std::array<Incoming, kReceiveBatch> incoming{};
+  std::size_t used = kReceiveBatch;  ///< headers to be made ready again
+
+  std::array<mmsghdr, kSendBatch> out{};
+  std::array<iovec, kMostPieces> out_vectors{};
+  std::array<SocketAddress, kSendBatch> to{};
+  std::array<Control, kSendBatch> out_control{};
+};
+
+KernelNetwork::KernelNetwork(const EndpointOptions& options)
+    : receive_buffer_(options.receive_buffer),
+      send_buffer_(options.send_buffer),
+      clock_start_(clock_ns(CLOCK_MONOTONIC) - 1'000'000'000),
+      entropies_(options.paths, -1),
+      buffers_(std::make_unique<Buffers>()) {}
+
+KernelNetwork::~KernelNetwork() {
+  if (primary_ >= 0) ::close(primary_);
+  for (const int fd : entropies_) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+std::optional<Error> KernelNetwork::open(const Address& local) {
+  STRACK_CHECK(primary_ < 0);
+  int error = 0;
+  const int fd = open_socket(local, &error);
+  if (fd < 0) return system_error("cannot use UDP address " + local.text(), error);
+  SocketAddress bound;
+  socklen_t length = sizeof bound;
+  if (getsockname(fd, &bound.any, &length) != 0) {
+    ::close(fd);
+    return system_error("getsockname", errno);
+  }
+  primary_ = fd;
+  local_ = from_kernel(bound);
+  set_option(fd, SOL_SOCKET, SO_RCVBUF, static_cast<int>(receive_buffer_ / 2));  // it doubles it
+  set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, static_cast<int>(receive_buffer_ / 2));
+  set_option(fd, SOL_SOCKET, SO_SNDBUF, static_cast<int>(send_buffer_ / 2));
+  set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+  set_option(fd, SOL_UDP, UDP_GRO, 1);
+  if (local.v6) {
+    set_option(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+  } else {
+    set_option(fd, IPPROTO_IP, IP_RECVTOS, 1);
+  }
+  set_fragmenting(fd);
+  return std::nullopt;
+}
+
+void KernelNetwork::set_fragmenting(int fd) const {
+  if (local_.v6) {
+    set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
+               fragments_ ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_DO);
+  } else {
+    set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, fragments_ ? IP_PMTUDISC_DONT : IP_PMTUDISC_DO);
+  }
+}
+
+void KernelNetwork::allow_fragments() {
+  if (fragments_) return;
+  fragments_ = true;
+  if (primary_ >= 0) set_fragmenting(primary_);
+  for (const int fd : entropies_) {
+    if (fd >= 0) set_fragmenting(fd);
+  }
+}
+
+int KernelNetwork::entropy_socket(std::uint16_t entropy) {
+  if (entropy == kPrimary) return primary_;
+  int& fd = entropies_[entropy];
+  if (fd >= 0) return fd;
+  if (fd == kUnavailable) return primary_;
+  Address local = local_;
+  local.port = 0;
+  int error = 0;
+  fd = open_socket(local, &error);
+  if (fd < 0) {
+    fd = kUnavailable;  // out of descriptors or ports: fewer entropies are better than none
+    return primary_;
+  }
+  set_option(fd, SOL_SOCKET, SO_SNDBUF, static_cast<int>(send_buffer_ / 2));
+  set_option(fd, SOL_SOCKET, SO_RCVBUF, 1);
+  // Nothing is for it: dropped by the kernel before it is queued.
+  sock_filter drop{BPF_RET | BPF_K, 0, 0, 0};
+  const sock_fprog program{1, &drop};
+  static_cast<void>(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
+  if (local.v6) {
+    set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, kEct0);
+  } else {
+    set_option(fd, IPPROTO_IP, IP_TOS, kEct0);
+  }
+  set_fragmenting(fd);
+  return fd;
+}
+
+Instant KernelNetwork::now() { return {(clock_ns(CLOCK_MONOTONIC) - clock_start_) * 1'000}; }
+
+void KernelNetwork::random(std::span<std::uint8_t> out) {
+  while (!out.empty()) {
+    const ssize_t got = getrandom(out.data(), out.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    STRACK_CHECK(got > 0);  // every kernel we run on has it
+    out = out.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+std::uint32_t KernelNetwork::largest_datagram(const Address& to) {
+  constexpr std::uint32_t kCautious = 1280;
+  int mtu = 0;
+  Address local = local_;
+  local.port = 0;
+  int error = 0;
+  if (const int fd = open_socket(local, &error); fd >= 0) {
+    SocketAddress address;
+    const socklen_t length = to_kernel(to, address);
+    socklen_t size = sizeof mtu;
+    if (::connect(fd, &address.any, length) != 0 ||
+        getsockopt(fd, to.v6 ? static_cast<int>(IPPROTO_IPV6) : static_cast<int>(IPPROTO_IP),
+                   to.v6 ? IPV6_MTU : IP_MTU, &mtu, &size) != 0) {
+      mtu = 0;
+    }
+    ::close(fd);
+  }
+  const auto link = static_cast<std::uint32_t>(std::max(mtu, static_cast<int>(kCautious)));
+  return std::min<std::uint32_t>(link - to.header_bytes(), 65'507);
+}
+
+SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
+  if (primary_ < 0) return SendResult::lost;
+  Buffers& b = *buffers_;
+  SendResult worst = SendResult::ok;
+  std::size_t done = 0;
+  while (done < batch.size()) {
+    // As many as go to one socket, in one call.
+    const std::uint16_t entropy = batch[done].entropy;
+    const int fd = entropy_socket(entropy);
+    std::size_t count = 0;
+    std::size_t vectors = 0;
+    while (done + count < batch.size() && count < kSendBatch) {
+      const Outgoing& out = batch[done + count];
+      if (out.entropy != entropy || vectors + out.pieces.size() > kMostPieces) break;
+      msghdr& header = b.out[count].msg_hdr;
+      header = {};
+      header.msg_name = &b.to[count];
+      header.msg_namelen = to_kernel(*out.to, b.to[count]);
+      header.msg_iov = &b.out_vectors[vectors];
+      header.msg_iovlen = out.pieces.size();
+      for (const Piece& piece : out.pieces) {
+        b.out_vectors[vectors++] = {const_cast<void*>(piece.data), piece.size};
+      }
+      std::size_t control = 0;
+      header.msg_control = b.out_control[count].bytes.data();
+      header.msg_controllen = b.out_control[count].bytes.size();
+      cmsghdr* c = CMSG_FIRSTHDR(&header);
+      const auto add = [&](int level, int type, const void* value, std::size_t size) {
+        c->cmsg_level = level;
+        c->cmsg_type = type;
+        c->cmsg_len = CMSG_LEN(size);
+        std::memcpy(CMSG_DATA(c), value, size);
+        control += CMSG_SPACE(size);
+        c = reinterpret_cast<cmsghdr*>(b.out_control[count].bytes.data() + control);
+      };
+      if (const bool by_default = entropy != kPrimary && fd != primary_; out.ect != by_default) {
+        const int tos = out.ect ? kEct0 : 0;
+        if (out.to->v6) {
+          add(IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof tos);
+        } else {
+          add(IPPROTO_IP, IP_TOS, &tos, sizeof tos);
+        }
+      }
+      if (out.segment != 0) add(SOL_UDP, UDP_SEGMENT, &out.segment, sizeof out.segment);
+      header.msg_controllen = control;
+      if (control == 0) header.msg_control = nullptr;
+      ++count;
+    }
+    STRACK_CHECK(count > 0);
+    std::size_t sent = 0;
+    bool waited = false;
+    while (sent < count) {
+      ++counters_.send_calls;
+      int n = 0;
+      if (count - sent == 1) {
+        n = ::sendmsg(fd, &b.out[sent].msg_hdr, 0) >= 0 ? 1 : -1;
+      } else {
+        n = ::sendmmsg(fd, &b.out[sent], static_cast<unsigned>(count - sent), 0);
+      }
+      if (n > 0) {
+        sent += static_cast<std::size_t>(n);
+        continue;
+      }
+      if (errno == EINTR) continue;
+      if ((errno == EAGAIN || errno == ENOBUFS) && !waited) {
+        // The link's own queue is full: that is back-pressure, and short.
+        waited = true;
+        pollfd p{fd, POLLOUT, 0};
+        ::poll(&p, 1, 1);
+        continue;
+      }
+      if (errno == EMSGSIZE ||
+          (batch[done + sent].segment != 0 && (errno == EINVAL || errno == EIO))) {
+        worst = SendResult::too_large;
+      } else if (worst == SendResult::ok) {
+        worst = SendResult::lost;
+      }
+      ++(errno == EAGAIN || errno == ENOBUFS ? counters_.send_full : counters_.send_errors);
+      ++sent;  // this one is lost
+    }
+    done += count;
+  }
+  return worst;
+}
+
+std::span<Incoming> KernelNetwork::receive() {
+  if (primary_ < 0) return {};
+  Buffers& b = *buffers_;
+  for (std::size_t i = 0; i < b.used; ++i) {
+    b.vectors[i] = {b.memory.get() + i * kReceiveBytes, kReceiveBytes};
+    msghdr& header = b.headers[i].msg_hdr;
+    header.msg_name = &b.from[i];
+    header.msg_namelen = sizeof b.from[i];
+    header.msg_iov = &b.vectors[i];
+    header.msg_iovlen = 1;
+    header.msg_control = b.control[i].bytes.data();
+    header.msg_controllen = b.control[i].bytes.size();
+    header.msg_flags = 0;
+  }
+  ++counters_.receive_calls;
+  const int got = ::recvmmsg(primary_, b.headers.data(), kReceiveBatch, MSG_DONTWAIT, nullptr);
+  if (got <= 0) {
+    b.used = 0;
+    return {};
+  }
+  b.used = static_cast<std::size_t>(got);
+  // The kernel stamps with the wall clock; what counts here is how long ago.
+  const std::int64_t wall = clock_ns(CLOCK_REALTIME);
+  const Instant present = now();
+  for (std::size_t i = 0; i < b.used; ++i) {
+    Incoming& in = b.incoming[i];
+    msghdr& header = b.headers[i].msg_hdr;
+    in.bytes = {b.memory.get() + i * kReceiveBytes, b.headers[i].msg_len};
+    in.from = from_kernel(b.from[i]);
+    in.arrival = present;
+    in.segment = 0;
+    in.marked = false;
+    for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+      if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_TIMESTAMPNS) {
+        timespec t{};
+        std::memcpy(&t, CMSG_DATA(c), sizeof t);
+        const std::int64_t age = wall - (t.tv_sec * 1'000'000'000 + t.tv_nsec);
+        if (age > 0 && age < kOldestArrivalNs) in.arrival = present - ns(age);
+      } else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
+        int size = 0;
+        std::memcpy(&size, CMSG_DATA(c), sizeof size);
+        in.segment = static_cast<std::uint16_t>(size);
+      } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+        std::uint8_t tos = 0;
+        std::memcpy(&tos, CMSG_DATA(c), sizeof tos);
+        in.marked = (tos & kEcnBits) == kCe;
+      } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+        int tos = 0;
+        std::memcpy(&tos, CMSG_DATA(c), sizeof tos);
+        in.marked = (tos & kEcnBits) == kCe;
+      }
+    }
+  }
+  return {b.incoming.data(), b.used};
+}
+
+void KernelNetwork::sleep(Picoseconds time) {
+  if (time <= ps(0)) return;
+  pollfd p{primary_, POLLIN, 0};
+  const std::int64_t whole_ns = time.count() / 1'000;
+  const timespec t{whole_ns / 1'000'000'000, whole_ns % 1'000'000'000};
+  static_cast<void>(::ppoll(&p, primary_ >= 0 ? 1 : 0, &t, nullptr));
+}
+
+}  // namespace strack::udp

@@ -1,0 +1,61 @@
+// The kernel's UDP sockets: one that receives, and one for each entropy that only sends. Needs no
+// privilege.
+//
+// Sockets stay unconnected, since a connected one's hash would override the ports in the kernel's
+// own ECMP. What goes to one socket in a row goes in one system call; bursts go as one datagram
+// that the kernel or the NIC cuts (UDP_SEGMENT), and come back uncut where they can (UDP_GRO).
+// Arrival times are the kernel's (SO_TIMESTAMPNS). Departure times are the clock's just before the
+// system call: the kernel's own would take a second call per packet to read, for about a
+// microsecond.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "udp/endpoint.h"
+#include "udp/network.h"
+
+namespace strack::udp {
+
+class KernelNetwork final : public Network {
+ public:
+  explicit KernelNetwork(const EndpointOptions& options);
+  ~KernelNetwork() override;
+
+  /// Opens the primary socket on this address; says what the system had against it.
+  [[nodiscard]] std::optional<Error> open(const Address& local);
+  [[nodiscard]] bool is_open() const { return primary_ >= 0; }
+  [[nodiscard]] const Address& local() const { return local_; }
+  [[nodiscard]] int file_descriptor() const { return primary_; }
+  /// Until something arrives or the time is over. Returns at once when the socket is not open.
+  void sleep(Picoseconds time);
+
+  [[nodiscard]] Instant now() override;
+  SendResult send(std::span<const Outgoing> batch) override;
+  [[nodiscard]] std::span<Incoming> receive() override;
+  [[nodiscard]] std::uint32_t largest_datagram(const Address& to) override;
+  void allow_fragments() override;
+  void random(std::span<std::uint8_t> out) override;
+  [[nodiscard]] const NetworkCounters& counters() const override { return counters_; }
+
+ private:
+  struct Buffers;
+
+  [[nodiscard]] int entropy_socket(std::uint16_t entropy);
+  void set_fragmenting(int fd) const;
+
+  std::size_t receive_buffer_;
+  std::size_t send_buffer_;
+  std::int64_t clock_start_;
+  int primary_ = -1;
+  bool fragments_ = false;
+  Address local_;
+  std::vector<int> entropies_;
+  std::unique_ptr<Buffers> buffers_;
+  NetworkCounters counters_;
+};
+
+}  // namespace strack::udp

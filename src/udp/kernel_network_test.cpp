@@ -1,0 +1,220 @@
+// What only real sockets can show: source ports, ECN, bursts, arrival times.
+#include "udp/kernel_network.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "udp/engine.h"
+
+namespace strack::udp {
+namespace {
+
+class KernelNetworkTest : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    options_.paths = 4;
+    const Address local = *Address::parse(GetParam() ? "[::1]:0" : "127.0.0.1:0");
+    for (auto* network : {&a_, &b_}) {
+      network->emplace(options_);
+      const auto error = (*network)->open(local);
+      ASSERT_FALSE(error) << error->text;
+    }
+  }
+  /// Waits for datagrams; loopback delivers at once, so this is no race.
+  std::vector<Incoming> receive(KernelNetwork& network, std::size_t count) {
+    std::vector<Incoming> all;
+    buffers_.clear();
+    for (int tries = 0; tries < 1'000 && all.size() < count; ++tries) {
+      for (const Incoming& in : network.receive()) {
+        buffers_.emplace_back(in.bytes.begin(), in.bytes.end());
+        all.push_back(in);
+      }
+      if (all.size() < count) network.sleep(ms(10));
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].bytes = buffers_[i];
+    return all;
+  }
+  static Outgoing outgoing(const Address& to, const Piece& piece, std::uint16_t entropy, bool ect) {
+    return {.to = &to,
+            .pieces = {&piece, 1},
+            .bytes = static_cast<std::uint32_t>(piece.size),
+            .entropy = entropy,
+            .segment = 0,
+            .ect = ect};
+  }
+
+  EndpointOptions options_;
+  std::optional<KernelNetwork> a_, b_;
+  std::vector<std::vector<std::uint8_t>> buffers_;
+};
+
+TEST_P(KernelNetworkTest, EachEntropyIsASourcePortOfItsOwn) {
+  const std::string text = "hello";
+  const Piece piece{text.data(), text.size()};
+  const Address to = b_->local();
+  std::vector<Outgoing> batch;
+  for (const std::uint16_t entropy : std::vector<std::uint16_t>{0, 1, 2, 3, 1, 1}) {
+    batch.push_back(outgoing(to, piece, entropy, true));
+  }
+  batch.push_back(outgoing(to, piece, kPrimary, false));
+  EXPECT_EQ(a_->send(batch), SendResult::ok);
+  EXPECT_EQ(a_->counters().send_calls, 6u);  // two in a row to one socket go together
+  const Instant now = b_->now();
+  const auto got = receive(*b_, 7);
+  ASSERT_EQ(got.size(), 7u);
+  std::set<std::uint16_t> ports;
+  for (const Incoming& in : got) {
+    ports.insert(in.from.port);
+    EXPECT_EQ(std::string(in.bytes.begin(), in.bytes.end()), "hello");
+    EXPECT_FALSE(in.marked);
+    // Stamped by the kernel when it arrived, which was before we looked.
+    EXPECT_LE(in.arrival.ps, now.ps);
+    EXPECT_EQ(in.from.ip, to.ip);
+  }
+  EXPECT_EQ(ports.size(), 5u);
+  EXPECT_EQ(got.back().from.port, a_->local().port);
+}
+
+// Data can be marked, control packets cannot; a mark is seen.
+TEST_P(KernelNetworkTest, EcnIsSetAndRead) {
+  const bool v6 = GetParam();
+  const int fd = ::socket(v6 ? AF_INET6 : AF_INET, SOCK_DGRAM, 0);
+  ASSERT_GE(fd, 0);
+  const int on = 1;
+  if (v6) {
+    setsockopt(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, &on, sizeof on);
+  } else {
+    setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof on);
+  }
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  six.sin6_addr = in6addr_loopback;
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* address = v6 ? reinterpret_cast<sockaddr*>(&six) : reinterpret_cast<sockaddr*>(&four);
+  socklen_t length = v6 ? sizeof six : sizeof four;
+  ASSERT_EQ(::bind(fd, address, length), 0);
+  ASSERT_EQ(::getsockname(fd, address, &length), 0);
+  Address to = b_->local();
+  to.port = ntohs(v6 ? six.sin6_port : four.sin_port);
+
+  const std::string text = "x";
+  const Piece piece{text.data(), text.size()};
+  for (const auto& [entropy, ect] : std::vector<std::pair<std::uint16_t, bool>>{
+           {0, true}, {0, false}, {kPrimary, false}, {kPrimary, true}}) {
+    const Outgoing out = outgoing(to, piece, entropy, ect);
+    ASSERT_EQ(a_->send({&out, 1}), SendResult::ok);
+    std::array<char, 16> data{};
+    alignas(cmsghdr) std::array<char, 128> control{};
+    iovec vector{data.data(), data.size()};
+    msghdr header{};
+    header.msg_iov = &vector;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    ASSERT_EQ(::recvmsg(fd, &header, 0), 1);
+    int tos = -1;
+    for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+      if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) tos = *CMSG_DATA(c);
+      if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS)
+        std::memcpy(&tos, CMSG_DATA(c), sizeof tos);
+    }
+    EXPECT_EQ(tos, ect ? 2 : 0) << entropy;
+  }
+
+  const int ce = 3;
+  if (v6) {
+    setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &ce, sizeof ce);
+    six.sin6_port = htons(b_->local().port);
+  } else {
+    setsockopt(fd, IPPROTO_IP, IP_TOS, &ce, sizeof ce);
+    four.sin_port = htons(b_->local().port);
+  }
+  ASSERT_EQ(::sendto(fd, "m", 1, 0, address, length), 1);
+  const auto got = receive(*b_, 1);
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_TRUE(got[0].marked);
+  ::close(fd);
+}
+
+TEST_P(KernelNetworkTest, BurstArrivesWhole) {
+  std::vector<std::uint8_t> bytes(4 * 1'000 + 300);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i / 1'000);
+  const Piece piece{bytes.data(), bytes.size()};
+  Outgoing out = outgoing(b_->local(), piece, 2, true);
+  const Address to = b_->local();
+  out.to = &to;
+  out.segment = 1'000;
+  ASSERT_EQ(a_->send({&out, 1}), SendResult::ok);
+  EXPECT_EQ(a_->counters().send_calls, 1u);
+  std::vector<std::uint8_t> joined;
+  std::size_t datagrams = 0;
+  while (joined.size() < bytes.size()) {
+    const auto got = receive(*b_, 1);
+    ASSERT_FALSE(got.empty());
+    for (const Incoming& in : got) {
+      joined.insert(joined.end(), in.bytes.begin(), in.bytes.end());
+      EXPECT_TRUE(in.segment == 0 || in.segment == 1'000);
+      datagrams += in.segment == 0 ? 1 : (in.bytes.size() + 999) / 1'000;
+    }
+  }
+  EXPECT_EQ(joined, bytes);
+  EXPECT_EQ(datagrams, 5u);
+}
+
+TEST_P(KernelNetworkTest, TooLargeIsSaidAndPathMtuKnown) {
+  const std::uint32_t largest = a_->largest_datagram(b_->local());
+  EXPECT_GE(largest, 1'200u);
+  EXPECT_LE(largest, 65'507u);
+  std::vector<std::uint8_t> bytes(65'600);
+  const Piece piece{bytes.data(), bytes.size()};
+  const Address to = b_->local();
+  const Outgoing out = outgoing(to, piece, 0, true);
+  EXPECT_EQ(a_->send({&out, 1}), SendResult::too_large);
+  EXPECT_EQ(a_->counters().send_errors, 1u);
+}
+
+// Nobody reads the sockets that only send: they must not fill up, and what comes there changes
+// nothing.
+TEST_P(KernelNetworkTest, NothingIsReceivedOnEntropyPorts) {
+  const std::string text = "x";
+  const Piece piece{text.data(), text.size()};
+  const Address to_b = b_->local();
+  Outgoing out = outgoing(to_b, piece, 1, true);
+  ASSERT_EQ(a_->send({&out, 1}), SendResult::ok);
+  auto got = receive(*b_, 1);
+  ASSERT_EQ(got.size(), 1u);
+  const Address entropy = got[0].from;
+  out = outgoing(entropy, piece, kPrimary, false);
+  const Address primary = a_->local();
+  Outgoing second = outgoing(primary, piece, kPrimary, false);
+  ASSERT_EQ(b_->send({&out, 1}), SendResult::ok);
+  ASSERT_EQ(b_->send({&second, 1}), SendResult::ok);
+  got = receive(*a_, 1);
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_TRUE(a_->receive().empty());
+}
+
+TEST(KernelNetworkErrors, NamesTheAddressAndTheReason) {
+  KernelNetwork network{EndpointOptions{}};
+  const auto error = network.open(*Address::parse("192.0.2.1:4794"));
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->text.find("192.0.2.1:4794"), std::string::npos);
+  EXPECT_FALSE(network.is_open());
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, KernelNetworkTest, ::testing::Bool(),
+                         [](const auto& tested) { return tested.param ? "IPv6" : "IPv4"; });
+
+}  // namespace
+}  // namespace strack::udp

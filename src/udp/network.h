@@ -1,0 +1,76 @@
+// What an engine sees of the world: datagrams, a clock, randomness. The kernel's sockets are one
+// such network (kernel_network.h), a seeded one in memory another (simulated_network.h), so that
+// the very code that runs on sockets can be tested by seed in virtual time.
+//
+// Calls are per batch, so that being virtual costs nothing next to a system call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/units.h"
+#include "udp/address.h"
+
+namespace strack::udp {
+
+struct Piece {
+  const void* data;
+  std::size_t size;
+};
+
+/// Datagrams that go the same way in one system call: one, or a burst of equal ones.
+struct Outgoing {
+  const Address* to;
+  std::span<const Piece> pieces;
+  std::uint32_t bytes;    ///< all pieces together
+  std::uint16_t entropy;  ///< which source port; 0 is the primary socket's
+  std::uint16_t segment;  ///< each datagram's bytes, the last's at most; 0: it is a single one
+  bool ect;               ///< ECN-capable: may be marked on the way
+};
+
+enum class SendResult : std::uint8_t {
+  ok,
+  too_large,  ///< the path does not take a datagram of this size
+  lost,       ///< not sent, for another reason; counted by the network
+};
+
+/// One datagram, or several of `segment` bytes each (the last may be shorter) that came together.
+struct Incoming {
+  std::span<std::uint8_t> bytes;  ///< valid until the next receive(); may be written to
+  Address from;
+  Instant arrival;            ///< as precise as the network knows, never later than now()
+  std::uint16_t segment = 0;  ///< 0: a single one
+  bool marked = false;        ///< ECN: congestion experienced
+};
+
+struct NetworkCounters {
+  std::uint64_t send_calls = 0;
+  std::uint64_t receive_calls = 0;
+  std::uint64_t send_errors = 0;
+  std::uint64_t send_full = 0;
+};
+
+class Network {
+ public:
+  Network() = default;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  virtual ~Network() = default;
+
+  /// Never runs backwards.
+  [[nodiscard]] virtual Instant now() = 0;
+  /// In this order. What cannot be sent is lost, like anything else on a network.
+  virtual SendResult send(std::span<const Outgoing> batch) = 0;
+  /// What has come to the primary port, up to some tens of datagrams; nothing when nothing waits.
+  [[nodiscard]] virtual std::span<Incoming> receive() = 0;
+  /// The largest UDP payload the route to an address takes, as far as this host knows.
+  [[nodiscard]] virtual std::uint32_t largest_datagram(const Address& to) = 0;
+  /// From now on too large datagrams are to be fragmented rather than refused or lost.
+  virtual void allow_fragments() = 0;
+  /// For keys and whatever must not be predictable.
+  virtual void random(std::span<std::uint8_t> out) = 0;
+  [[nodiscard]] virtual const NetworkCounters& counters() const = 0;
+};
+
+}  // namespace strack::udp

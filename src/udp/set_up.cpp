@@ -1,0 +1,434 @@
+// The engine's part in setting up connections: docs/protocol.md, "Set-up", state by state.
+#include <algorithm>
+
+#include "udp/derive_params.h"
+#include "udp/engine.h"
+
+namespace strack::udp {
+namespace {
+
+constexpr Picoseconds kFirstRetry = ms(100);
+constexpr Picoseconds kLongestRetry = seconds(1);
+constexpr Picoseconds kHalfOpenLife = seconds(3);
+constexpr Picoseconds kFirstPing = ms(20);
+constexpr int kFirstPings = 3;
+
+Status status_of(wire::RejectReason reason) {
+  switch (reason) {
+    case wire::RejectReason::key_required:
+    case wire::RejectReason::key_unknown:
+    case wire::RejectReason::no_key:
+    case wire::RejectReason::no_cipher:
+      return Status::key_refused;
+    case wire::RejectReason::busy:
+      return Status::busy;
+    case wire::RejectReason::not_listening:
+      return Status::not_listening;
+    case wire::RejectReason::version:
+    case wire::RejectReason::terms:
+      return Status::refused;
+  }
+  return Status::refused;
+}
+
+void put_mac(std::uint8_t* packet, std::size_t size, const wire::Mac& mac) {
+  std::copy(mac.begin(), mac.end(), packet + size - mac.size());
+}
+
+}  // namespace
+
+std::uint32_t Engine::largest_payload(const Address& to) const {
+  const auto overhead = static_cast<std::uint32_t>(wire::data_overhead_bytes(keyed()));
+  const std::uint32_t datagram = network_.largest_datagram(to);
+  const std::uint32_t fits = datagram > overhead ? datagram - overhead : 0;
+  return std::max<std::uint32_t>(std::min(options_.max_payload, fits), wire::kMinMtu);
+}
+
+void Engine::draw_terms(Connection& c) {
+  c.mine.connection_id = 0;
+  draw_id(c);
+  network_.random(c.mine.nonce);
+  c.mine.key_id = key_ ? key_->id() : 0;
+  c.mine.user_data = options_.user_data;
+  c.mine.initial_psn = {random32()};
+  c.mine.credit = std::min<std::uint32_t>(any_receives_.count() + options_.unexpected_messages,
+                                          options_.message_slots);
+  c.mine.idle_timeout_ms = static_cast<std::uint32_t>(options_.peer_timeout.count());
+  c.mine.paths = static_cast<std::uint16_t>(options_.paths);
+  c.mine.tracking_window = core::kMaxTrackingWindow;
+  c.mine.ciphers = keyed() ? usable_ciphers() : 0;
+  c.granted = c.mine.credit;
+}
+
+// ---- The initiator ----
+
+Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cookie) {
+  if (address.port == 0) return Error{"address " + address.text() + " has port 0. give the peer's"};
+  if (!keyed() && !options_.insecure && !address.is_loopback()) {
+    return Error{"connecting to " + address.text() +
+                 " without a key. set a key, or allow it with insecure"};
+  }
+  if (living_ >= options_.max_connections) {
+    return Error{"already " + std::to_string(living_) +
+                 " connections. close some or raise max_connections"};
+  }
+  if (!room_for_completions()) return Error{"too many completions wait to be taken"};
+  now_ = network_.now();
+  Connection& c = make_connection(address);
+  c.initiator = true;
+  c.connect_cookie = cookie;
+  draw_terms(c);
+  c.give_up_at = now_ + us(options_.connect_timeout.count() * 1'000);
+  offer_mtu(c);
+  send_hello(c);
+  rearm(c);
+  return c.id;
+}
+
+/// The largest first, then what 1500-byte and 1280-byte links take. [protocol: Path MTU]
+void Engine::offer_mtu(Connection& c) {
+  const auto overhead =
+      static_cast<std::uint32_t>(wire::data_overhead_bytes(keyed())) + c.peer.header_bytes();
+  std::uint32_t mtu = largest_payload(c.peer);
+  if (c.mtu_step >= 1) mtu = std::min(mtu, 1500 - overhead);
+  if (c.mtu_step >= 2) mtu = std::min(mtu, 1280 - overhead);
+  c.mine.mtu = static_cast<std::uint16_t>(mtu);
+  c.initiator_terms = wire::encode_terms(c.mine);
+}
+
+void Engine::send_hello(Connection& c) {
+  if (c.attempts == 2 * (c.mtu_step + 1) && c.mtu_step < 2) {
+    // Nobody answers: perhaps such large packets do not get through. New terms need a new nonce.
+    ++c.mtu_step;
+    network_.random(c.mine.nonce);
+    offer_mtu(c);
+  }
+  const auto size =
+      std::max<std::size_t>(wire::kHelloMinBytes, c.mine.mtu + wire::data_overhead_bytes(keyed()));
+  wire::Hello hello{c.mine, static_cast<std::uint16_t>(size)};
+  const std::size_t n = wire::encode(scratch_, {0, keyed(), 0}, hello);
+  ++c.attempts;
+  c.asked_at = network_.now();
+  send_plain({scratch_.data(), n}, c.peer);
+  c.retry_interval = c.attempts == 1 ? kFirstRetry : std::min(2 * c.retry_interval, kLongestRetry);
+  c.retry_at = now_ + c.retry_interval;
+}
+
+void Engine::on_challenge(const wire::Header& header, wire::ConstBytes body, const Address& from) {
+  const auto challenge = wire::decode_challenge(header, body);
+  if (!challenge) {
+    ++statistics_.refused_malformed;
+    return;
+  }
+  const auto found = by_local_id_.find(header.connection_id);
+  Connection* c = found == by_local_id_.end() ? nullptr : found->second;
+  if (c == nullptr || c->state > State::connect_sent || !(c->peer == from) ||
+      challenge.value().echo != wire::nonce_echo(c->mine.nonce)) {
+    ++statistics_.refused_set_up;
+    return;
+  }
+  // After a challenge to a connect (its cookie was old) the clock is not started again: whoever
+  // makes up challenges gets one connect for each, of twice its size, and no more time.
+  if (c->state == State::hello_sent) note_set_up_rtt(*c);
+  c->state = State::connect_sent;
+  c->cookie = challenge.value().cookie;
+  c->attempts = 0;
+  send_connect(*c);
+  rearm(*c);
+}
+
+void Engine::send_connect(Connection& c) {
+  const std::size_t n =
+      wire::encode(scratch_, {0, keyed(), 0}, wire::Connect{c.mine, c.cookie, {}});
+  if (key_) {
+    put_mac(scratch_.data(), n, key_->connect_mac({scratch_.data(), n - wire::kTagBytes}));
+  }
+  ++c.attempts;
+  c.asked_at = network_.now();
+  send_plain({scratch_.data(), n}, c.peer);
+  c.retry_interval = c.attempts == 1 ? kFirstRetry : std::min(2 * c.retry_interval, kLongestRetry);
+  c.retry_at = now_ + c.retry_interval;
+}
+
+/// Only of questions asked once: an answer does not say which repetition it answers.
+void Engine::note_set_up_rtt(Connection& c) {
+  if (c.attempts != 1) return;
+  const Picoseconds rtt = std::max(network_.now() - c.asked_at, us(1));
+  if (c.set_up_rtt == ps(0) || rtt < c.set_up_rtt) c.set_up_rtt = rtt;
+}
+
+void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, const Address& from) {
+  const auto accept = wire::decode_accept(header, datagram.subspan(header.bytes()));
+  if (!accept) {
+    ++statistics_.refused_malformed;
+    return;
+  }
+  const auto found = by_local_id_.find(header.connection_id);
+  Connection* c = found == by_local_id_.end() ? nullptr : found->second;
+  if (c == nullptr || c->state != State::connect_sent || !(c->peer == from)) {
+    // Usually the repetition of one that has been taken.
+    ++statistics_.refused_set_up;
+    return;
+  }
+  const wire::Terms& terms = accept.value().terms;
+  if (key_) {
+    const wire::Mac expected =
+        key_->accept_mac(c->initiator_terms, datagram.first(datagram.size() - wire::kTagBytes));
+    if (!same(expected, accept.value().mac)) {
+      ++statistics_.refused_forged;
+      return;
+    }
+  }
+  if (terms.mtu > c->mine.mtu || terms.key_id != c->mine.key_id ||
+      (terms.ciphers & c->mine.ciphers) != terms.ciphers) {
+    ++statistics_.refused_set_up;
+    return;
+  }
+  note_set_up_rtt(*c);
+  c->theirs = terms;
+  start_session(*c);
+  open_up(*c);
+}
+
+void Engine::on_reject(const wire::Header& header, wire::ConstBytes body, const Address& from) {
+  const auto reject = wire::decode_reject(header, body);
+  if (!reject) {
+    ++statistics_.refused_malformed;
+    return;
+  }
+  const auto found = by_local_id_.find(header.connection_id);
+  Connection* c = found == by_local_id_.end() ? nullptr : found->second;
+  if (c == nullptr || c->state > State::connect_sent || !(c->peer == from) ||
+      reject.value().echo != wire::nonce_echo(c->mine.nonce)) {
+    ++statistics_.refused_set_up;
+    return;
+  }
+  c->rejected = reject.value().reason;
+  // With a key, anybody on the way could have made this up: go on until the time is over.
+  if (!keyed()) fail(*c, status_of(*c->rejected), std::nullopt);
+}
+
+// ---- The responder ----
+
+std::optional<wire::RejectReason> Engine::objection(const wire::Header& header,
+                                                    const wire::Terms& terms,
+                                                    const Address& from) const {
+  if (options_.listen.empty()) return wire::RejectReason::not_listening;
+  if (header.keyed != keyed())
+    return keyed() ? wire::RejectReason::key_required : wire::RejectReason::no_key;
+  if (!keyed() && !options_.insecure && !from.is_loopback())
+    return wire::RejectReason::key_required;
+  if (key_ && terms.key_id != key_->id()) return wire::RejectReason::key_unknown;
+  if (key_ && best_cipher(terms.ciphers) == 0) return wire::RejectReason::no_cipher;
+  if (living_ >= options_.max_connections || !room_for_completions())
+    return wire::RejectReason::busy;
+  return std::nullopt;
+}
+
+void Engine::send_reject(wire::RejectReason reason, std::uint32_t id, std::uint64_t echo,
+                         std::uint8_t version, const Address& to) {
+  ++statistics_.rejected;
+  wire::Reject reject;
+  reject.echo = echo;
+  reject.reason = reason;
+  reject.header_version = version;
+  const std::size_t n = wire::encode(scratch_, {id, false, 0}, reject);
+  send_plain({scratch_.data(), n}, to);
+}
+
+void Engine::send_challenge(const wire::Terms& terms, bool keyed, wire::ConstBytes datagram,
+                            const Address& to) {
+  wire::Challenge challenge;
+  challenge.echo = wire::nonce_echo(terms.nonce);
+  challenge.cookie = jar_->make(to, keyed, wire::terms_bytes(datagram), now_);
+  challenge.hello_size = static_cast<std::uint16_t>(datagram.size());
+  const std::size_t n = wire::encode(scratch_, {terms.connection_id, false, 0}, challenge);
+  ++statistics_.challenges_sent;
+  send_plain({scratch_.data(), n}, to);
+}
+
+void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram, const Address& from) {
+  const auto hello = wire::decode_hello(header, datagram.subspan(header.bytes()));
+  if (!hello) {
+    ++statistics_.refused_malformed;
+    return;
+  }
+  const wire::Terms& terms = hello.value().terms;
+  if (const auto reason = objection(header, terms, from)) {
+    send_reject(*reason, terms.connection_id, wire::nonce_echo(terms.nonce), wire::kVersion, from);
+    return;
+  }
+  send_challenge(terms, header.keyed, datagram, from);
+}
+
+void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
+                        const Address& from) {
+  const auto connect = wire::decode_connect(header, datagram.subspan(header.bytes()));
+  if (!connect) {
+    ++statistics_.refused_malformed;
+    return;
+  }
+  const wire::Terms& terms = connect.value().terms;
+  const std::uint64_t echo = wire::nonce_echo(terms.nonce);
+  if (const auto known = by_nonce_.find(echo); known != by_nonce_.end()) {
+    Connection& c = *known->second;
+    if (c.peer == from && c.theirs.nonce == terms.nonce &&
+        c.theirs.connection_id == terms.connection_id) {
+      // Our accept was lost. Somebody who plays this again gets one more, smaller than what he
+      // sent.
+      if (c.state == State::half_open || c.state == State::open) send_accept(c);
+    } else {
+      ++statistics_.refused_set_up;
+    }
+    return;
+  }
+  if (const auto reason = objection(header, terms, from)) {
+    send_reject(*reason, terms.connection_id, echo, wire::kVersion, from);
+    return;
+  }
+  if (!jar_->is_good(connect.value().cookie, from, header.keyed, wire::terms_bytes(datagram),
+                     now_)) {
+    ++statistics_.refused_set_up;
+    send_challenge(terms, header.keyed, datagram, from);
+    return;
+  }
+  if (key_) {
+    const wire::Mac expected = key_->connect_mac(datagram.first(datagram.size() - wire::kTagBytes));
+    if (!same(expected, connect.value().mac)) {
+      ++statistics_.refused_forged;
+      return;
+    }
+  }
+  Connection& c = make_connection(from);
+  c.state = State::half_open;
+  ++half_open_;
+  c.theirs = terms;
+  draw_terms(c);
+  const std::uint32_t mtu = std::min<std::uint32_t>(terms.mtu, largest_payload(from));
+  c.mine.mtu = static_cast<std::uint16_t>(mtu);
+  c.mine.ciphers = key_ ? best_cipher(terms.ciphers) : std::uint8_t{0};
+  std::copy_n(wire::terms_bytes(datagram).begin(), wire::kTermsBytes, c.initiator_terms.begin());
+  c.give_up_at = now_ + kHalfOpenLife;
+  by_nonce_.emplace(echo, &c);
+  start_session(c);
+  send_accept(c);
+  rearm(c);
+}
+
+void Engine::send_accept(Connection& c) {
+  const std::size_t n =
+      wire::encode(scratch_, {c.theirs.connection_id, keyed(), 0}, wire::Accept{c.mine, {}});
+  if (key_) {
+    put_mac(scratch_.data(), n,
+            key_->accept_mac(c.initiator_terms, {scratch_.data(), n - wire::kTagBytes}));
+  }
+  send_plain({scratch_.data(), n}, c.peer);
+}
+
+// ---- Both ----
+
+/// Both sides' terms are known: keys, receiver and queues can be made.
+void Engine::start_session(Connection& c) {
+  c.peer_id = c.theirs.connection_id;
+  c.peer_credit = c.theirs.credit;
+  if (key_) {
+    const TermsBytes own = wire::encode_terms(c.mine);
+    const TermsBytes other = wire::encode_terms(c.theirs);
+    const auto keys = c.initiator ? key_->session_keys(own, other) : key_->session_keys(other, own);
+    const auto cipher = static_cast<wire::Cipher>(c.initiator ? c.theirs.ciphers : c.mine.ciphers);
+    c.seal.set(cipher, keys[c.initiator ? 0 : 1]);
+    c.open.set(cipher, keys[c.initiator ? 1 : 0]);
+  }
+  // The answer's mtu holds for both.
+  const std::uint32_t mtu = c.initiator ? c.theirs.mtu : c.mine.mtu;
+  Measured measured{.rate = {static_cast<std::int64_t>(options_.rate_bps)},
+                    .rtt = kSchedulingNoise,
+                    .payload = mtu,
+                    .paths = c.theirs.paths,
+                    .window = core::kMaxTrackingWindow};
+  auto params = derive_params(measured);
+  STRACK_CHECK(params.ok());  // the options and terms it is made of have been checked
+  c.receive_params = params.value();
+  c.receiver.emplace(c.receive_params, c.theirs.initial_psn);
+  c.inbox.resize(options_.message_slots);
+  c.statistics.payload_bytes = mtu;
+  c.statistics.keyed = keyed();
+}
+
+/// One more sample. Once it is known well enough, the connection can send.
+void Engine::note_rtt(Connection& c, Picoseconds rtt) {
+  if (c.sender) return;
+  rtt = std::max(rtt, us(1));
+  if (c.set_up_rtt == ps(0) || rtt < c.set_up_rtt) c.set_up_rtt = rtt;
+  // Below the hosts' own noise a shorter one would change nothing.
+  if (++c.rtt_samples == kFirstPings || c.set_up_rtt < kSchedulingNoise / 2) {
+    make_sender(c, c.set_up_rtt);
+  }
+}
+
+/// The RTT is known: now it can send.
+void Engine::make_sender(Connection& c, Picoseconds rtt) {
+  Measured measured{
+      .rate = {static_cast<std::int64_t>(options_.rate_bps)},
+      .rtt = rtt,
+      .payload = c.statistics.payload_bytes,
+      .paths = options_.paths,
+      .window = std::min<std::uint32_t>(c.theirs.tracking_window, core::kMaxTrackingWindow),
+      .burst = options_.burst,
+      .oblivious = options_.oblivious};
+  auto params = derive_params(measured);
+  STRACK_CHECK(params.ok());
+  c.send_params = params.value();
+  c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
+  c.statistics.max_cwnd_bytes = static_cast<std::uint64_t>(c.send_params.max_cwnd.count());
+  c.statistics.target_qdelay_ns =
+      static_cast<std::uint64_t>(c.send_params.target_qdelay.count() / 1'000);
+  c.slots.resize(options_.message_slots);
+  c.sender.emplace(c.send_params, c.slots, c.mine.initial_psn, SenderEvents{&c.statistics});
+  post(c);
+}
+
+void Engine::open_up(Connection& c) {
+  if (c.state == State::half_open) --half_open_;
+  c.state = State::open;
+  c.last_heard = now_;
+  c.give_up_at = c.retry_at = Instant::never();
+  ++statistics_.connections;
+  ++statistics_.connections_made;
+  complete({.kind = c.initiator ? Kind::connected : Kind::accepted,
+            .connection = c.id,
+            .cookie = c.connect_cookie,
+            .tag = c.theirs.user_data});
+  // The peer learns from them that we are there, and we the RTT: set-up's own answers told it too,
+  // but not how long the peer's process slept before it gave them.
+  for (int i = 0; i < kFirstPings; ++i) send_ping(c);
+  c.ping_interval = kFirstPing;
+  c.ping_retry_at = now_ + c.ping_interval;
+  note_dryness(c);
+  maybe_close(c);
+  rearm(c);
+}
+
+void Engine::on_set_up(const wire::Header& header, wire::ConstBytes datagram,
+                       const Incoming& from) {
+  switch (header.type) {
+    case wire::Type::hello:
+      return on_hello(header, datagram, from.from);
+    case wire::Type::connect:
+      return on_connect(header, datagram, from.from);
+    case wire::Type::challenge:
+      return on_challenge(header, datagram.subspan(header.bytes()), from.from);
+    case wire::Type::reject:
+      return on_reject(header, datagram.subspan(header.bytes()), from.from);
+    case wire::Type::accept:
+      if (header.keyed != keyed()) break;
+      return on_accept(header, datagram, from.from);
+    default:
+      // A reset among them: it may be ignored, and silence tells as well [protocol: A peer that
+      // died].
+      break;
+  }
+  ++statistics_.refused_set_up;
+}
+
+}  // namespace strack::udp

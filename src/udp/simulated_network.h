@@ -1,0 +1,240 @@
+// Sockets that are none: hosts in one process, a virtual clock, and faults drawn from a seed. For
+// tests: the very engine that runs on the kernel's sockets runs on these, and whatever happens
+// happens again.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/units.h"
+#include "udp/engine.h"
+#include "udp/network.h"
+
+namespace strack::udp {
+
+struct SimulatedFaults {
+  Picoseconds one_way = us(10);
+  Picoseconds jitter{0};  ///< up to so much more, drawn for each: reorders
+  Ratio loss{0, 1};
+  Ratio duplication{0, 1};
+  Ratio corruption{0, 1};  ///< of one bit
+  Ratio marking{0, 1};
+  Instant end = Instant::never();  ///< none of these from then on
+  Instant silent_from = Instant::never();
+  Instant silent_until = Instant::never();  ///< in between nothing arrives at all
+  std::uint32_t largest = 65'507;       ///< larger datagrams are lost, unless fragments are allowed
+  std::uint32_t known_largest = 9'000;  ///< what hosts believe
+  bool says_too_large = false;          ///< as the kernel does when it has heard of it
+};
+
+class SimulatedWorld;
+
+class SimulatedHost final : public Network {
+ public:
+  SimulatedHost(SimulatedWorld& world, const Address& address, std::uint64_t seed)
+      : world_(world), address_(address), random_(seed) {}
+
+  [[nodiscard]] Instant now() override;
+  SendResult send(std::span<const Outgoing> batch) override;
+  [[nodiscard]] std::span<Incoming> receive() override;
+  [[nodiscard]] std::uint32_t largest_datagram(const Address& to) override;
+  void allow_fragments() override { fragments_ = true; }
+  void random(std::span<std::uint8_t> out) override {
+    for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(random_.next() >> 32);
+  }
+  [[nodiscard]] const NetworkCounters& counters() const override { return counters_; }
+  [[nodiscard]] const Address& address() const { return address_; }
+  [[nodiscard]] bool fragments() const { return fragments_; }
+
+ private:
+  friend class SimulatedWorld;
+  struct Waiting {
+    std::vector<std::uint8_t> bytes;
+    Address from;
+    Instant arrival;
+    std::uint16_t segment;
+    bool marked;
+  };
+
+  SimulatedWorld& world_;
+  Address address_;
+  Rng random_;
+  bool fragments_ = false;
+  std::vector<Waiting> inbox_;
+  std::vector<Waiting> taken_;
+  std::vector<Incoming> incoming_;
+  NetworkCounters counters_;
+};
+
+class SimulatedWorld {
+ public:
+  SimulatedWorld(std::uint64_t seed, const SimulatedFaults& faults)
+      : faults_(faults), rng_(Rng(seed).stream("network")), seed_(seed) {}
+
+  SimulatedHost& add_host() {
+    Address address;
+    address.ip[0] = 127;
+    address.ip[3] = static_cast<std::uint8_t>(hosts_.size() + 1);
+    address.port = 4794;
+    hosts_.push_back(std::make_unique<SimulatedHost>(*this, address,
+                                                     mix64(seed_ ^ (hosts_.size() + 1) * 0x9e37)));
+    return *hosts_.back();
+  }
+
+  [[nodiscard]] Instant now() const { return now_; }
+  [[nodiscard]] Instant next_arrival() const {
+    return flying_.empty() ? Instant::never() : flying_.top().when;
+  }
+  /// Lets time pass and everything arrive that is due by then.
+  void advance_to(Instant time) {
+    now_ = std::max(now_, time);
+    while (!flying_.empty() && flying_.top().when <= now_) {
+      const Flight& flight = flying_.top();
+      flight.to->inbox_.push_back(
+          {flight.bytes, flight.from, flight.when, flight.segment, flight.marked});
+      flying_.pop();
+    }
+  }
+  /// Anything at all, from anybody: for strangers. Arrives at once.
+  void inject(SimulatedHost& to, const Address& from, std::vector<std::uint8_t> bytes,
+              bool marked = false) {
+    to.inbox_.push_back({std::move(bytes), from, now_, 0, marked});
+  }
+  SimulatedFaults& faults() { return faults_; }
+  /// Every datagram that was sent, when somebody asks for it: to be played again.
+  struct Captured {
+    Address from, to;
+    std::vector<std::uint8_t> bytes;
+  };
+  std::vector<Captured>* capture = nullptr;
+
+  std::uint64_t datagrams = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t duplicated = 0;
+  std::uint64_t corrupted = 0;
+
+ private:
+  friend class SimulatedHost;
+  struct Flight {
+    Instant when;
+    std::uint64_t order;
+    SimulatedHost* to;
+    Address from;
+    std::vector<std::uint8_t> bytes;
+    std::uint16_t segment;
+    bool marked;
+
+    friend bool operator>(const Flight& a, const Flight& b) {
+      return a.when != b.when ? a.when > b.when : a.order > b.order;
+    }
+  };
+
+  void send(SimulatedHost& from, const Outgoing& out) {
+    SimulatedHost* to = nullptr;
+    for (const auto& host : hosts_) {
+      if (host->address_ == *out.to) to = host.get();
+    }
+    std::vector<std::uint8_t> bytes;
+    for (const Piece& piece : out.pieces) {
+      const auto* data = static_cast<const std::uint8_t*>(piece.data);
+      bytes.insert(bytes.end(), data, data + piece.size);
+    }
+    STRACK_CHECK_OP(bytes.size(), ==, out.bytes);
+    ++datagrams;
+    Address source = from.address_;
+    if (out.entropy != kPrimary) source.port = static_cast<std::uint16_t>(30'000 + out.entropy);
+    if (capture != nullptr) capture->push_back({source, *out.to, bytes});
+    const bool perfect = now_ >= faults_.end;
+    const std::uint32_t size = out.segment != 0 ? out.segment : out.bytes;
+    const bool silent = now_ >= faults_.silent_from && now_ < faults_.silent_until;
+    const bool too_large = size > faults_.largest && !from.fragments_;
+    if (to == nullptr || silent || too_large || (!perfect && rng_.chance(faults_.loss))) {
+      ++lost;
+      return;
+    }
+    int copies = 1;
+    if (!perfect && rng_.chance(faults_.duplication)) {
+      ++copies;
+      ++duplicated;
+    }
+    for (; copies > 0; --copies) {
+      Picoseconds delay = faults_.one_way;
+      if (!perfect && faults_.jitter > ps(0)) delay += ps(rng_.between(0, faults_.jitter.count()));
+      std::vector<std::uint8_t> copy = bytes;
+      if (!perfect && !copy.empty() && rng_.chance(faults_.corruption)) {
+        ++corrupted;
+        copy[rng_.below(copy.size())] ^= static_cast<std::uint8_t>(1 << rng_.below(8));
+      }
+      const bool marked = out.ect && !perfect && rng_.chance(faults_.marking);
+      flying_.push({now_ + delay, order_++, to, source, std::move(copy), out.segment, marked});
+    }
+  }
+
+  SimulatedFaults faults_;
+  Rng rng_;
+  std::uint64_t seed_;
+  Instant now_ = at(seconds(1));
+  std::uint64_t order_ = 0;
+  std::vector<std::unique_ptr<SimulatedHost>> hosts_;
+  std::priority_queue<Flight, std::vector<Flight>, std::greater<>> flying_;
+};
+
+inline Instant SimulatedHost::now() { return world_.now(); }
+
+inline SendResult SimulatedHost::send(std::span<const Outgoing> batch) {
+  ++counters_.send_calls;
+  SendResult worst = SendResult::ok;
+  for (const Outgoing& out : batch) {
+    const std::uint32_t size = out.segment != 0 ? out.segment : out.bytes;
+    if (world_.faults_.says_too_large && size > world_.faults_.largest && !fragments_) {
+      worst = SendResult::too_large;
+      ++counters_.send_errors;
+      continue;
+    }
+    world_.send(*this, out);
+  }
+  return worst;
+}
+
+inline std::span<Incoming> SimulatedHost::receive() {
+  ++counters_.receive_calls;
+  constexpr std::size_t kBatch = 32;
+  const std::size_t n = std::min(kBatch, inbox_.size());
+  taken_.assign(std::make_move_iterator(inbox_.begin()),
+                std::make_move_iterator(inbox_.begin() + static_cast<std::ptrdiff_t>(n)));
+  inbox_.erase(inbox_.begin(), inbox_.begin() + static_cast<std::ptrdiff_t>(n));
+  incoming_.clear();
+  for (Waiting& w : taken_) incoming_.push_back({w.bytes, w.from, w.arrival, w.segment, w.marked});
+  return incoming_;
+}
+
+inline std::uint32_t SimulatedHost::largest_datagram(const Address& to) {
+  return world_.faults_.known_largest - to.header_bytes();
+}
+
+/// Runs engines on one world: whatever is due next, until nothing is or the time is over.
+inline void run_until(SimulatedWorld& world, std::span<Engine* const> engines, Instant limit) {
+  while (world.now() < limit) {
+    bool busy = true;
+    for (int rounds = 0; busy && rounds < 1'000; ++rounds) {
+      busy = false;
+      for (Engine* engine : engines) busy |= engine->poll();
+    }
+    Instant next = world.next_arrival();
+    for (Engine* engine : engines) {
+      if (engine->has_completions()) return;  // somebody wants to look
+      next = std::min(next, engine->next_deadline());
+    }
+    if (next == Instant::never()) {
+      world.advance_to(limit);
+      return;
+    }
+    world.advance_to(std::min(limit, std::max(next, world.now() + us(1))));
+  }
+}
+
+}  // namespace strack::udp
