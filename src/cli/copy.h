@@ -1,0 +1,39 @@
+// `strack cp` and `strack recv`: files between hosts. Each function is one command and returns the program's exit
+// status: 0, 1 where not everything was copied, 2 for a mistake of the user's, 130 after Ctrl-C.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "transfer/protection.h"
+
+namespace strack::cli {
+
+struct RecvOptions {
+  std::string bind;  ///< empty: port 4794, of all addresses where there is a key
+  std::string dir;
+  transfer::Protection protection;
+  bool once = false;
+  bool quiet = false;
+  std::string metrics;  ///< "127.0.0.1:9100"; empty: none
+  std::uint32_t paths = 64;
+  std::uint32_t burst = 1;
+};
+int recv_files(const RecvOptions& options);
+
+struct CopyOptions {
+  std::vector<std::string> sources;
+  std::string destination;  ///< HOST[:PORT]:[DEST]
+  transfer::Protection protection;
+  bool force = false;
+  bool resume = true;
+  bool quiet = false;
+  std::string rate = "10Gb/s";
+  std::uint32_t paths = 64;
+  std::uint32_t burst = 1;
+  std::uint32_t payload = 8192;
+};
+int copy_files(const CopyOptions& options);
+
+}  // namespace strack::cli

@@ -1,0 +1,51 @@
+// `strack perf` and `strack key`: how fast an endpoint is between two hosts, and keys for them. Each function
+// is one command and returns the program's exit status: 0, 1 for a test that did not end well, 2
+// for a mistake of the user's, 130 after Ctrl-C.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "transfer/protection.h"
+
+namespace strack::cli {
+
+/// What both sides can say about the transport. Texts are as people write them.
+struct PerfTransport {
+  std::uint32_t paths = 64;
+  std::uint32_t burst = 1;
+  std::string policy = "adaptive";  ///< or "oblivious"
+  std::string rate = "10Gb/s";
+  std::uint32_t payload = 8192;
+  std::string spin = "50us";
+  transfer::Protection protection;
+};
+
+struct PerfServerOptions {
+  PerfTransport transport;
+  std::string bind;  ///< empty: port 4794, of all addresses where there is a key
+  bool once = false;
+  bool json = false;
+  std::string metrics;  ///< "127.0.0.1:9100"; empty: none
+};
+int perf_server(const PerfServerOptions& options);
+
+struct PerfClientOptions {
+  PerfTransport transport;
+  std::string server;  ///< "host:port" or "host"
+  std::string size = "1MB";
+  std::optional<std::uint64_t> count;  ///< messages of each connection
+  std::string seconds;  ///< "5s" or "5"; empty: no limit if there is a count, else 5 s
+  std::uint32_t connections = 1;
+  std::string pattern = "stream";  ///< or "pingpong", "write"
+  std::uint32_t depth = 0;         ///< messages under way on a connection; 0: follows from the size
+  std::string interval;            ///< "1s": a line each; empty: none
+  bool json = false;
+};
+int perf_client(const PerfClientOptions& options);
+
+/// Prints a new random key.
+int new_key();
+
+}  // namespace strack::cli

@@ -1,0 +1,593 @@
+#!/usr/bin/env python3
+"""`strack perf`, `strack cp` and `strack recv` over loopback, as a person meets them.
+
+usage: udp_test.py PROGRAM [unittest arguments]
+
+What needs root (a small disk of its own) is skipped without.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "strack"
+PATIENCE = 60  # seconds; longer than anything here takes
+MB = 1_000_000
+
+
+def free_port(kind=socket.SOCK_DGRAM):
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class UdpTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_udp_"))
+        self.addCleanup(self.remove_folder)
+        self.port = free_port()
+        self.address = f"127.0.0.1:{self.port}"
+
+    def remove_folder(self):
+        for path in self.folder.rglob("*"):
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o700)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def key(self, name="key"):
+        text = self.good("key")
+        self.assertRegex(text, r"\A[0-9a-f]{64}\n\Z")
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o600)
+        return str(path)
+
+    def strack(self, *words, **options):
+        return subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=PATIENCE, **options)
+
+    def good(self, *words):
+        done = self.strack(*words)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stderr, "")
+        return done.stdout
+
+    def bad(self, *words, status=2):
+        """Fails with a line that starts with `error: `; returns it."""
+        done = self.strack(*words)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, r"\Aerror: [^\n]*\n")
+        return done.stderr.strip()
+
+    def start(self, *words, ready=True):
+        """A process in the background that is ended after the test. `ready`: it says where it listens."""
+        process = subprocess.Popen([PROGRAM, *map(str, words)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, process)
+        if ready:
+            line = process.stdout.readline()
+            self.assertIn(" at ", line, process.stderr.read() if not line else line)
+            process.said = line
+        return process
+
+    def end(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+    def finish(self, process, status=0):
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, status, out + err)
+        return out, err
+
+    def until(self, condition, what, patience=PATIENCE):
+        limit = time.monotonic() + patience
+        while time.monotonic() < limit:
+            if found := condition():
+                return found
+            time.sleep(0.005)
+        self.fail(f"not within {patience} s: {what}")
+
+
+class PerfTest(UdpTest):
+    def server(self, *words):
+        return self.start("perf", "server", "--bind", self.address, *words)
+
+    def client(self, *words):
+        return json.loads(self.good("perf", "client", self.address, "--json", *words))
+
+    def check_times(self, times):
+        ordered = [times[name] for name in ("min", "p50", "p90", "p99", "p99_9", "max")]
+        self.assertEqual(ordered, sorted(ordered))
+        self.assertGreater(times["min"], 0)
+        self.assertLessEqual(times["mean"], times["max"])
+
+    def test_stream(self):
+        server = self.server("--once")
+        found = self.client("--size", "100KB", "--count", "50")
+        self.assertIs(found["ok"], True)
+        self.assertEqual((found["messages"], found["bytes"], found["size"]), (50, 5 * MB, 100_000))
+        self.assertEqual((found["pattern"], found["connections"], found["keyed"]), ("stream", 1, False))
+        self.assertGreater(found["seconds"], 0)
+        self.assertAlmostEqual(found["gbps"], found["bytes"] * 8e-9 / found["seconds"], delta=found["gbps"] / 100)
+        self.assertEqual(found["server"]["bytes"], 5 * MB)
+        self.assertEqual(found["server"]["messages"], 50)
+        for name in ("retransmissions", "marks", "timeouts", "paths_used", "cwnd_bytes", "base_rtt_us"):
+            self.assertGreaterEqual(found[name], 0, name)
+        self.assertGreaterEqual(found["packets"], 5 * MB // found["payload_bytes"])
+        self.assertGreater(found["total_seconds"], found["seconds"])
+        self.check_times(found["completion_us"])
+        out, err = self.finish(server)
+        self.assertRegex(out, r"\A127\.0\.0\.1:\d+: stream of 100 KB, 5 MB in [0-9.]+ s, [0-9.]+ Gb/s\n\Z")
+        self.assertEqual(err, "")
+
+    def test_all_paths_are_used(self):
+        self.server("--once")
+        found = self.client("--size", "1MB", "--count", "20", "--paths", "7", "--policy", "oblivious")
+        self.assertEqual((found["paths"], found["paths_used"], found["policy"]), (7, 7, "oblivious"))
+
+    def test_pingpong(self):
+        self.server("--once")
+        found = self.client("--size", "64", "--count", "200", "--pattern", "pingpong")
+        self.assertTrue(found["ok"])
+        self.assertEqual((found["messages"], found["bytes"]), (200, 12_800))
+        self.check_times(found["round_trip_us"])
+        self.assertAlmostEqual(found["half_round_trip_us"]["p50"], found["round_trip_us"]["p50"] / 2, delta=0.002)
+
+    def test_pingpong_of_nothing_and_of_several_at_a_time(self):
+        self.server()
+        self.assertEqual(self.client("--size", "0", "--count", "20", "--pattern", "pingpong")["messages"], 20)
+        found = self.client("--size", "20KB", "--count", "40", "--pattern", "pingpong", "--depth", "8")
+        self.assertEqual((found["messages"], found["depth"]), (40, 8))
+
+    def test_write(self):
+        server = self.server("--once")
+        found = self.client("--size", "300000", "--count", "30", "--pattern", "write")
+        self.assertTrue(found["ok"])
+        self.assertEqual((found["messages"], found["bytes"]), (30, 9 * MB))
+        self.check_times(found["completion_us"])
+        self.finish(server)
+
+    def test_several_connections_for_some_time(self):
+        server = self.server("--once")
+        found = self.client("--connections", "5", "--seconds", "300ms", "--size", "50KB", "--interval", "100ms")
+        self.assertTrue(found["ok"])
+        self.assertEqual(found["connections"], 5)
+        self.assertGreaterEqual(found["seconds"], 0.25)
+        self.assertEqual(found["bytes"], found["server"]["bytes"])
+        self.assertGreaterEqual(len(found["intervals"]), 2)
+        out, _ = self.finish(server)
+        self.assertEqual(len(out.splitlines()), 5)
+
+    def test_text(self):
+        self.server()
+        out = self.good("perf", "client", self.address, "--count", "5", "--size", "10KB")
+        self.assertRegex(out, r"\Astream of 10 KB on 1 connection: 5 messages, 50 KB in ")
+        for word in ("throughput", "completion   p50", "RTT", "paths used", "0 timeouts"):
+            self.assertIn(word, out)
+
+    def test_encrypted(self):
+        key = self.key()
+        server = self.server("--once", "--key-file", key)
+        found = self.client("--count", "20", "--size", "1MB", "--key-file", key)
+        self.assertTrue(found["ok"])
+        self.assertTrue(found["keyed"])
+        self.finish(server)
+
+    def test_server_json(self):
+        process = self.start("perf", "server", "--bind", self.address, "--once", "--json", ready=False)
+        self.wait_for_port()
+        self.client("--count", "3", "--size", "1000")
+        out, _ = self.finish(process)
+        found = json.loads(out)
+        self.assertEqual((found["ok"], found["messages"], found["bytes"], found["size"]), (True, 3, 3000, 1000))
+
+    def wait_for_port(self):
+        wanted = f":{self.port:04X} "
+        self.until(lambda: wanted in pathlib.Path("/proc/net/udp").read_text(), "the server listens")
+
+    def test_wrong_keys(self):
+        one, other = self.key("one"), self.key("other")
+        self.server("--key-file", one)
+        said = self.bad("perf", "client", self.address, "--count", "1", "--key-file", other, status=1)
+        self.assertIn("key", said)
+        self.assertIn(other, said)
+        said = self.bad("perf", "client", self.address, "--count", "1", status=1)
+        self.assertIn("--key-file", said)
+
+    def test_a_key_for_a_server_without_one(self):
+        self.server()
+        said = self.bad("perf", "client", self.address, "--count", "1", "--key-file", self.key(), status=1)
+        self.assertIn("key", said)
+
+    def test_nobody_answers(self):
+        done = self.strack("perf", "client", self.address, "--count", "1", "--json")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, rf"\Aerror: nobody answers at {self.address}\. .*strack perf server")
+        found = json.loads(done.stdout)
+        self.assertIs(found["ok"], False)
+        self.assertIn("nobody answers", found["error"])
+
+    def test_the_wrong_service(self):
+        self.start("recv", "--bind", self.address, "--dir", "in")
+        said = self.bad("perf", "client", self.address, "--count", "1", status=1)
+        self.assertIn("not `strack perf server`", said)
+
+    def test_without_a_key_off_this_host(self):
+        for words in (("perf", "client", "192.0.2.1:5"), ("perf", "server", "--bind", "0.0.0.0:0"),
+                      ("recv", "--dir", "in", "--bind", "0.0.0.0:0"), ("cp", __file__, "192.0.2.1:5:x")):
+            said = self.bad(*words)
+            self.assertIn("--key-file", said)
+            self.assertIn("--insecure", said)
+
+    def test_mistakes(self):
+        for words, wanted in (
+                (("--size", "1 XB"), "--size 1 XB is not a size"),
+                (("--size", "2GiB"), "up to 1GiB"),
+                (("--size", "-1"), "-1"),
+                (("--rate", "10"), "--rate 10 is not a rate"),
+                (("--count", "0"), "--count 0"),
+                (("--seconds", "soon"), "--seconds soon is not a time"),
+                (("--interval", "1ms"), "--interval 1ms"),
+                (("--pattern", "circle"), "circle"),
+                (("--paths", "257"), "257"),
+                (("--key-file", "missing"), "missing: No such file"),
+                (("--key-file", __file__), "64 hexadecimal digits")):
+            said = self.bad("perf", "client", self.address, *words)
+            self.assertIn(wanted, said)
+        self.assertIn("cannot resolve", self.bad("perf", "client", "no.such.host.invalid:5"))
+
+    def test_a_key_that_others_can_read(self):
+        key = self.key()
+        os.chmod(key, 0o644)
+        done = self.strack("perf", "client", self.address, "--count", "0", "--key-file", key)
+        self.assertEqual(done.returncode, 2)
+        self.start("perf", "server", "--bind", self.address, "--key-file", key)
+        done = self.strack("perf", "client", self.address, "--count", "1", "--key-file", key)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"\Awarning: key file .*`chmod 600 ")
+
+    def test_ctrl_c_ends_with_the_figures_so_far(self):
+        server = self.server("--once")
+        client = self.start("perf", "client", self.address, "--seconds", "1000", "--json", "--interval", "50ms",
+                            ready=False)
+        time.sleep(0.5)
+        client.send_signal(signal.SIGINT)
+        out, err = self.finish(client, status=130)
+        found = json.loads(out)
+        self.assertEqual((found["ok"], found["interrupted"]), (False, True))
+        self.assertGreater(found["bytes"], 0)
+        self.assertEqual(found["bytes"], found["server"]["bytes"])
+        self.finish(server)
+        server = self.server()
+        server.send_signal(signal.SIGINT)
+        self.finish(server, status=130)
+
+    def test_a_server_that_dies(self):
+        server = self.server()
+        client = self.start("perf", "client", self.address, "--seconds", "1000", "--json", ready=False)
+        time.sleep(0.3)
+        server.kill()
+        out, err = self.finish(client, status=1)
+        self.assertRegex(err, r"\Aerror: the connection to .* was lost: ")
+        self.assertIs(json.loads(out)["ok"], False)
+
+    def test_a_client_that_dies_does_not_end_the_server(self):
+        self.server()
+        client = self.start("perf", "client", self.address, "--seconds", "1000", ready=False)
+        time.sleep(0.3)
+        client.kill()
+        self.assertTrue(self.client("--count", "5")["ok"])
+
+    def test_metrics(self):
+        server = self.server("--metrics", "127.0.0.1:0")
+        url = re.search(r"http://\S+/metrics", server.said).group()
+        client = self.start("perf", "client", self.address, "--seconds", "1000", "--size", "10KB", ready=False)
+        samples = self.until(lambda: self.scrape_with_traffic(url), "traffic shows in the metrics")
+        client.send_signal(signal.SIGINT)
+        self.finish(client, status=130)
+        labels = next(name for name in samples if name.startswith("strack_connection_message_received_bytes_total{"))
+        self.assertRegex(labels, r'service="perf",connection="\d+",peer="127\.0\.0\.1:\d+"')
+        self.assertEqual(samples['strack_connections{service="perf"}'], 1)
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(url.replace("/metrics", "/other"), timeout=10)
+        self.assertEqual(caught.exception.code, 404)
+        caught.exception.close()
+
+    def scrape_with_traffic(self, url):
+        samples = scrape(self, url)
+        busy = any(name.startswith("strack_connection_message_received_bytes_total") and value > 0
+                   for name, value in samples.items())
+        return samples if busy else None
+
+    def test_metrics_at_a_place_that_is_taken(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            said = self.bad("perf", "server", "--bind", self.address,
+                            "--metrics", f"127.0.0.1:{taken.getsockname()[1]}")
+        self.assertIn("metrics cannot be served", said)
+        self.assertIn("127.0.0.1:9100", self.bad("perf", "server", "--bind", self.address, "--metrics", "here"))
+
+
+def scrape(test, url):
+    """All samples, after a check of the format."""
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        test.assertEqual(answer.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+        text = answer.read().decode()
+    test.assertTrue(text.endswith("\n"))
+    described, samples = set(), {}
+    for line in text.splitlines():
+        if head := re.fullmatch(r"# (HELP|TYPE) ([a-z_]+) (.+)", line):
+            described.add(head.group(1, 2))
+            continue
+        found = re.fullmatch(r'([a-z_]+)(\{(?:[a-z_]+="[^"]*",?)+\}) ([0-9.]+)', line)
+        test.assertIsNotNone(found, line)
+        test.assertTrue({("HELP", found.group(1)), ("TYPE", found.group(1))} <= described, line)
+        test.assertNotIn(found.group(1) + found.group(2), samples)
+        samples[found.group(1) + found.group(2)] = float(found.group(3))
+    return samples
+
+
+def tree_of(folder):
+    """What is below a folder: kinds, permissions, times, contents."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        status = path.lstat()
+        if path.is_symlink():
+            found[name] = ("link", os.readlink(path), status.st_mtime_ns)
+        elif path.is_dir():
+            found[name] = ("folder", status.st_mode, status.st_mtime_ns)
+        else:
+            found[name] = ("file", status.st_mode, status.st_mtime_ns, status.st_size, digest_of(path))
+    return found
+
+
+def digest_of(path):
+    digest = hashlib.blake2b()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+class CopyTest(UdpTest):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out"
+        self.into = self.folder / "in"
+        self.out.mkdir()
+
+    def receive(self, *words):
+        return self.start("recv", "--bind", self.address, "--dir", self.into, *words)
+
+    def to(self, destination=""):
+        return f"{self.address}:{destination}"
+
+    def write(self, name, content=b"x"):
+        path = self.out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def large(self, name, megabytes):
+        path = self.out / name
+        with open(path, "wb") as file:
+            for _ in range(megabytes):
+                file.write(os.urandom(MB))
+        return path
+
+    def test_a_tree(self):
+        for name in ("plain", "with space", "umläut", "-rf", "quote'\"", "back\\slash", "*", "a:b", ".hidden", "x" * 255):
+            self.write("tree/names/" + name, name.encode())
+        (self.out / os.fsdecode(b"tree/names/not\xffutf8")).write_bytes(b"bytes")
+        self.write("tree/empty", b"")
+        self.write("tree/one block", os.urandom(1 << 20))
+        self.write("tree/block and one", os.urandom((1 << 20) + 1))
+        self.large("tree/large", 50)
+        (self.out / "tree/a/b/c").mkdir(parents=True)
+        (self.out / "tree/a/up").symlink_to("../empty")
+        (self.out / "tree/dangling").symlink_to("nothing here")
+        (self.out / "tree/empty").chmod(0o400)
+        (self.out / "tree/names/plain").chmod(0o751)
+        os.utime(self.out / "tree/names/plain", ns=(0, 1_234_567_890_123_456_789))
+        os.utime(self.out / "tree/a/b", ns=(0, 987_654_321))
+        (self.out / "tree/a/b").chmod(0o555)
+        receiver = self.receive("--once")
+        said = self.good("cp", self.out / "tree", self.to())
+        self.assertRegex(said, r"\Acopied 15 files, 52\.1 MB in [0-9.]+ s, [0-9.]+ Gb/s\n\Z")
+        out, err = self.finish(receiver)
+        self.assertIn("15 files, 5 folders, 2 links, 52.1 MB in ", out)
+        self.assertEqual(err, "")
+        self.assertEqual(tree_of(self.out / "tree"), tree_of(self.into / "tree"))
+        self.assertEqual(os.listdir(self.into), ["tree"])
+
+    def test_encrypted(self):
+        key = self.key()
+        self.receive("--key-file", key)
+        source = self.large("f", 5)
+        self.good("cp", source, self.to(), "--key-file", key)
+        self.assertEqual(digest_of(source), digest_of(self.into / "f"))
+        self.assertIn("key", self.bad("cp", source, self.to("g"), "--key-file", self.key("other"), status=1))
+        self.assertFalse((self.into / "g").exists())
+
+    def test_where_things_go(self):
+        self.receive()
+        self.write("a", b"a")
+        self.write("b", b"b")
+        self.good("cp", self.out / "a", self.out / "b", self.to("deep/er/"))
+        self.good("cp", self.out / "a", self.to("renamed"))
+        self.good("cp", self.out, self.to("all"))
+        found = sorted(str(path.relative_to(self.into)) for path in self.into.rglob("*") if path.is_file())
+        self.assertEqual(found, ["all/a", "all/b", "deep/er/a", "deep/er/b", "renamed"])
+        said = self.bad("cp", self.out / "a", self.to("deep"), status=1)
+        self.assertIn("end the destination with a slash", said)
+        self.assertIn("cannot all be called", self.bad("cp", self.out / "a", self.out / "b", self.to("x")))
+
+    def test_mistakes(self):
+        self.write("a")
+        for destination, wanted in (("nohost", "names no host"), (self.to("../x"), "'..'"),
+                                    (self.to("/etc"), "not relative"), (self.to(".strack/x"), ".strack")):
+            self.assertIn(wanted, self.bad("cp", self.out / "a", destination))
+        self.assertIn("No such file", self.bad("cp", self.out / "missing", self.to()))
+        (self.out / "line\nbreak").write_bytes(b"")
+        self.assertIn("control characters", self.bad("cp", self.out, self.to()))
+        self.assertIn("nobody answers", self.bad("cp", self.out / "a", self.to(), status=1))
+        self.assertIn("cannot be opened", self.bad("recv", "--bind", self.address, "--dir", self.out / "a"))
+        self.start("perf", "server", "--bind", self.address)
+        self.assertIn("not `strack recv`", self.bad("cp", self.out / "a", self.to(), status=1))
+
+    def test_a_second_copy_and_a_different_file(self):
+        self.receive()
+        source = self.write("f", b"one")
+        self.good("cp", source, self.to())
+        self.assertIn("1 file there already", self.good("cp", source, self.to()))
+        source.write_bytes(b"two")
+        self.write("g", b"other")
+        done = self.strack("cp", source, self.out / "g", self.to())
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"\Aerror: .*/f: is there already and differs; --force replaces it\n\Z")
+        self.assertEqual((self.into / "f").read_bytes(), b"one")
+        self.assertEqual((self.into / "g").read_bytes(), b"other")
+        self.good("cp", source, self.to(), "--force")
+        self.assertEqual((self.into / "f").read_bytes(), b"two")
+
+    def test_what_is_not_copied_is_said(self):
+        self.receive()
+        self.write("t/f")
+        os.mkfifo(self.out / "t/pipe")
+        (self.out / "t/escape").symlink_to("/etc/passwd")
+        done = self.strack("cp", self.out / "t", self.to())
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(re.findall(r"^warning: not copied: ", done.stderr, re.MULTILINE)), 2)
+        self.assertEqual(sorted(os.listdir(self.into / "t")), ["f"])
+
+    # --- interrupted, and resumed ---
+
+    def begin_large(self, *words, megabytes=150):
+        """A copy that is under way, with a part of it safe at the receiver."""
+        source = self.large("large", megabytes)
+        sender = self.start("cp", source, self.to(), *words, ready=False)
+        self.until(lambda: sender.poll() is not None or self.safe_bytes() > 0, "something is safe")
+        self.assertIsNone(sender.poll(), "the copy ended before it could be interrupted")
+        return source, sender
+
+    def safe_bytes(self):
+        """As the journal says: 44 bytes a block."""
+        with contextlib.suppress(OSError):
+            return sum(max(0, path.stat().st_size - 200) // 44 << 20 for path in self.into.glob(".strack/*.journal"))
+        return 0
+
+    def check_resumed(self, source, *words):
+        self.assertFalse((self.into / "large").exists())
+        self.assertGreater(self.safe_bytes(), 0)
+        said = self.good("cp", source, self.to(), *words)
+        found = re.search(r"copied 1 file, ([0-9.]+) MB .*; ([0-9.]+) MB did not have to be sent", said)
+        self.assertIsNotNone(found, said)
+        sent, kept = map(float, found.groups())
+        self.assertGreaterEqual(kept, 10)
+        self.assertAlmostEqual(sent + kept, source.stat().st_size / MB, delta=0.2)
+        self.assertEqual(digest_of(source), digest_of(self.into / "large"))
+        self.assertEqual(os.listdir(self.into), ["large"])
+
+    def test_a_receiver_that_is_killed(self):
+        key = self.key()
+        receiver = self.receive("--key-file", key)
+        source, sender = self.begin_large("--key-file", key)
+        receiver.kill()
+        receiver.wait()
+        self.receive("--key-file", key)
+        _, err = self.finish(sender, status=1)
+        self.assertRegex(err, r"\Aerror: the connection was lost: .*\n.* the same command goes on where it was\n\Z")
+        self.check_resumed(source, "--key-file", key)
+
+    def test_a_sender_that_is_killed(self):
+        self.receive()
+        source, sender = self.begin_large()
+        sender.kill()
+        sender.wait()
+        self.check_resumed(source)
+
+    def test_ctrl_c_at_the_sender(self):
+        self.receive()
+        source, sender = self.begin_large()
+        sender.send_signal(signal.SIGINT)
+        _, err = self.finish(sender, status=130)
+        self.assertRegex(err, r"\Ainterrupted after [0-9.]+ MB of 150 MB: the same command goes on where it was\n\Z")
+        self.check_resumed(source)
+
+    def test_ctrl_c_at_the_receiver(self):
+        receiver = self.receive()
+        source, sender = self.begin_large()
+        receiver.send_signal(signal.SIGINT)
+        _, err = self.finish(receiver, status=130)
+        self.assertIn("not finished: this receiver was stopped", err)
+        self.finish(sender, status=1)
+        self.receive()
+        self.check_resumed(source)
+
+    def test_no_resume(self):
+        self.receive()
+        source, sender = self.begin_large()
+        sender.send_signal(signal.SIGINT)
+        self.finish(sender, status=130)
+        said = self.good("cp", source, self.to(), "--no-resume")
+        self.assertNotIn("did not have to be sent", said)
+        self.assertEqual(digest_of(source), digest_of(self.into / "large"))
+
+    # --- the disk ---
+
+    def test_a_full_disk(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, for a small disk of its own")
+        self.into.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", self.into],
+                                 capture_output=True, text=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "--lazy", self.into], check=False)
+        receiver = self.receive()
+        small = self.write("a small one", b"fits")
+        large = self.large("large", 30)
+        done = self.strack("cp", small, large, self.to())
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"\Aerror: .*/large: no space left on the receiver's disk: 30\.0 MB needed, "
+                                      r"[0-9.]+ MB free\n\Z")
+        self.assertEqual((self.into / "a small one").read_bytes(), b"fits")
+        self.assertFalse((self.into / "large").exists())
+        self.assertEqual(list(self.into.glob(".strack/*")), [])
+        receiver.send_signal(signal.SIGINT)
+        _, err = self.finish(receiver, status=130)
+        self.assertIn("no space left", err)
+
+    def test_a_folder_that_cannot_be_written(self):
+        if os.geteuid() == 0:
+            self.skipTest("root writes everywhere")
+        self.into.mkdir(mode=0o555)
+        self.assertIn("nothing can be written", self.bad("recv", "--bind", self.address, "--dir", self.into))
+
+    def test_metrics(self):
+        receiver = self.receive("--metrics", "127.0.0.1:0")
+        url = re.search(r"http://\S+/metrics", receiver.said).group()
+        self.good("cp", self.write("f", os.urandom(MB)), self.to())
+        samples = scrape(self, url)
+        self.assertEqual(samples['strack_connections_made_total{service="recv"}'], 1)
+        self.assertGreater(samples['strack_received_bytes_total{service="recv"}'], MB)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,57 @@
+#include "transfer/digest.h"
+
+#include <sodium.h>
+
+#include "base/check.h"
+
+namespace strack::transfer {
+
+Digest block_digest(std::span<const std::byte> block) {
+  STRACK_CHECK(sodium_init() >= 0);
+  Digest digest;
+  crypto_generichash(digest.data(), digest.size(),
+                     reinterpret_cast<const unsigned char*>(block.data()), block.size(), nullptr,
+                     0);
+  return digest;
+}
+
+Digest file_digest(std::uint64_t size, std::span<const Digest> blocks) {
+  STRACK_CHECK(sodium_init() >= 0);
+  std::array<std::uint8_t, 8> head;
+  for (std::size_t i = 0; i < head.size(); ++i)
+    head[i] = static_cast<std::uint8_t>(size >> (56 - 8 * i));
+  Digest digest;
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, nullptr, 0, digest.size());
+  crypto_generichash_update(&state, head.data(), head.size());
+  for (const Digest& block : blocks) crypto_generichash_update(&state, block.data(), block.size());
+  crypto_generichash_final(&state, digest.data(), digest.size());
+  return digest;
+}
+
+std::string path_id(std::string_view path) {
+  STRACK_CHECK(sodium_init() >= 0);
+  std::array<std::uint8_t, 16> id;
+  crypto_generichash(id.data(), id.size(), reinterpret_cast<const unsigned char*>(path.data()),
+                     path.size(), nullptr, 0);
+  return hex(id);
+}
+
+std::string hex(std::span<const std::uint8_t> bytes) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+std::array<std::uint8_t, 32> random_key() {
+  STRACK_CHECK(sodium_init() >= 0);
+  std::array<std::uint8_t, 32> key;
+  randombytes_buf(key.data(), key.size());
+  return key;
+}
+
+}  // namespace strack::transfer

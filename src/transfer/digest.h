@@ -1,0 +1,25 @@
+// Checksums of files: BLAKE2b of every block, and of all of these together.
+//
+// A file's digest is BLAKE2b-256 over its size (8 bytes, network order) and the BLAKE2b-256 of its blocks
+// in order. So a block can be checked on its own, in any order, and a resumed transfer needs no
+// second look at the bytes that it keeps.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "transfer/messages.h"
+
+namespace strack::transfer {
+
+[[nodiscard]] Digest block_digest(std::span<const std::byte> block);
+[[nodiscard]] Digest file_digest(std::uint64_t size, std::span<const Digest> blocks);
+/// A file name for any path: 32 hexadecimal digits.
+[[nodiscard]] std::string path_id(std::string_view path);
+[[nodiscard]] std::string hex(std::span<const std::uint8_t> bytes);
+/// From the system's generator.
+[[nodiscard]] std::array<std::uint8_t, 32> random_key();
+
+}  // namespace strack::transfer

@@ -1,0 +1,44 @@
+// Names of files that come from somewhere else: which are safe to use below a folder, and how to show them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace strack::transfer {
+
+/// The folder in the receiver's folder where unfinished files are. No path may begin with it.
+inline constexpr std::string_view kPartsFolder = ".strack";
+inline constexpr std::size_t kMaxPathBytes = 4095;
+inline constexpr std::size_t kMaxNameBytes = 255;
+
+[[nodiscard]] constexpr bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+/// What is wrong with a path that is to be created below a folder, in words; nothing if it is safe: names
+/// between single slashes, none of them "." or "..", no control characters, and not in `kPartsFolder`.
+[[nodiscard]] std::optional<std::string> path_fault(std::string_view path);
+
+/// The same for where the symbolic link `path` points. It must be relative, and stay below the folder by its text
+/// alone: as many ".." as the link is deep at most, and these first, since a later one could follow
+/// another link to elsewhere.
+[[nodiscard]] std::optional<std::string> target_fault(std::string_view path,
+                                                      std::string_view target);
+
+/// For terminals and logs: control characters as \xNN.
+[[nodiscard]] std::string printable(std::string_view name);
+
+/// HOST[:PORT]:[DEST], what `strack cp` copies to.
+struct Destination {
+  std::string host_and_port;  ///< as udp::resolve takes it: "name", "name:4800", "[::1]:4800"
+  std::string path;           ///< without slashes at the end
+  bool folder = false;        ///< empty, or it ended in a slash: things keep their names below it
+};
+/// Or what is wrong with it.
+[[nodiscard]] Result<Destination, std::string> parse_destination(std::string_view text);
+
+}  // namespace strack::transfer

@@ -1,0 +1,47 @@
+// How the tools' connections are protected, and words for when they do not come about: what the
+// command line's --key-file and --insecure mean.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "udp/endpoint.h"
+
+namespace strack::transfer {
+
+struct Protection {
+  std::string key_file;  ///< empty: none
+  bool insecure = false;
+};
+
+inline constexpr std::uint16_t kDefaultPort = 4794;
+
+/// Fills in key and insecure; returns a warning or nothing. Or says what is wrong.
+[[nodiscard]] Result<std::optional<std::string>, std::string> protect(
+    const Protection& protection, udp::EndpointOptions& options);
+
+/// "127.0.0.1:4794", "[::1]:4794": numeric, as udp::resolve gives it.
+[[nodiscard]] bool is_loopback(std::string_view address);
+
+/// Where to listen: `bind`, completed by the default port, or a default that follows from the
+/// protection: this host only where there is none. Or says why not.
+struct ListenAddress {
+  std::string text;
+};
+[[nodiscard]] Result<ListenAddress, std::string> listen_address(std::string_view bind,
+                                                                const Protection& protection);
+
+/// What is wrong with connecting there without a key, if anything.
+[[nodiscard]] std::optional<std::string> unprotected(std::string_view address,
+                                                     const Protection& protection);
+
+/// A connection that did not come up, and what to do about it. `service` is what should run there:
+/// "strack recv".
+[[nodiscard]] std::string explain(udp::Status status, std::string_view address,
+                                  std::string_view service, const Protection& protection);
+
+}  // namespace strack::transfer

@@ -1,0 +1,72 @@
+#include "transfer/protection.h"
+
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "transfer/testing.h"
+
+namespace strack::transfer {
+namespace {
+
+using testing::TemporaryFolder;
+using testing::write_file;
+
+namespace fs = std::filesystem;
+
+TEST(Protection, ReadsAKey) {
+  const TemporaryFolder folder;
+  write_file(folder / "key", std::string(63, '0') + "a\n");
+  fs::permissions(folder / "key", fs::perms::owner_read);
+  udp::EndpointOptions options;
+  const auto warning = protect({(folder / "key").string(), false}, options);
+  ASSERT_TRUE(warning.ok()) << warning.error();
+  EXPECT_EQ(warning.value(), std::nullopt);
+  ASSERT_TRUE(options.key.has_value());
+  EXPECT_EQ(options.key->back(), std::byte{10});
+  EXPECT_FALSE(options.insecure);
+}
+
+TEST(Protection, WarnsOfAKeyThatOthersCanRead) {
+  const TemporaryFolder folder;
+  write_file(folder / "key", std::string(64, '0'));
+  fs::permissions(folder / "key", fs::perms::owner_read | fs::perms::others_read);
+  udp::EndpointOptions options;
+  const auto warning = protect({(folder / "key").string(), false}, options);
+  ASSERT_TRUE(warning.ok());
+  ASSERT_TRUE(warning.value().has_value());
+  EXPECT_NE(warning.value()->find("chmod 600"), std::string::npos);
+}
+
+TEST(Protection, SaysWhatIsWrongWithAKey) {
+  const TemporaryFolder folder;
+  write_file(folder / "short", "abc");
+  udp::EndpointOptions options;
+  EXPECT_FALSE(protect({(folder / "short").string(), false}, options).ok());
+  EXPECT_FALSE(protect({(folder / "missing").string(), false}, options).ok());
+  EXPECT_FALSE(protect({(folder / "short").string(), true}, options).ok());
+  EXPECT_FALSE(options.key.has_value());
+}
+
+TEST(Protection, WithoutAKeyOnlyThisHost) {
+  EXPECT_EQ(listen_address("", {}).value().text, "127.0.0.1:4794");
+  EXPECT_EQ(listen_address("", {"key", false}).value().text, "0.0.0.0:4794");
+  EXPECT_EQ(listen_address("", {"", true}).value().text, "0.0.0.0:4794");
+  EXPECT_EQ(listen_address("127.0.0.2:5", {}).value().text, "127.0.0.2:5");
+  EXPECT_EQ(listen_address("[::1]:5", {}).value().text, "[::1]:5");
+  EXPECT_EQ(listen_address("192.0.2.1", {"", true}).value().text, "192.0.2.1:4794");
+  const auto refused = listen_address("0.0.0.0:5", {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().find("--key-file"), std::string::npos);
+  EXPECT_NE(refused.error().find("--insecure"), std::string::npos);
+  EXPECT_TRUE(unprotected("192.0.2.1:5", {}).has_value());
+  EXPECT_FALSE(unprotected("192.0.2.1:5", {"key", false}).has_value());
+  EXPECT_FALSE(unprotected("192.0.2.1:5", {"", true}).has_value());
+  EXPECT_FALSE(unprotected("127.0.0.1:5", {}).has_value());
+  EXPECT_FALSE(unprotected("[::1]:5", {}).has_value());
+  EXPECT_TRUE(unprotected("[2001:db8::1]:5", {}).has_value());
+}
+
+}  // namespace
+}  // namespace strack::transfer

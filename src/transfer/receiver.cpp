@@ -1,0 +1,405 @@
+#include "transfer/receiver.h"
+
+#include <chrono>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "transfer/names.h"
+#include "transfer/outbox.h"
+
+namespace strack::transfer {
+namespace {
+
+// Cookies of receives: the kind, and which buffer.
+constexpr std::uint64_t kControlReceive = std::uint64_t{1} << 32;
+constexpr std::uint64_t kDataReceive = std::uint64_t{2} << 32;
+constexpr std::uint64_t kReceiveMask = std::uint64_t{3} << 32;
+
+using Clock = std::chrono::steady_clock;
+
+/// How many answers may wait for a peer that does not take them.
+constexpr std::size_t kMostAnswers = 1024;
+
+}  // namespace
+
+struct Receiver::Session {
+  Session(udp::Endpoint& endpoint, udp::ConnectionId connection)
+      : id(connection), outbox(endpoint, connection) {}
+
+  enum class State : std::uint8_t { new_born, running, finishing, refused, over };
+
+  struct OpenEntry {
+    Entry entry;
+    std::shared_ptr<IncomingFile> file;  ///< of a file only
+    bool receiving = false;              ///< its `Need` was sent, its end has not come
+    std::uint64_t bytes = 0;             ///< received
+  };
+
+  udp::ConnectionId id;
+  State state = State::new_born;
+  bool force = false;
+  bool fresh = false;
+  bool said_hello = false;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t done_bytes = 0;
+  std::uint32_t next_number = 0;
+  Clock::time_point began = Clock::now();
+  Clock::time_point refused_at{};
+  std::unordered_map<std::uint32_t, OpenEntry> open;
+  std::vector<std::vector<std::byte>> control;
+  std::vector<std::vector<std::byte>> data;
+  Outbox outbox;
+  TransferSummary summary;
+};
+
+Receiver::Receiver(udp::Endpoint& endpoint, Worker& worker, std::shared_ptr<Store> store,
+                   Events events, std::chrono::milliseconds patience)
+    : endpoint_(endpoint),
+      worker_(worker),
+      store_(std::move(store)),
+      events_(std::move(events)),
+      patience_(patience) {}
+
+Receiver::~Receiver() {
+  stop();
+  *alive_ = false;
+}
+
+void Receiver::on(const udp::Completion& completion) {
+  using udp::Kind;
+  if (completion.kind == Kind::accepted) return on_accepted(completion);
+  const auto found = sessions_.find(static_cast<std::uint64_t>(completion.connection));
+  if (found == sessions_.end()) return;
+  const SessionPtr session = found->second;
+  switch (completion.kind) {
+    case Kind::sent:
+      session->outbox.on_sent(completion);
+      break;
+    case Kind::received: {
+      if (completion.status == udp::Status::truncated) {
+        refuse(session, "a message was longer than it may be");
+        break;
+      }
+      if (completion.status != udp::Status::ok) break;
+      const auto index = static_cast<std::uint32_t>(completion.cookie);
+      if ((completion.cookie & kReceiveMask) == kDataReceive) {
+        on_data(session, completion);
+      } else {
+        // Used before it is posted again.
+        on_control(session,
+                   std::span<const std::byte>(session->control[index]).first(completion.length));
+        post_control(*session, index);
+      }
+      break;
+    }
+    case Kind::peer_closed:
+      endpoint_.close(session->id);
+      break;
+    case Kind::closed:
+      end(session, session->state == Session::State::over, "the sender left before the end");
+      break;
+    case Kind::failed:
+      end(session, session->state == Session::State::over,
+          fmt::format("the connection was lost: {}", udp::text(completion.status)));
+      break;
+    default:
+      break;
+  }
+}
+
+void Receiver::on_accepted(const udp::Completion& completion) {
+  auto session = std::make_shared<Session>(endpoint_, completion.connection);
+  session->summary.peer = endpoint_.peer_address(completion.connection);
+  sessions_.emplace(static_cast<std::uint64_t>(completion.connection), session);
+  session->control.assign(kControlBuffers, std::vector<std::byte>(kMaxControlBytes));
+  for (std::uint32_t i = 0; i < kControlBuffers; ++i) post_control(*session, i);
+  if (completion.tag != kService)
+    refuse(session, "this is `strack recv`: it takes files from `strack cp`");
+}
+
+void Receiver::post_control(Session& session, std::uint32_t index) {
+  // The only reason to fail is that the connection has ended, which its completion will tell.
+  [[maybe_unused]] const auto posted = endpoint_.post_receive(
+      session.id, {kControlTag, kKindMask}, session.control[index], kControlReceive | index);
+}
+
+void Receiver::post_data(Session& session, std::uint32_t index) {
+  [[maybe_unused]] const auto posted = endpoint_.post_receive(
+      session.id, {kDataTag, kKindMask}, session.data[index], kDataReceive | index);
+}
+
+void Receiver::on_control(const SessionPtr& session, std::span<const std::byte> bytes) {
+  if (session->state >= Session::State::refused) return;
+  const auto message = decode(bytes);
+  if (!message) {
+    refuse(session, fmt::format("a message cannot be understood: {}", text(message.error())));
+    return;
+  }
+  std::visit([&](const auto& one) { handle(session, one); }, message.value());
+}
+
+void Receiver::handle(const SessionPtr& session, const Hello& hello) {
+  if (session->state != Session::State::new_born) return refuse(session, "a second hello");
+  if (hello.version != kVersion)
+    return refuse(session, fmt::format("the sender speaks version {}, this receiver version {}",
+                                       hello.version, kVersion));
+  session->state = Session::State::running;
+  session->said_hello = true;
+  session->force = hello.force;
+  session->fresh = hello.fresh;
+  session->total_bytes = hello.bytes;
+  session->began = Clock::now();
+  session->data.assign(kDataBuffers, std::vector<std::byte>(kBlockBytes));
+  for (std::uint32_t i = 0; i < kDataBuffers; ++i) post_data(*session, i);
+  session->outbox.send(Welcome{kVersion, kMostOpen});
+}
+
+/// Two transfers cannot write one file, and the newer one is likely to be the older one's second attempt.
+void Receiver::take_over(const std::string& path) {
+  const auto found = claims_.find(path);
+  if (found == claims_.end()) return;
+  const SessionPtr other = found->second.lock();
+  claims_.erase(found);
+  if (!other || other->state == Session::State::over) return;
+  endpoint_.abort(other->id);
+  end(other, false, "another transfer of the same file has begun");
+}
+
+void Receiver::handle(const SessionPtr& session, const Entry& entry) {
+  if (session->state != Session::State::running) return refuse(session, "an entry out of place");
+  if (entry.number != session->next_number) return refuse(session, "entries are out of order");
+  if (session->open.size() >= kMostOpen || session->outbox.waiting() > kMostAnswers)
+    return refuse(session, "too many entries at a time");
+  ++session->next_number;
+  Session::OpenEntry& open = session->open[entry.number];
+  open.entry = entry;
+  const auto alive = alive_;
+  if (entry.kind != EntryKind::file) {
+    auto verdict = std::make_shared<Verdict>();
+    worker_.run(
+        [store = store_, entry, verdict, force = session->force] {
+          *verdict = entry.kind == EntryKind::folder ? store->make_folder(entry)
+                     : entry.kind == EntryKind::link ? store->make_link(entry, force)
+                                                     : store->finish_folder(entry);
+        },
+        [this, alive, session, entry, verdict] {
+          if (*alive) done(session, entry, *verdict);
+        });
+    return;
+  }
+  const auto claim = claims_.find(entry.path);
+  if (claim != claims_.end() && claim->second.lock() == session) {
+    session->open.erase(entry.number);
+    return refuse(session, "the same file twice at a time");
+  }
+  take_over(entry.path);
+  claims_[entry.path] = session;
+  open.file = std::make_shared<IncomingFile>(store_, entry, session->force, session->fresh);
+  auto step = std::make_shared<IncomingFile::Step>();
+  worker_.run([file = open.file, step] { *step = file->begin(); },
+              [this, alive, session, number = entry.number, step] {
+                if (*alive) take_step(session, number, *step);
+              });
+}
+
+/// A file goes on with the blocks that are needed, or is over.
+void Receiver::take_step(const SessionPtr& session, std::uint32_t number,
+                         const IncomingFile::Step& step) {
+  const auto found = session->open.find(number);
+  if (found == session->open.end()) return;  // the session has ended
+  if (const Verdict* verdict = std::get_if<Verdict>(&step)) {
+    const Entry entry = found->second.entry;
+    return done(session, entry, *verdict);
+  }
+  const std::uint64_t resumed = found->second.file->resumed_bytes();
+  session->summary.resumed_bytes += resumed;
+  session->done_bytes += resumed;
+  found->second.receiving = true;
+  session->outbox.send(Need{number, std::get<0>(step)});
+}
+
+void Receiver::on_data(const SessionPtr& session, const udp::Completion& completion) {
+  if (session->state != Session::State::running) return;
+  const BlockName name = block_name(completion.tag);
+  const auto index = static_cast<std::uint32_t>(completion.cookie);
+  const auto found = session->open.find(name.entry);
+  if (found == session->open.end() || !found->second.receiving ||
+      name.block >= block_count(found->second.entry.size) ||
+      completion.length != block_length(found->second.entry.size, name.block))
+    return refuse(session, "a block that was not asked for");
+  session->summary.bytes += completion.length;
+  session->done_bytes += completion.length;
+  auto verdict = std::make_shared<std::optional<Verdict>>();
+  const auto alive = alive_;
+  worker_.run(
+      [file = found->second.file, session, index, name, length = completion.length, verdict] {
+        *verdict =
+            file->write(name.block, std::span<const std::byte>(session->data[index]).first(length));
+      },
+      [this, alive, session, index, number = name.entry, verdict] {
+        if (!*alive || session->state == Session::State::over) return;
+        post_data(*session, index);
+        const auto open = session->open.find(number);
+        if (!*verdict || open == session->open.end()) return;
+        // Other blocks of it are on their way and would break a rule: this ends the transfer.
+        const std::string why =
+            fmt::format("{}: {}", printable(open->second.entry.path), verdict->value().text);
+        if (events_.noted) events_.noted(session->summary.peer, why);
+        refuse(session, why);
+      });
+}
+
+void Receiver::handle(const SessionPtr& session, const FileEnd& end) {
+  const auto found = session->open.find(end.number);
+  if (found == session->open.end() || !found->second.receiving)
+    return refuse(session, "the end of a file that is not on its way");
+  found->second.receiving = false;
+  auto step = std::make_shared<IncomingFile::Step>();
+  const auto alive = alive_;
+  worker_.run(
+      [file = found->second.file, digest = end.digest, step] {
+        *step = file->finish(digest);
+        if (std::holds_alternative<Verdict>(*step)) file->suspend();
+      },
+      [this, alive, session, number = end.number, step] {
+        if (*alive) take_step(session, number, *step);
+      });
+}
+
+void Receiver::handle(const SessionPtr& session, const Skip& skip) {
+  const auto found = session->open.find(skip.number);
+  if (found == session->open.end() || !found->second.receiving)
+    return refuse(session, "the end of a file that is not on its way");
+  found->second.receiving = false;
+  const auto alive = alive_;
+  worker_.run([file = found->second.file] { file->discard(); },
+              [this, alive, session, entry = found->second.entry] {
+                if (*alive) done(session, entry, {Outcome::refused, "the sender gave it up"});
+              });
+}
+
+void Receiver::handle(const SessionPtr& session, const Finish& /*finish*/) {
+  if (session->state != Session::State::running || !session->open.empty())
+    return refuse(session, "the end came too early");
+  session->state = Session::State::finishing;
+  auto synced = std::make_shared<bool>(false);
+  const auto alive = alive_;
+  worker_.run(
+      [store = store_, synced] {
+        *synced = store->sync();
+        store->tidy();
+      },
+      [this, alive, session, synced] {
+        if (!*alive || session->state != Session::State::finishing) return;
+        if (!*synced) return refuse(session, "the receiver's disk reports an error");
+        session->outbox.send(Finished{});
+        session->state = Session::State::over;
+        session->summary.seconds =
+            std::chrono::duration<double>(Clock::now() - session->began).count();
+      });
+}
+
+template <class Other>
+void Receiver::handle(const SessionPtr& session, const Other& /*other*/) {
+  refuse(session, "a message that only a receiver sends");
+}
+
+/// An entry is over.
+void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict& verdict) {
+  if (session->open.erase(entry.number) == 0) return;  // the session has ended
+  if (entry.kind == EntryKind::file) claims_.erase(entry.path);
+  const bool good = verdict.outcome <= Outcome::there;
+  if (!good) {
+    ++session->summary.refused;
+    if (events_.noted)
+      events_.noted(session->summary.peer,
+                    fmt::format("{}: {}", printable(entry.path), verdict.text));
+  } else if (entry.kind == EntryKind::file) {
+    ++session->summary.files;
+    if (verdict.outcome == Outcome::there) {
+      ++session->summary.there;
+      session->done_bytes += entry.size;
+    }
+  } else if (entry.kind == EntryKind::folder) {
+    ++session->summary.folders;
+  } else if (entry.kind == EntryKind::link) {
+    ++session->summary.links;
+  }
+  session->outbox.send(
+      Done{entry.number, verdict.outcome, good ? std::string{} : clean_text(verdict.text)});
+}
+
+/// Ends a transfer that broke a rule, and tells the peer.
+void Receiver::refuse(const SessionPtr& session, const std::string& why) {
+  if (session->state >= Session::State::refused) return;
+  session->state = Session::State::refused;
+  session->refused_at = Clock::now();
+  session->summary.problem = why;
+  session->outbox.send(Refusal{clean_text(why)});
+}
+
+/// The connection is over. What was being written is put in order for another time.
+void Receiver::end(const SessionPtr& session, bool finished, const std::string& problem) {
+  if (sessions_.erase(static_cast<std::uint64_t>(session->id)) == 0) return;
+  session->state = Session::State::over;
+  session->summary.finished = finished;
+  if (!finished && session->summary.problem.empty()) session->summary.problem = problem;
+  if (!finished)
+    session->summary.seconds = std::chrono::duration<double>(Clock::now() - session->began).count();
+  for (const auto& [number, open] : session->open) {
+    if (!open.file) continue;
+    claims_.erase(open.entry.path);
+    open.file->cancel();
+    worker_.run([file = open.file, session] { file->suspend(); }, [] {});
+  }
+  session->open.clear();
+  if (session->said_hello && events_.ended) events_.ended(session->summary);
+}
+
+bool Receiver::pump() {
+  bool any = false;
+  std::vector<SessionPtr> stubborn;
+  const auto now = Clock::now();
+  for (const auto& [id, session] : sessions_) {
+    any = session->outbox.flush() || any;
+    if (session->state == Session::State::new_born && now - session->began > patience_)
+      refuse(session, "no hello came");
+    if (session->state != Session::State::refused) continue;
+    // The peer has the reason once the outbox is empty.
+    if (session->outbox.empty()) endpoint_.close(session->id);
+    if (now - session->refused_at > patience_) stubborn.push_back(session);
+  }
+  for (const SessionPtr& session : stubborn) {
+    endpoint_.abort(session->id);
+    end(session, false, {});
+  }
+  return any;
+}
+
+void Receiver::stop() {
+  while (!sessions_.empty()) {
+    const SessionPtr session = sessions_.begin()->second;
+    endpoint_.abort(session->id);
+    end(session, session->state == Session::State::over, "this receiver was stopped");
+  }
+}
+
+std::size_t Receiver::active() const {
+  std::size_t count = 0;
+  for (const auto& [id, session] : sessions_) count += session->said_hello ? 1u : 0u;
+  return count;
+}
+
+Receiver::Progress Receiver::progress() const {
+  Progress progress;
+  for (const auto& [id, session] : sessions_) {
+    progress.bytes += session->done_bytes;
+    progress.of += session->total_bytes;
+  }
+  return progress;
+}
+
+}  // namespace strack::transfer

@@ -1,0 +1,101 @@
+// The receiving side of file transfers: takes connections of an endpoint and stores what they send.
+//
+// Everything that a peer says is checked: what breaks a rule ends its transfer with a reason and touches no
+// other. Disks and checksums are the worker's; the endpoint's thread never waits for them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "transfer/store.h"
+#include "transfer/worker.h"
+#include "udp/endpoint.h"
+
+namespace strack::transfer {
+
+/// How a transfer ended.
+struct TransferSummary {
+  std::string peer;
+  bool finished = false;
+  std::string problem;  ///< why it did not
+  std::uint64_t files = 0;
+  std::uint64_t folders = 0;
+  std::uint64_t links = 0;
+  std::uint64_t there = 0;    ///< files that were there already
+  std::uint64_t refused = 0;  ///< entries
+  std::uint64_t bytes = 0;    ///< received
+  std::uint64_t resumed_bytes = 0;
+  double seconds = 0;
+};
+
+class Receiver {
+ public:
+  struct Events {
+    std::function<void(const TransferSummary&)> ended;
+    /// Something that a person should see: an entry refused, with its path and why.
+    std::function<void(const std::string& peer, const std::string& text)> noted;
+  };
+
+  /// `patience`: how long a peer may say nothing at first, or stay after it was refused.
+  Receiver(udp::Endpoint& endpoint, Worker& worker, std::shared_ptr<Store> store, Events events,
+           std::chrono::milliseconds patience = std::chrono::seconds(5));
+  Receiver(const Receiver&) = delete;
+  Receiver& operator=(const Receiver&) = delete;
+  ~Receiver();
+
+  void on(const udp::Completion& completion);
+  /// Sends what can be sent; to be called after each round of completions and of the worker.
+  bool pump();
+  /// Ends all transfers; what they have stays resumable.
+  void stop();
+
+  /// Transfers that have said hello and are not over.
+  [[nodiscard]] std::size_t active() const;
+  struct Progress {
+    std::uint64_t bytes = 0;  ///< stored, of the transfers under way
+    std::uint64_t of = 0;
+  };
+  [[nodiscard]] Progress progress() const;
+
+  static constexpr std::uint32_t kMostOpen = 64;       ///< entries of a transfer under way
+  static constexpr std::uint32_t kDataBuffers = 16;    ///< of a block each
+  static constexpr std::uint32_t kControlBuffers = 8;  ///< of kMaxControlBytes each
+
+ private:
+  struct Session;
+  using SessionPtr = std::shared_ptr<Session>;
+
+  void on_accepted(const udp::Completion& completion);
+  void on_control(const SessionPtr& session, std::span<const std::byte> bytes);
+  void on_data(const SessionPtr& session, const udp::Completion& completion);
+  void handle(const SessionPtr& session, const Hello& hello);
+  void handle(const SessionPtr& session, const Entry& entry);
+  void handle(const SessionPtr& session, const FileEnd& end);
+  void handle(const SessionPtr& session, const Skip& skip);
+  void handle(const SessionPtr& session, const Finish& finish);
+  template <class Other>
+  void handle(const SessionPtr& session, const Other& other);
+  void take_step(const SessionPtr& session, std::uint32_t number, const IncomingFile::Step& step);
+  void done(const SessionPtr& session, const Entry& entry, const Verdict& verdict);
+  void refuse(const SessionPtr& session, const std::string& why);
+  void take_over(const std::string& path);
+  void end(const SessionPtr& session, bool finished, const std::string& problem);
+  void post_control(Session& session, std::uint32_t index);
+  void post_data(Session& session, std::uint32_t index);
+
+  udp::Endpoint& endpoint_;
+  Worker& worker_;
+  std::shared_ptr<Store> store_;
+  Events events_;
+  std::chrono::milliseconds patience_;
+  std::unordered_map<std::uint64_t, SessionPtr> sessions_;          ///< by connection
+  std::unordered_map<std::string, std::weak_ptr<Session>> claims_;  ///< who writes which path
+  /// Guards what the worker is to do on this thread after this object has gone.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace strack::transfer

@@ -1,0 +1,342 @@
+#include "transfer/sender.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "transfer/digest.h"
+
+namespace strack::transfer {
+namespace {
+
+constexpr std::uint32_t kControlBuffers = 8;
+constexpr std::size_t kMostWaiting = 64;  ///< messages in the outbox before more is announced
+constexpr int kMostNeeds = 4;  ///< of one file: what is there is compared, sent, sent again
+
+}  // namespace
+
+struct Sender::Buffer {
+  std::vector<std::byte> bytes = std::vector<std::byte>(kBlockBytes);
+  std::uint32_t block = 0;
+  std::uint32_t length = 0;
+  bool wanted = false;
+  Digest digest{};
+  std::string problem;  ///< the file cannot be read
+};
+
+/// A file that was announced.
+struct Sender::Outgoing {
+  const SourceEntry* source = nullptr;
+  FileHandle handle;  ///< the worker's
+  std::vector<BlockRange> ranges;
+  std::size_t range = 0;       ///< the first that does not end before the cursor
+  std::uint32_t cursor = 0;    ///< the next block to read
+  std::uint32_t digested = 0;  ///< blocks that have been read
+  std::vector<Digest> digests;
+  int needs = 0;
+  bool reading = false;  ///< a `Need` is being served
+  bool given_up = false;
+
+  [[nodiscard]] std::uint32_t blocks() const { return block_count(source->entry.size); }
+  [[nodiscard]] bool wants(std::uint32_t block) {
+    while (range < ranges.size() && ranges[range].first + ranges[range].count <= block) ++range;
+    return range < ranges.size() && ranges[range].first <= block;
+  }
+};
+
+Sender::Sender(udp::Endpoint& endpoint, udp::ConnectionId connection, Worker& worker,
+               const Tree& tree, Options options)
+    : endpoint_(endpoint),
+      connection_(connection),
+      worker_(worker),
+      tree_(tree),
+      options_(std::move(options)),
+      outbox_(endpoint, connection),
+      control_(kControlBuffers, std::vector<std::byte>(kMaxControlBytes)) {
+  for (std::uint32_t i = 0; i < kBuffers; ++i) free_.push_back(std::make_shared<Buffer>());
+  for (std::uint32_t i = 0; i < kControlBuffers; ++i) post_control(i);
+}
+
+Sender::~Sender() { *alive_ = false; }
+
+void Sender::post_control(std::uint32_t index) {
+  [[maybe_unused]] const auto posted =
+      endpoint_.post_receive(connection_, {kControlTag, kKindMask}, control_[index], index);
+}
+
+void Sender::on(const udp::Completion& completion) {
+  using udp::Kind;
+  if (completion.connection != connection_ || state_ == State::over) return;
+  switch (completion.kind) {
+    case Kind::connected:
+      connected_ = true;
+      if (completion.tag != kService) {
+        stop("who answers there is not `strack recv`");
+        break;
+      }
+      state_ = State::hello;
+      outbox_.send(
+          Hello{kVersion, options_.force, !options_.resume, tree_.entries.size(), tree_.bytes});
+      break;
+    case Kind::sent:
+      outbox_.on_sent(completion);
+      break;
+    case Kind::received:
+      if (completion.status != udp::Status::ok) break;
+      on_control(std::span<const std::byte>(control_[completion.cookie]).first(completion.length));
+      post_control(static_cast<std::uint32_t>(completion.cookie));
+      break;
+    case Kind::peer_closed:
+      if (state_ != State::closing) stop("the receiver left before the end");
+      endpoint_.close(connection_);
+      break;
+    case Kind::closed:
+      if (state_ != State::closing && problem_.empty())
+        problem_ = "the receiver left before the end";
+      state_ = State::over;
+      break;
+    case Kind::failed:
+      // After everything is stored it no longer matters how the connection ends.
+      if (state_ != State::closing) lost_ = completion.status;
+      if (state_ != State::closing && problem_.empty())
+        problem_ = fmt::format("the connection was lost: {}", udp::text(completion.status));
+      state_ = State::over;
+      break;
+    default:
+      break;
+  }
+}
+
+void Sender::on_control(std::span<const std::byte> bytes) {
+  if (state_ >= State::closing) return;
+  const auto message = decode(bytes);
+  if (!message)
+    return stop(fmt::format("the receiver sent a message that cannot be understood: {}",
+                            text(message.error())));
+  std::visit([&](const auto& one) { handle(one); }, message.value());
+}
+
+void Sender::handle(const Welcome& welcome) {
+  if (state_ != State::hello) return stop("the receiver sent a second welcome");
+  if (welcome.version != kVersion)
+    return stop(fmt::format("the receiver speaks version {}, this sender version {}",
+                            welcome.version, kVersion));
+  most_open_ = std::min<std::uint32_t>(welcome.most_open, 64);
+  state_ = State::running;
+}
+
+void Sender::handle(const Refusal& refusal) {
+  stop(fmt::format("the receiver has ended the transfer: {}", printable(refusal.text)));
+}
+
+void Sender::handle(const Need& need) {
+  const auto found = files_.find(need.number);
+  if (found == files_.end() || found->second->reading || ++found->second->needs > kMostNeeds)
+    return stop("the receiver asked for a file out of turn");
+  Outgoing& file = *found->second;
+  const std::uint32_t blocks = file.blocks();
+  for (const BlockRange& range : need.ranges) {
+    if (std::uint64_t{range.first} + range.count > blocks)
+      return stop("the receiver asked for blocks beyond the end of a file");
+  }
+  file.ranges = need.ranges;
+  file.range = 0;
+  file.cursor = 0;
+  file.digested = 0;
+  file.given_up = false;
+  file.digests.assign(blocks, Digest{});
+  file.reading = true;
+  to_read_.push_back(found->second);
+}
+
+void Sender::handle(const Done& done) {
+  if (open_ == 0 || done.number >= next_) return stop("the receiver answered what was not asked");
+  const SourceEntry& source = tree_.entries[done.number];
+  const auto file = files_.find(done.number);
+  if (source.entry.kind == EntryKind::file) {
+    // A second answer, or one while its blocks are still being sent.
+    if (file == files_.end() || file->second->reading)
+      return stop("the receiver answered what was not asked");
+  }
+  --open_;
+  if (done.outcome >= Outcome::refused) {
+    ++progress_.refused;
+    const std::string why = fmt::format("{}: {}", printable(source.local), printable(done.text));
+    bool told = file != files_.end() && file->second->given_up;
+    if (done.outcome == Outcome::fatal && !giving_up_) {
+      giving_up_ = told = true;
+      problem_ = why;
+    }
+    if (options_.noted && !told) options_.noted(why);
+    if (file != files_.end() && file->second->needs == 0) progress_.bytes += source.entry.size;
+  } else if (source.entry.kind == EntryKind::file) {
+    ++progress_.files;
+    if (done.outcome == Outcome::there) ++progress_.there;
+  }
+  if (file != files_.end()) files_.erase(file);
+}
+
+void Sender::handle(const Finished& /*finished*/) {
+  if (state_ != State::finishing) return stop("the receiver ended too early");
+  state_ = State::closing;
+  endpoint_.close(connection_);
+}
+
+template <class Other>
+void Sender::handle(const Other& /*other*/) {
+  stop("the receiver sent a message that only a sender sends");
+}
+
+/// It cannot go on. The receiver keeps what it has.
+void Sender::stop(const std::string& problem) {
+  if (problem_.empty()) problem_ = problem;
+  endpoint_.abort(connection_);
+  state_ = State::over;
+}
+
+bool Sender::pump() {
+  if (state_ == State::over) return false;
+  bool any = outbox_.flush();
+  if (state_ != State::running) return any;
+  any = announce() || any;
+  any = read_on() || any;
+  if ((giving_up_ || next_ == tree_.entries.size()) && open_ == 0 && state_ == State::running) {
+    state_ = State::finishing;
+    outbox_.send(Finish{});
+    any = true;
+  }
+  return any;
+}
+
+bool Sender::announce() {
+  bool any = false;
+  const std::size_t ends_from = tree_.entries.size() - tree_.folder_ends;
+  while (!giving_up_ && next_ < tree_.entries.size() && open_ < most_open_ &&
+         outbox_.waiting() < kMostWaiting) {
+    // A folder gets its time when nothing in it changes any more.
+    if (next_ == ends_from && open_ > 0) break;
+    const SourceEntry& source = tree_.entries[next_];
+    if (source.entry.kind == EntryKind::file) {
+      auto file = std::make_shared<Outgoing>();
+      file->source = &source;
+      files_.emplace(source.entry.number, std::move(file));
+    }
+    ++open_;
+    ++next_;
+    outbox_.send(source.entry);
+    any = true;
+  }
+  return any;
+}
+
+/// Has the worker read the next blocks, as long as there are buffers.
+bool Sender::read_on() {
+  bool any = false;
+  const auto alive = alive_;
+  while (!to_read_.empty() && state_ == State::running) {
+    const std::shared_ptr<Outgoing> file = to_read_.front();
+    if (file->given_up) {
+      to_read_.pop_front();
+      continue;
+    }
+    if (file->blocks() == 0) {
+      to_read_.pop_front();
+      end_file(*file);
+      any = true;
+      continue;
+    }
+    if (free_.empty()) break;
+    const std::shared_ptr<Buffer> buffer = free_.back();
+    free_.pop_back();
+    buffer->block = file->cursor++;
+    buffer->length = block_length(file->source->entry.size, buffer->block);
+    buffer->wanted = file->wants(buffer->block);
+    buffer->problem.clear();
+    if (file->cursor == file->blocks()) to_read_.pop_front();
+    worker_.run(
+        [file, buffer] {
+          const Entry& entry = file->source->entry;
+          const auto fail = [&](std::string_view what) {
+            buffer->problem =
+                fmt::format("{}: {}", printable(file->source->local),
+                            what.empty() ? std::string_view(std::strerror(errno)) : what);
+          };
+          if (buffer->block == 0)
+            file->handle = FileHandle(::open(file->source->local.c_str(),
+                                             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+          if (!file->handle) return fail("");
+          std::size_t have = 0;
+          const std::uint64_t offset = std::uint64_t{buffer->block} * kBlockBytes;
+          while (have < buffer->length) {
+            const ssize_t count = ::pread(file->handle.get(), buffer->bytes.data() + have,
+                                          buffer->length - have, static_cast<off_t>(offset + have));
+            if (count < 0 && errno == EINTR) continue;
+            if (count < 0) return fail("");
+            if (count == 0) return fail("became shorter while it was being copied");
+            have += static_cast<std::size_t>(count);
+          }
+          buffer->digest = block_digest(std::span(buffer->bytes).first(buffer->length));
+          if (buffer->block + 1 < file->blocks()) return;
+          struct stat now {};
+          if (::fstat(file->handle.get(), &now) != 0) return fail("");
+          if (static_cast<std::uint64_t>(now.st_size) != entry.size ||
+              std::int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec !=
+                  entry.mtime_ns)
+            return fail("changed while it was being copied");
+          file->handle.reset();
+        },
+        [this, alive, file, buffer] {
+          if (*alive && state_ == State::running) on_block(file, buffer);
+        });
+    any = true;
+  }
+  return any;
+}
+
+void Sender::on_block(const std::shared_ptr<Outgoing>& file,
+                      const std::shared_ptr<Buffer>& buffer) {
+  if (!buffer->problem.empty() && !file->given_up) give_up(*file, buffer->problem);
+  if (file->given_up) {
+    free_.push_back(buffer);
+    return;
+  }
+  file->digests[buffer->block] = buffer->digest;
+  ++file->digested;
+  if (buffer->wanted) {
+    outbox_.send_block({file->source->entry.number, buffer->block},
+                       std::span<const std::byte>(buffer->bytes).first(buffer->length),
+                       [this, buffer] {
+                         progress_.bytes += buffer->length;
+                         progress_.sent_bytes += buffer->length;
+                         free_.push_back(buffer);
+                       });
+  } else {
+    progress_.bytes += buffer->length;
+    progress_.kept_bytes += buffer->length;
+    free_.push_back(buffer);
+  }
+  if (file->digested == file->blocks()) end_file(*file);
+}
+
+void Sender::end_file(Outgoing& file) {
+  file.reading = false;
+  const Entry& entry = file.source->entry;
+  outbox_.send(FileEnd{entry.number, file_digest(entry.size, file.digests)});
+}
+
+void Sender::give_up(Outgoing& file, const std::string& why) {
+  file.given_up = true;
+  file.reading = false;
+  if (options_.noted) options_.noted(why);
+  outbox_.send(Skip{file.source->entry.number});
+}
+
+}  // namespace strack::transfer

@@ -1,0 +1,102 @@
+// The sending side of one file transfer, over a connection of an endpoint. Reads and checksums are the
+// worker's; the endpoint's thread never waits for a disk.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "transfer/outbox.h"
+#include "transfer/tree.h"
+#include "transfer/worker.h"
+#include "udp/endpoint.h"
+
+namespace strack::transfer {
+
+class Sender {
+ public:
+  struct Options {
+    bool force = false;
+    bool resume = true;
+    /// An entry that was not copied, with its path and why.
+    std::function<void(const std::string& text)> noted;
+  };
+  /// `connection` has been asked for with `cookie`; the tree must not change.
+  Sender(udp::Endpoint& endpoint, udp::ConnectionId connection, Worker& worker, const Tree& tree,
+         Options options);
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
+  ~Sender();
+
+  void on(const udp::Completion& completion);
+  bool pump();
+
+  [[nodiscard]] bool over() const { return state_ == State::over; }
+  /// Why it is over: empty after a good end. Entries that were refused are not part of it.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  /// What ended the connection where it was not the transfer itself; ok otherwise.
+  [[nodiscard]] udp::Status lost() const { return lost_; }
+  /// Whether the connection ever came up.
+  [[nodiscard]] bool connected() const { return connected_; }
+
+  struct Progress {
+    std::uint64_t bytes = 0;  ///< acknowledged, or not needed
+    std::uint64_t sent_bytes = 0;
+    std::uint64_t kept_bytes = 0;  ///< that the receiver had from an earlier attempt
+    std::uint64_t files = 0;       ///< stored
+    std::uint64_t there = 0;       ///< that were there already
+    std::uint64_t refused = 0;     ///< entries
+  };
+  [[nodiscard]] const Progress& progress() const { return progress_; }
+
+  static constexpr std::uint32_t kBuffers = 16;  ///< of a block each
+
+ private:
+  enum class State : std::uint8_t { connecting, hello, running, finishing, closing, over };
+  struct Outgoing;
+  struct Buffer;
+
+  void on_control(std::span<const std::byte> bytes);
+  void handle(const Welcome& welcome);
+  void handle(const Refusal& refusal);
+  void handle(const Need& need);
+  void handle(const Done& done);
+  void handle(const Finished& finished);
+  template <class Other>
+  void handle(const Other& other);
+  bool announce();
+  bool read_on();
+  void on_block(const std::shared_ptr<Outgoing>& file, const std::shared_ptr<Buffer>& buffer);
+  void end_file(Outgoing& file);
+  void give_up(Outgoing& file, const std::string& why);
+  void stop(const std::string& problem);
+  void post_control(std::uint32_t index);
+
+  udp::Endpoint& endpoint_;
+  udp::ConnectionId connection_;
+  Worker& worker_;
+  const Tree& tree_;
+  Options options_;
+  State state_ = State::connecting;
+  bool connected_ = false;
+  bool giving_up_ = false;  ///< no more entries; those under way come to their end
+  std::string problem_;
+  udp::Status lost_ = udp::Status::ok;
+  Outbox outbox_;
+  std::uint32_t most_open_ = 0;
+  std::size_t next_ = 0;  ///< the next entry to announce
+  std::size_t open_ = 0;  ///< announced, without an answer
+  std::unordered_map<std::uint32_t, std::shared_ptr<Outgoing>>
+      files_;  ///< those of these that are files
+  std::deque<std::shared_ptr<Outgoing>> to_read_;
+  std::vector<std::shared_ptr<Buffer>> free_;
+  std::vector<std::vector<std::byte>> control_;
+  Progress progress_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace strack::transfer

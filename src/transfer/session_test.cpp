@@ -1,0 +1,415 @@
+// Whole transfers over loopback sockets, both sides in one thread; and peers that break the rules, made of
+// the same messages.
+#include <array>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "transfer/digest.h"
+#include "transfer/event_wait.h"
+#include "transfer/receiver.h"
+#include "transfer/sender.h"
+#include "transfer/testing.h"
+
+namespace strack::transfer {
+namespace {
+
+using testing::random_text;
+using testing::read_file;
+using testing::TemporaryFolder;
+using testing::write_file;
+
+namespace fs = std::filesystem;
+
+udp::Endpoint open_endpoint(const std::string& listen) {
+  udp::EndpointOptions options;
+  options.listen = listen;
+  options.user_data = kService;
+  options.paths = 4;
+  auto opened = udp::Endpoint::open(options);
+  if (!opened) throw std::runtime_error(opened.error().text);
+  return std::move(opened.value());
+}
+
+/// A peer that says what a test wants, and keeps what it hears.
+class Puppet {
+ public:
+  explicit Puppet(const std::string& address) : endpoint_(open_endpoint("")) {
+    const auto connection = endpoint_.connect(address);
+    if (!connection) throw std::runtime_error(connection.error().text);
+    connection_ = connection.value();
+    buffers_.assign(16, std::vector<std::byte>(kMaxControlBytes));
+    for (std::size_t i = 0; i < buffers_.size(); ++i) post(i);
+  }
+
+  void say(const Control& message) { send(kControlTag, encode(message)); }
+  void send(std::uint64_t tag, std::vector<std::byte> bytes) {
+    kept_.push_back(std::move(bytes));
+    EXPECT_EQ(endpoint_.send(connection_, tag, kept_.back(), 100), udp::Status::ok);
+  }
+  void close() { endpoint_.close(connection_); }
+  void abort() { endpoint_.abort(connection_); }
+
+  void turn() {
+    endpoint_.poll();
+    std::array<udp::Completion, 64> taken;
+    for (const udp::Completion& completion : endpoint_.completions(taken)) {
+      if (completion.kind == udp::Kind::received && completion.status == udp::Status::ok) {
+        const auto message =
+            decode(std::span(buffers_[completion.cookie]).first(completion.length));
+        EXPECT_TRUE(message.ok());
+        if (message) heard.push_back(message.value());
+        post(completion.cookie);
+      }
+      if (completion.kind == udp::Kind::peer_closed) gone = true;
+      if (completion.kind == udp::Kind::failed) gone = true;
+    }
+  }
+  template <class Message>
+  [[nodiscard]] const Message* last() const {
+    for (auto one = heard.rbegin(); one != heard.rend(); ++one) {
+      if (const Message* found = std::get_if<Message>(&*one)) return found;
+    }
+    return nullptr;
+  }
+
+  std::vector<Control> heard;
+  bool gone = false;
+
+ private:
+  void post(std::size_t index) {
+    [[maybe_unused]] const auto posted =
+        endpoint_.post_receive(connection_, {kControlTag, kKindMask}, buffers_[index], index);
+  }
+  udp::Endpoint endpoint_;
+  udp::ConnectionId connection_{};
+  std::vector<std::vector<std::byte>> buffers_;
+  std::deque<std::vector<std::byte>> kept_;
+};
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() : endpoint_(open_endpoint("127.0.0.1:0")) {
+    auto store = Store::open((folder_ / "in").string());
+    Receiver::Events events;
+    events.ended = [this](const TransferSummary& summary) { ended_.push_back(summary); };
+    events.noted = [this](const std::string&, const std::string& text) { notes_.push_back(text); };
+    receiver_ = std::make_unique<Receiver>(endpoint_, worker_, store.value(), events,
+                                           std::chrono::milliseconds(500));
+  }
+  ~SessionTest() override { receiver_.reset(); }
+
+  [[nodiscard]] std::string address() const { return endpoint_.local_address(); }
+  [[nodiscard]] fs::path in(const std::string& name) const { return folder_ / ("in/" + name); }
+  [[nodiscard]] fs::path out(const std::string& name) {
+    fs::create_directories(folder_ / "out");
+    return folder_ / ("out/" + name);
+  }
+
+  void turn() {
+    std::this_thread::yield();  // to the workers
+    endpoint_.poll();
+    std::array<udp::Completion, 64> taken;
+    for (const udp::Completion& completion : endpoint_.completions(taken))
+      receiver_->on(completion);
+    worker_.deliver();
+    receiver_->pump();
+  }
+  /// Both sides go on until it is so; fails after a while.
+  template <class Until>
+  void run(Puppet& puppet, Until until) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!until()) {
+      turn();
+      puppet.turn();
+      if (std::chrono::steady_clock::now() > limit) {
+        ADD_FAILURE() << "not in 20 s";
+        return;
+      }
+    }
+  }
+  /// The sender in the same thread; returns its problem.
+  std::string copy(const std::vector<std::string>& sources, const std::string& to,
+                   Sender::Options options = {},
+                   const std::function<bool(const Sender&)>& stop = {}) {
+    udp::Endpoint endpoint = open_endpoint("");
+    const auto connection = endpoint.connect(address());
+    EXPECT_TRUE(static_cast<bool>(connection));
+    const auto destination = parse_destination("h:" + to);
+    const auto tree = scan(sources, destination.value());
+    EXPECT_TRUE(tree.ok());
+    Worker worker;
+    Sender sender(endpoint, connection.value(), worker, tree.value(), std::move(options));
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!sender.over() && !(stop && stop(sender))) {
+      turn();
+      endpoint.poll();
+      std::array<udp::Completion, 64> taken;
+      for (const udp::Completion& completion : endpoint.completions(taken)) sender.on(completion);
+      worker.deliver();
+      sender.pump();
+      if (std::chrono::steady_clock::now() > limit) return "not in 20 s";
+    }
+    progress_ = sender.progress();
+    return sender.problem();
+  }
+  void wait_for_end(std::size_t count) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while ((ended_.size() < count || worker_.pending() > 0) &&
+           std::chrono::steady_clock::now() < limit)
+      turn();
+    ASSERT_EQ(ended_.size(), count);
+  }
+  [[nodiscard]] std::size_t things_in() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::recursive_directory_iterator(folder_ / "in"), {}));
+  }
+
+  TemporaryFolder folder_;
+  Worker worker_;
+  udp::Endpoint endpoint_;
+  std::unique_ptr<Receiver> receiver_;
+  std::vector<TransferSummary> ended_;
+  std::vector<std::string> notes_;
+  Sender::Progress progress_;
+};
+
+TEST_F(SessionTest, ATreeArrives) {
+  fs::create_directories(out("t/d"));
+  const std::string big = random_text(3 * kBlockBytes + 17, 1);
+  write_file(out("t/big"), big);
+  write_file(out("t/d/empty"), "");
+  fs::create_symlink("d/empty", out("t/l"));
+  EXPECT_EQ(copy({out("t").string()}, "x/"), "");
+  wait_for_end(1);
+  EXPECT_TRUE(ended_[0].finished);
+  EXPECT_EQ(ended_[0].files, 2u);
+  EXPECT_EQ(ended_[0].bytes, big.size());
+  EXPECT_TRUE(read_file(in("x/t/big")) == big);
+  EXPECT_TRUE(fs::exists(in("x/t/d/empty")));
+  EXPECT_EQ(fs::read_symlink(in("x/t/l")), "d/empty");
+  EXPECT_FALSE(fs::exists(in(".strack")));
+}
+
+// More files than may be open at a time.
+TEST_F(SessionTest, ManySmallFilesArrive) {
+  fs::create_directories(out("t"));
+  for (int i = 0; i < 500; ++i)
+    write_file(out("t/" + std::to_string(i)), random_text(static_cast<std::size_t>(i), 1));
+  EXPECT_EQ(copy({out("t").string()}, ""), "");
+  wait_for_end(1);
+  EXPECT_EQ(ended_[0].files, 500u);
+  for (int i = 0; i < 500; ++i)
+    EXPECT_TRUE(read_file(in("t/" + std::to_string(i))) ==
+                read_file(out("t/" + std::to_string(i))));
+}
+
+TEST_F(SessionTest, ASecondCopySendsNothing) {
+  write_file(out("f"), random_text(2 * kBlockBytes, 1));
+  EXPECT_EQ(copy({out("f").string()}, ""), "");
+  EXPECT_EQ(copy({out("f").string()}, ""), "");
+  EXPECT_EQ(progress_.there, 1u);
+  EXPECT_EQ(progress_.sent_bytes, 0u);
+}
+
+TEST_F(SessionTest, ADifferentFileIsRefusedAndTheOthersGoOn) {
+  write_file(out("a"), "new a");
+  write_file(out("b"), "b");
+  write_file(in("a"), "old a");
+  std::vector<std::string> told;
+  Sender::Options options;
+  options.noted = [&](const std::string& text) { told.push_back(text); };
+  EXPECT_EQ(copy({out("a").string(), out("b").string()}, "", options), "");
+  EXPECT_EQ(told.size(), 1u);
+  EXPECT_EQ(progress_.refused, 1u);
+  EXPECT_EQ(read_file(in("a")), "old a");
+  EXPECT_EQ(read_file(in("b")), "b");
+  options.force = true;
+  EXPECT_EQ(copy({out("a").string(), out("b").string()}, "", options), "");
+  EXPECT_EQ(read_file(in("a")), "new a");
+}
+
+// The sender is gone in the middle without a word, and the receiver has not noticed when the next attempt comes.
+TEST_F(SessionTest, ASecondAttemptTakesOverAndGoesOn) {
+  const std::string big = random_text(40 * std::size_t{kBlockBytes}, 1);
+  write_file(out("f"), big);
+  Puppet first(address());
+  first.say(Hello{});
+  const Entry entry = scan({out("f").string()}, {"h", "", true}).value().entries[0].entry;
+  first.say(entry);
+  run(first, [&] { return first.last<Need>() != nullptr; });
+  for (std::uint32_t block = 0; block < 3; ++block) {
+    const auto* from = reinterpret_cast<const std::byte*>(big.data()) + block * kBlockBytes;
+    first.send(data_tag({0, block}), std::vector<std::byte>(from, from + kBlockBytes));
+  }
+  run(first, [&] { return receiver_->progress().bytes == 3 * kBlockBytes; });
+  EXPECT_EQ(copy({out("f").string()}, ""), "");
+  EXPECT_EQ(progress_.kept_bytes, 3u * kBlockBytes);
+  EXPECT_EQ(progress_.sent_bytes, 37u * kBlockBytes);
+  EXPECT_TRUE(read_file(in("f")) == big);
+  EXPECT_FALSE(ended_[0].finished);
+}
+
+TEST_F(SessionTest, AFileThatChangesIsNotStored) {
+  write_file(out("f"), random_text(20 * std::size_t{kBlockBytes}, 1));
+  bool changed = false;
+  std::vector<std::string> told;
+  Sender::Options options;
+  options.noted = [&](const std::string& text) { told.push_back(text); };
+  EXPECT_EQ(copy({out("f").string()}, "", options,
+                 [&](const Sender& sender) {
+                   if (!changed && sender.progress().bytes > 0) {
+                     fs::resize_file(out("f"), 17 * std::size_t{kBlockBytes} + 5);
+                     changed = true;
+                   }
+                   return false;
+                 }),
+            "");
+  EXPECT_EQ(told.size(), 1u);
+  EXPECT_EQ(progress_.refused, 1u);
+  EXPECT_FALSE(fs::exists(in("f")));
+}
+
+// --- Peers that break the rules: told why, nothing written, others not touched ---
+
+struct Rude {
+  const char* name;
+  std::vector<Control> messages;
+};
+
+TEST_F(SessionTest, RuleBreakersAreToldAndChangeNothing) {
+  const Entry file{0, EntryKind::file, 0644, 0, 5, "f", {}};
+  Entry second = file;
+  second.number = 2;
+  Entry twice = file;
+  twice.number = 1;
+  const std::vector<Rude> all{
+      {"no hello", {file}},
+      {"two hellos", {Hello{}, Hello{}}},
+      {"wrong version", {Hello{9, false, false, 0, 0}}},
+      {"receiver's message", {Hello{}, Welcome{1, 1}}},
+      {"number out of order", {Hello{}, second}},
+      {"same file twice", {Hello{}, file, twice}},
+      {"end of nothing", {Hello{}, FileEnd{}}},
+      {"skip of nothing", {Hello{}, Skip{}}},
+      {"finish too early", {Hello{}, file, Finish{}}},
+  };
+  for (const Rude& rude : all) {
+    Puppet puppet(address());
+    for (const Control& message : rude.messages) puppet.say(message);
+    run(puppet, [&] { return puppet.gone; });
+    EXPECT_NE(puppet.last<Refusal>(), nullptr) << rude.name;
+    EXPECT_FALSE(fs::exists(in("f"))) << rude.name;
+  }
+}
+
+TEST_F(SessionTest, BytesThatMeanNothingAreRefused) {
+  // A path that leaves the folder, made by hand: no encoder would.
+  std::vector<std::byte> entry = encode(Entry{0, EntryKind::file, 0644, 0, 5, "xx/f", {}});
+  for (const char* path : {"../f", "/tmp", "a/..", "a\0bc"}) {
+    std::vector<std::byte> tricked = entry;
+    for (std::size_t i = 0; i < 4; ++i)
+      tricked[tricked.size() - 6 + i] = static_cast<std::byte>(path[i]);
+    Puppet puppet(address());
+    puppet.say(Hello{});
+    puppet.send(kControlTag, tricked);
+    run(puppet, [&] { return puppet.gone; });
+    ASSERT_NE(puppet.last<Refusal>(), nullptr) << path;
+    EXPECT_NE(puppet.last<Refusal>()->text.find("name"), std::string::npos);
+  }
+  Puppet puppet(address());
+  puppet.send(kControlTag, std::vector<std::byte>(1000, std::byte{0xee}));
+  run(puppet, [&] { return puppet.gone; });
+  EXPECT_NE(puppet.last<Refusal>(), nullptr);
+  EXPECT_EQ(things_in(), 0u);
+}
+
+TEST_F(SessionTest, BlocksThatWereNotAskedForAreRefused) {
+  const Entry file{0, EntryKind::file, 0644, 0, kBlockBytes + 5, "f", {}};
+  const std::vector<std::pair<BlockName, std::size_t>> blocks{
+      {{0, 2}, 5}, {{0, 1}, 4}, {{0, 0}, 5}, {{1, 0}, 5}, {{0, 4'000'000'000}, 5}};
+  for (const auto& [name, size] : blocks) {
+    Puppet puppet(address());
+    puppet.say(Hello{});
+    puppet.say(file);
+    run(puppet, [&] { return puppet.last<Need>() != nullptr; });
+    puppet.send(data_tag(name), std::vector<std::byte>(size));
+    run(puppet, [&] { return puppet.gone; });
+    EXPECT_NE(puppet.last<Refusal>(), nullptr) << name.block;
+  }
+  EXPECT_FALSE(fs::exists(in("f")));
+}
+
+TEST_F(SessionTest, AMessageLongerThanABlockIsRefused) {
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  run(puppet, [&] { return puppet.last<Welcome>() != nullptr; });
+  puppet.send(data_tag({0, 0}), std::vector<std::byte>(kBlockBytes + 1));
+  run(puppet, [&] { return puppet.gone; });
+  EXPECT_NE(puppet.last<Refusal>(), nullptr);
+}
+
+// A link made by the sender itself does not lead its next file out of the folder.
+TEST_F(SessionTest, ALinkIsNotAWayOut) {
+  fs::create_directories(folder_ / "out");
+  fs::create_directory_symlink(folder_ / "out", in("way"));
+  Puppet puppet(address());
+  puppet.say(Hello{1, true, false, 0, 0});
+  puppet.say(Entry{0, EntryKind::file, 0644, 0, 0, "way/f", {}});
+  puppet.say(Entry{1, EntryKind::folder, 0755, 0, 0, "way/d", {}});
+  run(puppet, [&] { return puppet.last<Done>() != nullptr && puppet.last<Done>()->number == 1; });
+  for (const Control& message : puppet.heard) {
+    if (const Done* done = std::get_if<Done>(&message)) {
+      EXPECT_EQ(done->outcome, Outcome::refused) << done->number;
+    }
+  }
+  EXPECT_TRUE(fs::is_empty(folder_ / "out"));
+}
+
+TEST_F(SessionTest, WhoSaysNothingIsSentAway) {
+  Puppet puppet(address());
+  run(puppet, [&] { return puppet.gone; });
+  EXPECT_NE(puppet.last<Refusal>(), nullptr);
+  EXPECT_TRUE(ended_.empty()) << "there was no transfer";
+}
+
+// An end without its blocks leaves no part behind that could not be resumed.
+TEST_F(SessionTest, AnEndWithoutBlocksLeavesNothing) {
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  puppet.say(Entry{0, EntryKind::file, 0644, 0, 3, "f", {}});
+  run(puppet, [&] { return puppet.last<Need>() != nullptr; });
+  puppet.say(FileEnd{0, Digest{}});
+  run(puppet, [&] { return puppet.last<Done>() != nullptr; });
+  EXPECT_EQ(puppet.last<Done>()->outcome, Outcome::refused);
+  EXPECT_EQ(things_in(), 1u) << "the empty folder of parts";
+}
+
+TEST_F(SessionTest, AWrongChecksumIsAskedForAgainAndThenRefused) {
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  puppet.say(Entry{0, EntryKind::file, 0644, 0, 3, "f", {}});
+  for (std::size_t attempt = 1; attempt <= 2; ++attempt) {
+    const auto needs = [&] {
+      return std::count_if(puppet.heard.begin(), puppet.heard.end(), [](const Control& message) {
+        return std::holds_alternative<Need>(message);
+      });
+    };
+    run(puppet, [&] { return static_cast<std::size_t>(needs()) == attempt; });
+    puppet.send(data_tag({0, 0}), std::vector<std::byte>(3));
+    puppet.say(FileEnd{0, Digest{}});
+  }
+  run(puppet, [&] { return puppet.last<Done>() != nullptr; });
+  EXPECT_EQ(puppet.last<Done>()->outcome, Outcome::refused);
+  EXPECT_FALSE(fs::exists(in("f")));
+}
+
+}  // namespace
+}  // namespace strack::transfer

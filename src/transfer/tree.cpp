@@ -1,0 +1,154 @@
+#include "transfer/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace strack::transfer {
+namespace {
+
+class Scan {
+ public:
+  explicit Scan(Tree& tree) : tree_(tree) {}
+
+  /// Returns what is wrong, or an empty text.
+  std::string add(const std::string& local, const std::string& path) {
+    struct stat found {};
+    if (::lstat(local.c_str(), &found) != 0)
+      return fmt::format("{}: {}", printable(local), std::strerror(errno));
+    if (!seen_.insert(path).second)
+      return fmt::format("{}: two things would be called '{}' at the receiver", printable(local),
+                         printable(path));
+    if (const auto fault = path_fault(path))
+      return fmt::format("{}: its name {}. rename it, or leave it out", printable(local), *fault);
+    SourceEntry source;
+    source.local = local;
+    source.entry.path = path;
+    source.entry.mode = static_cast<std::uint16_t>(found.st_mode & 0777);
+    source.entry.mtime_ns =
+        std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
+    if (S_ISREG(found.st_mode)) {
+      source.entry.size = static_cast<std::uint64_t>(found.st_size);
+      if (source.entry.size > kMaxFileBytes)
+        return fmt::format("{}: {} bytes are more than the 2^50 that a file can have",
+                           printable(local), source.entry.size);
+      if (::access(local.c_str(), R_OK) != 0)
+        return fmt::format("{}: cannot be read: {}", printable(local), std::strerror(errno));
+      ++tree_.files;
+      tree_.bytes += source.entry.size;
+      tree_.entries.push_back(std::move(source));
+      return {};
+    }
+    if (S_ISLNK(found.st_mode)) return add_link(std::move(source));
+    if (S_ISDIR(found.st_mode)) return add_folder(std::move(source));
+    tree_.skipped.push_back(
+        fmt::format("{}: neither a file, a folder nor a link", printable(local)));
+    return {};
+  }
+
+  std::vector<SourceEntry>& folders() { return folders_; }
+
+ private:
+  std::string add_link(SourceEntry source) {
+    std::array<char, kMaxPathBytes + 1> target;
+    const ssize_t length = ::readlink(source.local.c_str(), target.data(), target.size());
+    if (length < 0)
+      return fmt::format("{}: cannot be read: {}", printable(source.local), std::strerror(errno));
+    source.entry.kind = EntryKind::link;
+    source.entry.target.assign(target.data(), static_cast<std::size_t>(length));
+    if (const auto fault = target_fault(source.entry.path, source.entry.target)) {
+      tree_.skipped.push_back(fmt::format("{}: a link to '{}', which {}", printable(source.local),
+                                          printable(source.entry.target), *fault));
+      return {};
+    }
+    tree_.entries.push_back(std::move(source));
+    return {};
+  }
+
+  std::string add_folder(SourceEntry source) {
+    source.entry.kind = EntryKind::folder;
+    const std::string local = source.local;
+    const std::string path = source.entry.path;
+    folders_.push_back(source);
+    folders_.back().entry.kind = EntryKind::folder_end;
+    tree_.entries.push_back(std::move(source));
+    std::vector<std::string> names;
+    {
+      const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(local.c_str()), ::closedir);
+      if (!folder)
+        return fmt::format("{}: cannot be read: {}", printable(local), std::strerror(errno));
+      errno = 0;
+      while (const dirent* entry = ::readdir(folder.get())) {
+        const std::string name = entry->d_name;
+        if (name != "." && name != "..") names.push_back(name);
+        errno = 0;
+      }
+      if (errno != 0)
+        return fmt::format("{}: cannot be read: {}", printable(local), std::strerror(errno));
+    }
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      std::string wrong = add(local + "/" + name, path + "/" + name);
+      if (!wrong.empty()) return wrong;
+    }
+    return {};
+  }
+
+  Tree& tree_;
+  std::vector<SourceEntry> folders_;
+  std::set<std::string> seen_;
+};
+
+/// "a/b" is called "b"; ".", ".." and "/" have no name of their own.
+std::string own_name(const std::string& source) {
+  const std::string name = source.substr(source.rfind('/') + 1);
+  return name == "." || name == ".." ? std::string{} : name;
+}
+
+}  // namespace
+
+Result<Tree, std::string> scan(const std::vector<std::string>& sources,
+                               const Destination& destination) {
+  if (sources.size() > 1 && !destination.folder)
+    return fmt::format(
+        "{} things cannot all be called '{}'. end the destination with a slash to "
+        "make it a folder",
+        sources.size(), printable(destination.path));
+  Tree tree;
+  Scan scan(tree);
+  for (std::string source : sources) {
+    while (source.size() > 1 && source.ends_with('/')) source.pop_back();
+    std::string path = destination.path;
+    if (destination.folder) {
+      const std::string name = own_name(source);
+      if (name.empty())
+        return fmt::format(
+            "'{}' has no name to be called by at the receiver. give the folder by its name, or a "
+            "destination that does not end in a slash",
+            printable(source));
+      path += (path.empty() ? "" : "/") + name;
+    }
+    std::string wrong = scan.add(source, path);
+    if (!wrong.empty()) return wrong;
+  }
+  // Innermost first: to set a folder's time is to change nothing in it afterwards.
+  tree.folder_ends = scan.folders().size();
+  std::move(scan.folders().rbegin(), scan.folders().rend(), std::back_inserter(tree.entries));
+  if (tree.entries.size() > kMaxEntries)
+    return fmt::format("{} files and folders are more than the {} of one transfer",
+                       tree.entries.size(), kMaxEntries);
+  for (std::size_t i = 0; i < tree.entries.size(); ++i)
+    tree.entries[i].entry.number = static_cast<std::uint32_t>(i);
+  return tree;
+}
+
+}  // namespace strack::transfer

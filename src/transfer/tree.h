@@ -1,0 +1,33 @@
+// What `strack cp` is to copy: the files, folders and links below the names that were given.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "transfer/messages.h"
+#include "transfer/names.h"
+
+namespace strack::transfer {
+
+struct SourceEntry {
+  Entry entry;
+  std::string local;  ///< where it is here
+};
+
+struct Tree {
+  /// In the order of sending, numbered: folders before what is in them, their ends after everything else.
+  std::vector<SourceEntry> entries;
+  std::size_t folder_ends = 0;  ///< how many of these, at the end
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> skipped;  ///< what is neither file, folder nor link, and why
+};
+
+/// Walks over what is there, without following links. Fails on the first thing that cannot be copied:
+/// better now than after an hour.
+[[nodiscard]] Result<Tree, std::string> scan(const std::vector<std::string>& sources,
+                                             const Destination& destination);
+
+}  // namespace strack::transfer

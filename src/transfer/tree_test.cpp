@@ -1,0 +1,83 @@
+#include "transfer/tree.h"
+
+#include <sys/stat.h>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "transfer/testing.h"
+
+namespace strack::transfer {
+namespace {
+
+using testing::TemporaryFolder;
+using testing::write_file;
+
+namespace fs = std::filesystem;
+
+Destination below(const std::string& path, bool folder) { return {"host", path, folder}; }
+
+std::vector<std::string> paths(const Tree& tree) {
+  std::vector<std::string> found;
+  for (const SourceEntry& source : tree.entries)
+    found.push_back(source.entry.path + (source.entry.kind == EntryKind::folder       ? "/"
+                                         : source.entry.kind == EntryKind::folder_end ? "/."
+                                         : source.entry.kind == EntryKind::link       ? "@"
+                                                                                      : ""));
+  return found;
+}
+
+class TreeTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(folder_ / "t/b");
+    write_file(folder_ / "t/a", "12345");
+    write_file(folder_ / "t/b/c", "");
+    fs::create_symlink("../a", folder_ / "t/b/l");
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(TreeTest, FoldersComeBeforeAndEndAfterWhatIsInThem) {
+  const auto tree = scan({(folder_ / "t/").string()}, below("", true));
+  ASSERT_TRUE(tree.ok()) << tree.error();
+  EXPECT_EQ(paths(tree.value()),
+            (std::vector<std::string>{"t/", "t/a", "t/b/", "t/b/c", "t/b/l@", "t/b/.", "t/."}));
+  EXPECT_EQ(tree.value().folder_ends, 2u);
+  EXPECT_EQ(tree.value().files, 2u);
+  EXPECT_EQ(tree.value().bytes, 5u);
+  for (std::size_t i = 0; i < tree.value().entries.size(); ++i)
+    EXPECT_EQ(tree.value().entries[i].entry.number, i);
+}
+
+TEST_F(TreeTest, NamesAtTheReceiver) {
+  const std::string file = (folder_ / "t/a").string();
+  EXPECT_EQ(paths(scan({file}, below("", true)).value()), (std::vector<std::string>{"a"}));
+  EXPECT_EQ(paths(scan({file}, below("x/y", true)).value()), (std::vector<std::string>{"x/y/a"}));
+  EXPECT_EQ(paths(scan({file}, below("x/y", false)).value()), (std::vector<std::string>{"x/y"}));
+  EXPECT_FALSE(scan({file, file}, below("x", false)).ok());
+  EXPECT_FALSE(scan({file, file}, below("", true)).ok()) << "both would be called a";
+  EXPECT_FALSE(scan({"/"}, below("", true)).ok());
+  EXPECT_FALSE(scan({".."}, below("", true)).ok());
+}
+
+TEST_F(TreeTest, WhatCannotBeCopiedIsSaidBeforehand) {
+  EXPECT_FALSE(scan({(folder_ / "missing").string()}, below("", true)).ok());
+  write_file(folder_ / "t/line\nbreak", "x");
+  const auto tree = scan({(folder_ / "t").string()}, below("", true));
+  ASSERT_FALSE(tree.ok());
+  EXPECT_NE(tree.error().find("line\\x0abreak"), std::string::npos) << tree.error();
+}
+
+TEST_F(TreeTest, OtherThingsAreSkipped) {
+  ASSERT_EQ(::mkfifo((folder_ / "t/pipe").c_str(), 0600), 0);
+  fs::create_symlink("/etc/passwd", folder_ / "t/out");
+  const auto tree = scan({(folder_ / "t").string()}, below("", true));
+  ASSERT_TRUE(tree.ok());
+  EXPECT_EQ(tree.value().skipped.size(), 2u);
+  EXPECT_EQ(tree.value().files, 2u);
+}
+
+}  // namespace
+}  // namespace strack::transfer
