@@ -1,0 +1,409 @@
+/* STrack over UDP for C: reliable messages between hosts, sprayed over many paths. Installed as
+ * <strack/strack.h>; needs C11 or C++, and the standard headers only.
+ *
+ * A `strack_endpoint` is a set of UDP sockets and the connections on them. It belongs to one thread at a
+ * time, takes no locks and starts no threads: nothing happens except inside these functions, and whatever
+ * is to happen needs strack_poll() or strack_wait() to be called again and again, also by a side that only
+ * receives (it acknowledges) and by one that waits for its sends to complete (it retransmits). Use one
+ * endpoint per thread. Different endpoints may be used by different threads at once.
+ *
+ *   strack_options options;
+ *   strack_options_init(&options);
+ *   options.listen = "127.0.0.1:4794";            // the server; a client leaves it NULL
+ *   char why[256];
+ *   strack_endpoint* endpoint;
+ *   if (strack_open(&options, &endpoint, why, sizeof why) != STRACK_OK) die(why);
+ *
+ *   strack_connection peer;
+ *   strack_connect(endpoint, "127.0.0.1:4794", 0, &peer, why, sizeof why);    // or wait for STRACK_ACCEPTED
+ *   strack_post_receive(endpoint, STRACK_ANY_CONNECTION, 0, STRACK_ANY_TAG, buffer, sizeof buffer, 1);
+ *   strack_send(endpoint, peer, 7, message, length, 2);
+ *   while (running) {
+ *     strack_completion done[64];
+ *     strack_wait(endpoint, 100 * 1000 * 1000);
+ *     int64_t count = strack_completions(endpoint, done, 64);
+ *     for (int64_t i = 0; i < count; ++i) handle(&done[i]);
+ *   }
+ *   strack_destroy(endpoint);
+ *
+ * Memory. What is handed to strack_send(), strack_write(), strack_post_receive() or
+ * strack_register_region() belongs to the endpoint until the completion with its cookie, the
+ * unregistering, or strack_destroy(). Everything else (options, texts, addresses) is copied.
+ *
+ * Order. Messages of one connection and direction are matched with posted receives in the order in which
+ * they were sent, and by default complete at the receiver in that order too: when a receive completes,
+ * everything sent before it on that connection, writes included, is in place.
+ *
+ * Back-pressure. strack_send() and strack_write() return STRACK_WOULD_BLOCK when the connection has
+ * `message_slots` messages under way: try again after a completion.
+ *
+ * Security. With a `key` every packet is encrypted and authenticated. Without one, only loopback addresses
+ * are allowed unless `insecure` is set.
+ *
+ * Errors. A function that returns strack_status gives STRACK_OK, which is 0, or a negative value. One that
+ * returns a number (a count, a length, a time) gives that number, or a negative strack_status. Functions
+ * that can fail for many reasons take a buffer for a sentence that names the value found and what would
+ * work; the buffer may be NULL. It always ends with a zero byte, and after a success it is empty.
+ *
+ * Compatibility. Within one SONAME (libstrack.so.0) functions and values are added, never changed. Structs
+ * that may grow travel with their size, so a program built against an older header keeps working with a
+ * newer library, and a newer program with an older library is told if it asks for what that
+ * library does not know.
+ */
+#ifndef STRACK_STRACK_H
+#define STRACK_STRACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define STRACK_EXPORT __attribute__((visibility("default")))
+#else
+#define STRACK_EXPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- Versions ----------------------------------------------------------------------------------- */
+
+/** The version of this header: one more with every addition to it. */
+#define STRACK_API_VERSION 1u
+
+/** The STRACK_API_VERSION that the library was built with. Never less than the header's, or the library
+ * is older than the header and may lack some of its functions. */
+STRACK_EXPORT uint32_t strack_api_version(void);
+
+/** The library's release, such as "0.1.0". */
+STRACK_EXPORT const char* strack_version(void);
+
+/* --- Status ------------------------------------------------------------------------------------- */
+
+/** One of the values below. The type is an integer of known size, for the sake of other languages. */
+typedef int32_t strack_status;
+
+enum {
+  STRACK_OK = 0,
+  STRACK_WOULD_BLOCK = -1,        /**< no free slot now: again after the next completion */
+  STRACK_UNKNOWN_CONNECTION = -2, /**< no such connection, or it has ended */
+  STRACK_CLOSING = -3,            /**< strack_close was called: nothing more can be sent */
+  STRACK_TOO_LONG = -4,           /**< a message of 2^32 bytes or more */
+  STRACK_UNKNOWN_REGION = -5,     /**< in strack_unregister_region */
+  STRACK_TRUNCATED = -6,          /**< receive: longer than the buffer; the rest was dropped */
+  STRACK_CANCELLED = -7,          /**< by strack_cancel_receives, or by the endpoint's end */
+  STRACK_CONNECTION_CLOSED = -8,  /**< the peer closed before this could complete */
+  STRACK_PEER_DEAD = -9,          /**< nothing heard from the peer for `peer_timeout_ms` */
+  STRACK_PEER_ABORTED = -10,      /**< the peer aborted, or its endpoint has gone */
+  STRACK_REFUSED = -11,           /**< set-up: the peer does not take this version or these terms */
+  STRACK_KEY_REFUSED = -12,       /**< set-up: another key, or only one side has one */
+  STRACK_BUSY = -13,              /**< set-up: the peer has no room for another connection */
+  STRACK_NOT_LISTENING = -14,     /**< set-up: the peer takes no connections */
+  STRACK_TIMED_OUT = -15,         /**< set-up: no answer within `connect_timeout_ms` */
+  STRACK_ACCESS_REFUSED = -16,    /**< the peer wrote outside a region */
+  STRACK_PROTOCOL_ERROR = -17,    /**< the peer says that this side broke a rule, or the reverse */
+  STRACK_KEYS_EXHAUSTED = -18,    /**< 2^40 packets under one key: connect anew */
+  STRACK_NO_RESOURCES = -19,      /**< max_connections, max_receives or max_regions is reached */
+
+  /* What only this interface reports. */
+  STRACK_INVALID_ARGUMENT = -100, /**< a null pointer or a value outside its range */
+  STRACK_FAILED_CALL = -101,      /**< see the text in the buffer given to the call */
+  STRACK_BUFFER_TOO_SMALL = -102, /**< for a text and its zero byte */
+  STRACK_NO_MEMORY = -103,
+  STRACK_INTERNAL = -104 /**< a mistake of the library's */
+};
+
+/** A status in words, without a final period. Never NULL; the text lives as long as the library. */
+STRACK_EXPORT const char* strack_error_text(strack_status status);
+
+/* --- Opening an endpoint ------------------------------------------------------------------------ */
+
+/** Opaque; made by strack_open, ended by strack_destroy. */
+typedef struct strack_endpoint strack_endpoint;
+
+/** Names a connection of one endpoint; never reused by that endpoint. */
+typedef uint64_t strack_connection;
+/** In strack_post_receive: a message from whichever connection comes first. */
+#define STRACK_ANY_CONNECTION UINT64_C(0)
+
+/** Names registered memory towards peers. Unpredictable; hand it to those who may write there. */
+typedef uint64_t strack_region;
+
+#define STRACK_KEY_SIZE 32
+#define STRACK_DEFAULT_PORT 4794
+
+/** Fill with strack_options_init, then change what is to differ. Fields are added at the end only. */
+typedef struct strack_options {
+  size_t size; /**< of this struct as the program knows it; set by strack_options_init */
+
+  /** Where to take connections: "0.0.0.0:4794", "[::]:4794", "127.0.0.1:0" (any free port). NULL or
+   * empty: none are taken; the sockets' family is then that of the first strack_connect. */
+  const char* listen;
+  /** For a client that must come from a certain address; with `listen` leave it NULL. */
+  const char* bind;
+  /** The pre-shared key of a job, STRACK_KEY_SIZE random bytes, the same at all its endpoints. Or NULL. */
+  const unsigned char* key;
+
+  uint64_t user_data;    /**< what this side tells every peer about itself: a rank, a service */
+  uint64_t rate_bps;     /**< the rate of this host's link, in bits per second */
+  size_t held_bytes;     /**< the most memory for packets whose buffer is not known yet */
+  size_t receive_buffer; /**< the kernel's, in bytes; the system's limits apply */
+  size_t send_buffer;
+
+  uint32_t insecure; /**< not 0: allow connections without a key that leave this host */
+  uint32_t paths;    /**< UDP source ports that packets are spread over, 1 to 256 */
+  /** Packets per path and system call, 1 to 64. More is faster and coarser: a mark or a loss hits the
+   * whole burst, so 1 is right on a network with several paths. */
+  uint32_t burst;
+  uint32_t max_payload;         /**< of a packet, in bytes; the path's MTU lowers it further */
+  uint32_t oblivious;           /**< not 0: spread packets evenly whatever the marks say */
+  uint32_t message_slots;       /**< messages under way per connection and direction, 2^n */
+  uint32_t unexpected_messages; /**< granted to a peer beyond the posted receives */
+  uint32_t max_connections;
+  uint32_t max_receives; /**< posted and not completed */
+  uint32_t max_regions;
+  uint32_t complete_in_order; /**< 0: a receive completes when it is whole, whatever came before */
+  uint32_t peer_timeout_ms;   /**< silence after which a peer is given up */
+  uint32_t connect_timeout_ms;
+  uint32_t spin_us; /**< how long strack_wait spins, at most, before it sleeps; 0: not at all */
+} strack_options;
+
+/** Sets all fields that fit into `size` bytes to their defaults, and `size` itself. Programs in C call
+ * strack_options_init; other languages call this with the size of their struct. */
+STRACK_EXPORT strack_status strack_options_init_size(strack_options* options, size_t size);
+
+/** Defaults for an endpoint that takes no connections and has no key. */
+static inline strack_status strack_options_init(strack_options* options) {
+  return strack_options_init_size(options, sizeof(strack_options));
+}
+
+/** Opens the sockets and stores the endpoint, or says what is wrong with the options or what the system
+ * refused, and stores NULL. */
+STRACK_EXPORT strack_status strack_open(const strack_options* options, strack_endpoint** endpoint,
+                                        char* error, size_t error_size);
+
+/** Ends at once: peers are told that this endpoint goes away, outstanding operations are forgotten.
+ * strack_close the connections first, and poll until each is reported closed, to lose nothing. NULL is
+ * allowed and does nothing. */
+STRACK_EXPORT void strack_destroy(strack_endpoint* endpoint);
+
+/* --- Addresses and keys ------------------------------------------------------------------------- */
+
+/** Enough for any address that the library gives, with its zero byte. */
+#define STRACK_ADDRESS_SIZE 96
+
+/** The address of the endpoint's primary socket, such as "127.0.0.1:4794"; empty before there is one.
+ * Returns the text's length. */
+STRACK_EXPORT int64_t strack_local_address(const strack_endpoint* endpoint, char* address,
+                                           size_t size);
+/** The port of the same, 0 before there is one. */
+STRACK_EXPORT int32_t strack_local_port(const strack_endpoint* endpoint);
+/** A connection's peer. Returns the text's length. */
+STRACK_EXPORT int64_t strack_peer_address(const strack_endpoint* endpoint,
+                                          strack_connection connection, char* address, size_t size);
+
+/** "name:port" or "name" to a numeric address that strack_connect takes. Asks the resolver, so it may
+ * block. */
+STRACK_EXPORT strack_status strack_resolve(const char* host_and_port, uint16_t default_port,
+                                           char* address, size_t size, char* error,
+                                           size_t error_size);
+
+/** A key from 64 hexadecimal digits, as `openssl rand -hex 32` prints them; white space around is fine. */
+STRACK_EXPORT strack_status strack_parse_key(const char* hex, unsigned char key[STRACK_KEY_SIZE],
+                                             char* error, size_t error_size);
+
+/* --- Connections -------------------------------------------------------------------------------- */
+
+/** Begins to connect to "192.0.2.7:4794" or "[2001:db8::7]:4794". STRACK_CONNECTED or STRACK_FAILED
+ * follows as a completion with this cookie. Messages can be sent and receives posted at once; they
+ * wait for the connection. */
+STRACK_EXPORT strack_status strack_connect(strack_endpoint* endpoint, const char* address,
+                                           uint64_t cookie, strack_connection* connection,
+                                           char* error, size_t error_size);
+
+/** No more will be sent. The connection ends (STRACK_CLOSED) when all that was queued here is
+ * acknowledged and the peer has closed too, or has learnt of it; a peer that still sends gets its messages
+ * through first. On a connection not up yet: gives it up. */
+STRACK_EXPORT strack_status strack_close(strack_endpoint* endpoint, strack_connection connection);
+
+/** Ends a connection now, whatever is under way; the peer is told once. */
+STRACK_EXPORT strack_status strack_abort(strack_endpoint* endpoint, strack_connection connection);
+
+/** Stores up to `capacity` of the connections up now, in no particular order. Returns how many. */
+STRACK_EXPORT int64_t strack_connections(const strack_endpoint* endpoint,
+                                         strack_connection* connections, size_t capacity);
+
+/* --- Messages ----------------------------------------------------------------------------------- */
+
+/** Queues a message. The bytes must stay as they are until STRACK_SENT with this cookie. Zero bytes are a
+ * message too, and may come from a null pointer. */
+STRACK_EXPORT strack_status strack_send(strack_endpoint* endpoint, strack_connection connection,
+                                        uint64_t tag, const void* message, size_t length,
+                                        uint64_t cookie);
+
+/** As `tag_mask`: a message with exactly this tag, or with any. */
+#define STRACK_EXACT_TAG UINT64_MAX
+#define STRACK_ANY_TAG UINT64_C(0)
+
+/** Offers a buffer to messages from one connection, or from STRACK_ANY_CONNECTION, whose tag agrees with
+ * `tag` in the bits of `tag_mask`. Of several that match a message, the one posted first takes it, those
+ * of the connection itself before those for any. A longer message is cut off (STRACK_TRUNCATED). */
+STRACK_EXPORT strack_status strack_post_receive(strack_endpoint* endpoint,
+                                                strack_connection connection, uint64_t tag,
+                                                uint64_t tag_mask, void* buffer, size_t length,
+                                                uint64_t cookie);
+
+/** Takes back receives posted with this cookie that no message has been matched with; each completes
+ * as STRACK_CANCELLED. Returns how many. */
+STRACK_EXPORT int64_t strack_cancel_receives(strack_endpoint* endpoint, uint64_t cookie);
+
+/* --- One-sided writes --------------------------------------------------------------------------- */
+
+/** Lets peers write into this memory: one connection, or STRACK_ANY_CONNECTION. It must stay until
+ * strack_unregister_region (which takes effect at once: a write under way then ends its connection). */
+STRACK_EXPORT strack_status strack_register_region(strack_endpoint* endpoint,
+                                                   strack_connection connection, void* memory,
+                                                   size_t length, strack_region* region,
+                                                   char* error, size_t error_size);
+
+STRACK_EXPORT strack_status strack_unregister_region(strack_endpoint* endpoint,
+                                                     strack_region region);
+
+/** Puts the bytes at `offset` of a region that the peer has registered; STRACK_WRITTEN with this cookie
+ * follows. The peer's program is not told; send it a message afterwards, which completes there after the
+ * write. A write that does not fit in its region fails and takes the connection with it. */
+STRACK_EXPORT strack_status strack_write(strack_endpoint* endpoint, strack_connection connection,
+                                         strack_region region, uint64_t offset, const void* bytes,
+                                         size_t length, uint64_t cookie);
+
+/* --- Work and its results ----------------------------------------------------------------------- */
+
+/** What has happened: strack_completion's `kind`. */
+enum {
+  STRACK_SENT = 1,        /**< a send is acknowledged, or failed */
+  STRACK_WRITTEN = 2,     /**< a write is acknowledged: the bytes are in the region; or failed */
+  STRACK_RECEIVED = 3,    /**< a posted receive holds a message, or failed */
+  STRACK_CONNECTED = 4,   /**< the connection asked for by strack_connect is up */
+  STRACK_ACCEPTED = 5,    /**< a peer has connected to `listen` */
+  STRACK_PEER_CLOSED = 6, /**< the peer will send no more messages; this side may */
+  STRACK_CLOSED = 7,      /**< both sides have closed: nothing was lost in either direction */
+  STRACK_FAILED = 8       /**< the connection has ended, or never came up; `status` says why */
+};
+
+/** One thing that has happened. Completions of a connection's operations come before its STRACK_CLOSED
+ * or STRACK_FAILED; those still outstanding then come with a status that is not STRACK_OK. This struct
+ * keeps its size within one SONAME. */
+typedef struct strack_completion {
+  uint32_t kind;
+  strack_status status;
+  strack_connection connection;
+  uint64_t cookie; /**< of the operation; connected and its failed: of strack_connect */
+  uint64_t tag;    /**< received, sent: the message's; accepted, connected: the peer's user_data */
+  uint64_t length; /**< received: the message's (when truncated, more than the buffer) */
+  uint64_t reserved[3]; /**< 0 */
+} strack_completion;
+
+/** A kind in a word, such as "received". Never NULL; the text lives as long as the library. */
+STRACK_EXPORT const char* strack_kind_text(uint32_t kind);
+
+/** Does what there is to do, without waiting: receives, acknowledges, sends, minds timers. Returns 1 if
+ * there was anything, 0 if not. */
+STRACK_EXPORT int32_t strack_poll(strack_endpoint* endpoint);
+
+/** As a time: without end. */
+#define STRACK_FOREVER INT64_MAX
+
+/** Polls until there is a completion or `timeout_ns` nanoseconds are over; sleeps in between. Returns 1 if
+ * there is a completion, 0 if not. 0 polls once. */
+STRACK_EXPORT int32_t strack_wait(strack_endpoint* endpoint, int64_t timeout_ns);
+
+/** Takes up to `capacity` completions, oldest first. Returns how many. */
+STRACK_EXPORT int64_t strack_completions(strack_endpoint* endpoint, strack_completion* completions,
+                                         size_t capacity);
+
+/** Readable (epoll, select) when datagrams wait; -1 before there is a socket, and for a null endpoint. Then,
+ * or when strack_next_deadline is over, call strack_poll: for programs with an event loop of their own. */
+STRACK_EXPORT int strack_file_descriptor(const strack_endpoint* endpoint);
+
+/** When strack_poll must be called even if nothing arrives: nanoseconds from now, or STRACK_FOREVER. */
+STRACK_EXPORT int64_t strack_next_deadline(const strack_endpoint* endpoint);
+
+/* --- Statistics --------------------------------------------------------------------------------- */
+
+/** Of one connection, since it came up. Fields are added at the end only. */
+typedef struct strack_connection_statistics {
+  /* The sender's view of the network. */
+  uint64_t cwnd_bytes;
+  uint64_t max_cwnd_bytes;
+  uint64_t inflight_bytes;
+  uint64_t rtt_ns;        /**< of the newest SACK, without the receiver's hold time */
+  uint64_t base_rtt_ns;   /**< the lowest seen */
+  uint64_t avg_qdelay_ns; /**< smoothed queueing delay */
+  uint64_t target_qdelay_ns;
+  uint64_t payload_bytes; /**< of a full packet */
+  uint64_t paths;         /**< that packets may take now */
+  uint64_t paths_marked;  /**< of these, passed over for their mark */
+  uint64_t paths_used;    /**< different ones that packets have taken so far */
+  uint64_t keyed;         /**< 1: encrypted and authenticated */
+  /* Sent. */
+  uint64_t messages_sent; /**< acknowledged */
+  uint64_t message_bytes_sent;
+  uint64_t data_packets_sent;
+  uint64_t data_bytes_sent; /**< payload, retransmissions included */
+  uint64_t retransmissions;
+  uint64_t loss_episodes;
+  uint64_t timeouts;
+  uint64_t probes_sent;
+  uint64_t sacks_received;
+  uint64_t marks_echoed;  /**< SACKs that told of a mark */
+  uint64_t credit_stalls; /**< times that sending waited for the peer's receives */
+  /* Received. */
+  uint64_t messages_received;
+  uint64_t message_bytes_received;
+  uint64_t data_packets_received; /**< new ones */
+  uint64_t duplicates_received;
+  uint64_t marks_received; /**< data packets that arrived marked */
+  uint64_t sacks_sent;
+  uint64_t packets_held;     /**< waited in the pool for their buffer */
+  uint64_t packets_unplaced; /**< dropped since there was no buffer */
+} strack_connection_statistics;
+
+/** Of a whole endpoint, since it was opened; ended connections included. Fields are added at the end
+ * only. */
+typedef struct strack_endpoint_statistics {
+  uint64_t connections; /**< up now */
+  uint64_t connections_made;
+  uint64_t connections_failed;
+  uint64_t datagrams_sent;
+  uint64_t datagrams_received;
+  uint64_t bytes_sent; /**< UDP payload */
+  uint64_t bytes_received;
+  uint64_t send_calls; /**< system calls */
+  uint64_t receive_calls;
+  uint64_t sleeps;
+  uint64_t send_errors; /**< a datagram the kernel would not take: lost like any other */
+  uint64_t send_full;   /**< the same because its buffer was full */
+  /* Datagrams refused, by cause. */
+  uint64_t refused_malformed; /**< not of this protocol, or contradicts itself */
+  uint64_t refused_unknown;   /**< a connection that does not exist */
+  uint64_t refused_forged;    /**< does not open with the key */
+  uint64_t refused_replayed;  /**< came before */
+  uint64_t refused_set_up;    /**< cookies and terms that are not right */
+  uint64_t rejected;          /**< set-ups turned away: no room, no key, not listening */
+  uint64_t challenges_sent;
+  uint64_t held_bytes; /**< the pool's memory now in use */
+} strack_endpoint_statistics;
+
+/** `size` is sizeof *statistics as the program knows it; fields that the library does not know are 0. */
+STRACK_EXPORT strack_status
+strack_read_connection_statistics(const strack_endpoint* endpoint, strack_connection connection,
+                                  strack_connection_statistics* statistics, size_t size);
+STRACK_EXPORT strack_status strack_read_endpoint_statistics(const strack_endpoint* endpoint,
+                                                            strack_endpoint_statistics* statistics,
+                                                            size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
