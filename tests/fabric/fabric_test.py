@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""STrack on a real network: the program's transfers across the fabric, with everything that can go wrong on the way.
+
+    fabric_test.py --program build/release/src/cli/strack [--full] [WORD...]
+
+Short by default: few hash seeds, all cases, for every day; it checks that all arrives by the paths it should, and tells how
+fast, but fails for no time, since whatever else the machine does would decide that. --full takes ten seeds, holds times to
+their limits and is where figures come from: run it on a quiet machine. WORDs choose the tests with one of them in their names.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+import time
+
+import testing
+from baselines import SIZE, Table, ideal_seconds, kernel_transports, permutation
+from fabric import run_main
+from testing import FabricCase, note, recovery_seconds
+from transports import StrackPerf
+
+PAIR = ('h1', 'h5')
+
+
+class Settings:
+    """From the command line."""
+    full = False
+    program = 'strack'
+
+
+class TransportCase(FabricCase):
+    """One with the program to test, skipped while it cannot do transfers."""
+
+    def setUp(self):
+        self.strack = StrackPerf(Settings.program)
+        if reason := self.strack.missing():
+            self.skipTest(reason)
+        super().setUp()
+
+    def transfer(self, size=SIZE, transport=None, **options):
+        """One transfer across the leaves, which has to arrive whole; its result and its time over the ideal."""
+        result, = (transport or self.strack).transfers(self.fabric, [PAIR], size, **options)
+        self.check(result, size)
+        return result, result.seconds / ideal_seconds(self.fabric, size)
+
+    def limit(self, value, most):
+        """A time, or a ratio of times: held to its limit where figures are made, told of elsewhere."""
+        if Settings.full:
+            self.assertLessEqual(value, most)
+        elif value > most:
+            note(f'above the limit of {most:g}: {value:.2f}')
+
+    def check(self, result, size):
+        self.assertTrue(result.ok, result)
+        self.assertEqual(result.bytes, size)
+
+    def start(self, size, **options):
+        """A transfer that is left running."""
+        started, = self.strack.start(self.fabric, [PAIR], size, **options)
+        self.addCleanup(started.stop)
+        return started
+
+    def carried(self):
+        """Bytes that have reached the receiver's link."""
+        return self.fabric.count('l2-h5').out_bytes
+
+    def wait_for(self, size, transfer):
+        """Until a running transfer has brought this much."""
+        until = time.monotonic() + 30
+        while self.carried() < size:
+            self.assertTrue(transfer.running(), 'the transfer ended before anything could happen to it')
+            self.assertLess(time.monotonic(), until, f'{self.carried()} of {size} bytes after 30 s')
+            time.sleep(0.001)
+
+
+class Paths(TransportCase):
+    def test_one_connection_uses_all_paths_alike(self):
+        # 256 entropies fall on 4 spines as a hash happens to throw them: 25 % each, with a standard deviation of 2.7
+        # points. Over many hash seeds that averages out, and what is left would be the sender's own preference.
+        seeds = range(1, 17)
+        totals = dict.fromkeys(self.fabric.spines, 0)
+        for seed in seeds:
+            self.fabric.set_hash_seed(seed)
+            self.fabric.reset_counts()
+            result, _ = self.transfer(2_000_000)
+            carried = {spine: self.fabric.count(f'l1-{spine}').out_bytes for spine in self.fabric.spines}
+            for spine, part in carried.items():
+                self.assertGreater(part, 0, f'hash seed {seed}: {carried}')
+                self.limit(abs(part / sum(carried.values()) - 0.25), 0.12)
+                totals[spine] += part
+            if result.paths_used is not None:
+                self.assertGreaterEqual(result.paths_used, 4)
+        shares = [part / sum(totals.values()) for part in totals.values()]
+        note(f'shares of the spines over {len(seeds)} hash seeds: {" ".join(f"{100 * part:.1f} %" for part in shares)}')
+        for part in shares:  # 4.4 standard deviations
+            self.assertLess(abs(part - 0.25), 0.1, shares)
+            self.limit(abs(part - 0.25), 0.03)
+
+    def test_permutation_beside_tcp_and_mptcp(self):
+        transports = [*kernel_transports(), self.strack]
+        for transport in transports:
+            transport.prepare(self.fabric)
+        print(file=sys.stderr)
+        table = Table(transports, sys.stderr)
+        for seed in range(1, 11 if Settings.full else 4):
+            self.fabric.set_hash_seed(seed)
+            table.add(seed, {transport.name: permutation(self.fabric, transport) for transport in transports})
+        table.finish()
+        self.limit(table.median(self.strack), 1.15)
+        self.limit(table.worst(self.strack), 1.35)
+
+    def test_with_a_key(self):
+        # Authenticated and encrypted, which is how it is meant to be used.
+        _, ratio = self.transfer(transport=StrackPerf(Settings.program, secure=True))
+        note(f'{ratio:.2f} of the ideal')
+        self.limit(ratio, 1.35)
+
+    def test_over_ipv6(self):
+        _, ratio = self.transfer(transport=StrackPerf(Settings.program, family=6))
+        note(f'{ratio:.2f} of the ideal')
+        self.limit(ratio, 1.35)
+
+
+class Faults(TransportCase):
+    def test_a_spine_dies_during_a_transfer(self):
+        times = []
+        for seed in range(1, 6 if Settings.full else 3):
+            self.fabric.restore()
+            self.fabric.set_hash_seed(seed)
+            times.append(self.recovery_ms())
+        note(f'recovery in the median {statistics.median(times):.0f} ms, at worst {max(times):.0f} ms (aim: 100 ms)')
+        self.limit(max(times), 1000)
+
+    def recovery_ms(self):
+        size = 2 * SIZE
+        transfer = self.start(size)
+        self.wait_for(size // 4, transfer)
+        began, first = time.monotonic(), self.carried()
+        self.wait_for(size // 2, transfer)
+        samples = [(time.monotonic(), self.carried())]
+        before = (samples[0][1] - first) / (samples[0][0] - began)
+        self.fabric.set('s2', blackhole=1)
+        while transfer.running():
+            time.sleep(0.001)
+            samples.append((time.monotonic(), self.carried()))
+        self.check(transfer.result(), size)
+        self.assertGreater(self.fabric.total('s2', 'blackholed'), 0)
+        return 1000 * recovery_seconds(samples, before)
+
+    def test_one_path_at_a_tenth_of_its_rate(self):
+        ratios = []
+        for seed in range(1, 6 if Settings.full else 3):
+            self.fabric.restore()
+            self.fabric.set_hash_seed(seed)
+            self.fabric.set_rate('s2', self.fabric.options.rate / 10)
+            _, adaptive = self.transfer(policy='adaptive')
+            _, oblivious = self.transfer(policy='oblivious')
+            note(f'hash seed {seed}: adaptive {adaptive:.2f}, oblivious {oblivious:.2f} of the ideal')
+            ratios.append(oblivious / adaptive)
+        note(f'adaptive is {statistics.median(ratios):.2f} times as fast in the median')
+        self.limit(1 / statistics.median(ratios), 1 / 1.2)
+
+    def test_loss(self):
+        # On the links between leaves and spines, both ways: data and acknowledgements.
+        for loss, limit in ((0.001, 1.5), (0.01, 2), (0.05, 4)):
+            self.fabric.restore()
+            self.fabric.set('l?-s*', loss=loss)
+            result, ratio = self.transfer()
+            losses = self.fabric.total('l1-s*', 'losses')
+            note(f'loss {100 * loss:g} %: {ratio:.2f} of the ideal, {losses} data packets lost, '
+                 f'{result.retransmissions} sent again')
+            self.limit(ratio, limit)
+            if result.retransmissions is not None:
+                self.assertGreaterEqual(result.retransmissions, losses * 0.9 - 5)  # a probe or a set-up may be among them
+
+    def test_reordering(self):
+        # On the last link, so that no choice of path avoids it: a fifth of the packets comes up to 4 ms late.
+        self.fabric.hold_back('l2-h5', 0.2, ms=4)
+        result, ratio = self.transfer()
+        count = self.fabric.count('l2-h5')
+        note(f'{count.held_back} of {count.out_packets} packets held back: {ratio:.2f} of the ideal, '
+             f'{result.retransmissions} sent again')
+        self.assertGreater(count.held_back, 100)
+        self.limit(ratio, 2)
+
+    def test_a_small_mtu_on_the_way(self):
+        self.fabric.set_mtu('l1-s*', 1500)
+        _, ratio = self.transfer()
+        note(f'{ratio:.2f} of the ideal, which is in packets of {self.fabric.options.mtu}')
+        self.assertGreater(self.fabric.total('l1-s*', 'out_bytes'), SIZE)
+
+    def test_the_mtu_shrinks_during_a_transfer(self):
+        transfer = self.start(2 * SIZE)
+        self.wait_for(SIZE // 2, transfer)
+        self.fabric.set_mtu('l1-s2', 1500)
+        result = transfer.result()
+        self.check(result, 2 * SIZE)
+        note(f'{result.seconds / ideal_seconds(self.fabric, 2 * SIZE):.2f} of the ideal')
+
+
+def main():
+    parser = argparse.ArgumentParser(description='transfers of the strack program across a real fabric')
+    parser.add_argument('--program', default='strack', help='the program to test (%(default)s)')
+    parser.add_argument('--full', action='store_true', help='ten hash seeds, and times are held to their limits')
+    parser.add_argument('only', nargs='*', metavar='WORD', help='only tests with one of these words in their names')
+    arguments = parser.parse_args()
+    Settings.full = arguments.full
+    Settings.program = shutil.which(arguments.program)
+    if not Settings.program:
+        raise ValueError(f"'{arguments.program}' is no program. give the one that was built: "
+                         '--program build/release/src/cli/strack')
+    Settings.program = os.path.abspath(Settings.program)
+    return testing.run(arguments.only)
+
+
+if __name__ == '__main__':
+    run_main(main)

@@ -1,0 +1,67 @@
+"""What the fabric's tests share: one fabric for all cases of a file, as new for each of them, and an exit status that
+never calls skipping everything a success."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fabric import SKIP, Fabric, require  # noqa: E402
+
+
+class FabricCase(unittest.TestCase):
+    """A test with self.fabric to itself."""
+    fabric = None
+
+    def setUp(self):
+        self.fabric.restore()
+
+
+def note(text):
+    """A figure worth keeping, in the log of a test."""
+    print(f'    {text}', file=sys.stderr, flush=True)
+
+
+def recovery_seconds(samples, before, window=0.02, steady=0.1):
+    """How long a fault was felt. samples: (time, bytes carried so far) from the fault on, in short steps; before:
+    bytes per second until then. It is over with the last window that carried less than 80 % of that before a steady
+    stretch of windows that all carried more. The last 2 % of the bytes, in which a transfer runs dry, do not count."""
+    fault, first = samples[0]
+    dry = first + 0.98 * (samples[-1][1] - first)
+    poor = fault
+    oldest = 0
+    for now, carried in samples:
+        while oldest + 1 < len(samples) and samples[oldest + 1][0] <= now - window:
+            oldest += 1
+        then, carried_then = samples[oldest]
+        if now - then < window:
+            continue
+        if carried > dry or (poor > fault and now - poor > steady):
+            break
+        if carried - carried_then < 0.8 * before * (now - then):
+            poor = now
+    return poor - fault
+
+
+def run(only=(), **options):
+    """Runs the cases of the main module on one fabric and gives the exit status: 0 passed, 1 failed, 77 nothing could
+    run. For run_main()."""
+    require()
+    suite = unittest.TestLoader().loadTestsFromModule(sys.modules['__main__'])
+    cases = [case for group in suite for case in group if not only or any(word in case.id() for word in only)]
+    if not cases:
+        print(f'error: no test has {" or ".join(only)} in its name', file=sys.stderr)
+        return 2
+    with Fabric(**options) as fabric:
+        # Whoever reads of a limit that was missed should know whether the machine had the time.
+        print(f"fabric '{fabric.name}' is up after {fabric.setup_seconds:.2f} s; load average "
+              f'{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors', file=sys.stderr)
+        FabricCase.fabric = fabric
+        result = unittest.TextTestRunner(verbosity=2).run(unittest.TestSuite(cases))
+    if not result.wasSuccessful():
+        return 1
+    if len(result.skipped) == result.testsRun:
+        reasons = sorted({reason for _, reason in result.skipped})
+        print(f'skipped: {"; ".join(reasons)}', file=sys.stderr)
+        return SKIP
+    return 0
