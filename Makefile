@@ -6,7 +6,7 @@
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 help:
-	@echo "make run      build, and compare STrack with RoCEv2 in a cluster of 1024 hosts"
+	@echo "make run      build, reproduce the paper in small (minutes), and make the report"
 	@echo "make test     prove everything: formats, specification, all builds, sanitizers, fuzzing"
 	@echo "make quick    release build and its short tests, while working"
 	@echo "make bench    release build and its benchmarks"
@@ -20,7 +20,8 @@ run:
 	@mkdir -p build/logs
 	@{ cmake --preset release && cmake --build --preset release -j $(JOBS) --target strack; } \
 	  >build/logs/run.log 2>&1 || { cat build/logs/run.log; exit 1; }
-	@build/release/src/cli/strack sim compare scenarios/compare-1024.toml --out results/compare-1024 --force
+	@build/release/src/cli/strack paper run --scale quick
+	@build/release/src/cli/strack paper report --scale quick
 
 test:
 	@tools/setup

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/build_info.h"
+#include "cli/commands.h"
 #include "cli/demo.h"
 #include "cli/sim.h"
 #include "cli/workload.h"
@@ -73,6 +74,12 @@ int help(const CLI::App& app, const std::vector<std::string>& topic) {
 }
 
 }  // namespace
+
+int no_command(const char* help) {
+  fmt::print(stderr, "error: no command given. `strack {}` lists what there is\n", help);
+  return 2;
+}
+
 }  // namespace strack::cli
 
 int main(int argc, char** argv) {
@@ -84,7 +91,9 @@ int main(int argc, char** argv) {
       "Start with `strack demo` to see the protocol deal with congestion, loss and dead paths,\n"
       "and `strack trace` to read its decisions packet by packet. `strack sim` simulates whole\n"
       "clusters: `strack help sim` lists what it can do, `strack help scenario` what a scenario\n"
-      "file can say. `strack workload` reads and writes traces of other tools.",
+      "file can say, `strack paper` reproduces the paper, `strack report` draws any results.\n"
+      "`strack workload` reads and writes traces of other tools. `strack perf`, `strack cp` and\n"
+      "`strack recv` use the transport between real hosts, over UDP.",
       "strack"};
   app.set_version_flag("--version", std::string("strack ") + kBuildInfo.version);
   app.require_subcommand(0, 1);
@@ -244,6 +253,9 @@ int main(int argc, char** argv) {
       ->type_name("FILE");
   draw_command->add_flag("--force", draw.force, "replace an existing file");
 
+  std::vector<Command> commands = add_reports(app);
+  for (Command& command : add_udp(app)) commands.push_back(std::move(command));
+
   std::vector<std::string> topic;
   CLI::App* help_command =
       app.add_subcommand("help", "Explains a command, or `scenario`: all keys of a scenario file.");
@@ -273,13 +285,12 @@ int main(int argc, char** argv) {
   if (*summary_command) return sim_summary(summary);
   if (*show_command) return sim_show(show);
   if (*sweep_command) return sim_sweep(sweep);
+  for (const Command& command : commands) {
+    if (*command.given) return command.run();
+  }
   if (*compare_command) {
     compare.set.insert(compare.set.begin(), "transport.scheme=" + schemes);
     return sim_sweep(compare);
   }
-  fmt::print(stderr, "error: no command given. `strack {}` lists what there is\n",
-             *sim        ? "sim --help"
-             : *workload ? "workload --help"
-                         : "--help");
-  return 2;
+  return no_command(*sim ? "sim --help" : *workload ? "workload --help" : "--help");
 }

@@ -1,22 +1,13 @@
-// Sweeps and comparisons: many runs, each a process of this same program.
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+// Sweeps and comparisons: many runs, in a pool.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <string>
-#include <thread>
 
 #include <fmt/format.h>
 
-#include "cli/build_info.h"
 #include "cli/interrupt.h"
-#include "cli/progress.h"
+#include "cli/run_pool.h"
 #include "cli/sim.h"
 #include "cli/summary_text.h"
 #include "cli/sweep_plan.h"
@@ -29,21 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-struct Run {
+struct Run : PoolRun {
   std::vector<std::string> labels;
-  std::vector<std::string> set;
-  std::uint64_t seed = 0;
-  fs::path out;
-  std::string scenario;  ///< resolved
-
-  bool there = false;  ///< finished by an earlier sweep
-  bool done = false;
-  std::string failure;
-  std::unique_ptr<std::FILE, CloseFile> said;  ///< the process's standard error
 };
 
 int fail(const std::string& message) {
@@ -76,6 +54,7 @@ std::optional<SweepError> plan(const SweepOptions& options, const fs::path& fold
       if (!loaded) return SweepError{loaded.error().text()};
       const sim::Scenario& scenario = loaded.value();
       Run& run = runs.emplace_back();
+      run.file = options.file;
       run.labels = combination;
       run.labels.push_back(fmt::format("{}", seed));
       run.set = set;
@@ -97,139 +76,17 @@ std::optional<SweepError> plan(const SweepOptions& options, const fs::path& fold
 }
 
 /// Looks at what an earlier sweep left: sets `there`, or says why the file is in the way.
-std::optional<metrics::FileError> look_at_old(Run& run, bool force) {
-  std::error_code ignored;
-  if (force || !fs::exists(run.out, ignored) || fs::file_size(run.out, ignored) == 0) {
-    return std::nullopt;
-  }
-  const auto opened = metrics::ResultReader::open(run.out);
-  if (!opened) return opened.error();
-  const metrics::RunInfo& old = opened.value()->run();
-  const metrics::RunState& state = opened.value()->state();
-  if (state.live) {
-    return metrics::FileError{fmt::format(
-        "{}: another run is writing it. wait for it or choose another --out", run.out.string())};
-  }
-  if (!state.complete()) return std::nullopt;
-  const bool same_program = old.version == kBuildInfo.version && old.source == kBuildInfo.source;
-  if (same_program && old.scenario == run.scenario && old.seed == run.seed) {
-    run.there = true;
-    return std::nullopt;
-  }
-  return metrics::FileError{
-      fmt::format("{}: holds a finished run of another {}. choose another --out, or --force to run "
-                  "everything again",
-                  run.out.string(), same_program ? "scenario" : "version of this program")};
-}
-
-/// Starts the run in a process group of its own, so that Ctrl-C reaches it once: from us.
-pid_t start(const SweepOptions& options, Run& run) {
-  std::vector<std::string> words{"strack", "sim", "run", options.file.string()};
-  for (const std::string& set : run.set) {
-    words.emplace_back("--set");
-    words.push_back(set);
-  }
-  for (const std::string& word :
-       {std::string("--seed"), fmt::format("{}", run.seed), std::string("--out"), run.out.string(),
-        std::string("--force"), std::string("--quiet")}) {
-    words.push_back(word);
-  }
-  if (options.threads) {
-    words.emplace_back("--threads");
-    words.push_back(fmt::format("{}", *options.threads));
-  }
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  run.said.reset(std::tmpfile());
-
-  const pid_t parent = getpid();
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child != 0) return child;
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(1);
-  if (run.said) dup2(fileno(run.said.get()), STDERR_FILENO);
-  execv("/proc/self/exe", arguments.data());
-  _exit(127);
-}
-
-/// What a process said last, without "error: ".
-std::string last_words(Run& run, int status) {
-  std::string words;
-  if (run.said) {
-    std::rewind(run.said.get());
-    for (int c = std::fgetc(run.said.get()); c != EOF; c = std::fgetc(run.said.get())) {
-      words += static_cast<char>(c);
-    }
-  }
-  while (!words.empty() && words.back() == '\n') words.pop_back();
-  if (words.starts_with("error: ")) words.erase(0, 7);
-  if (!words.empty()) return words;
-  if (WIFSIGNALED(status)) {
-    return fmt::format("{}: its process was killed by signal {}", run.out.string(),
-                       WTERMSIG(status));
-  }
-  return fmt::format("{}: its process ended with status {}", run.out.string(), WEXITSTATUS(status));
-}
-
-/// Runs all that is not there yet. False: Ctrl-C came first.
-bool run_all(const SweepOptions& options, std::vector<Run>& runs, unsigned jobs,
-             const std::atomic<bool>& stop) {
-  const auto missing = static_cast<std::size_t>(
-      std::count_if(runs.begin(), runs.end(), [](const Run& run) { return !run.there; }));
-  ProgressLine line(!options.quiet);
-  std::map<pid_t, Run*> running;
-  std::size_t done = 0;
-  std::size_t failed = 0;
-  auto next = runs.begin();
-  bool told = false;
-  while (true) {
-    const bool stopping = stop.load(std::memory_order_relaxed);
-    while (!stopping && running.size() < jobs) {
-      next = std::find_if(next, runs.end(), [](const Run& run) { return !run.there; });
-      if (next == runs.end()) break;
-      const pid_t child = start(options, *next);
-      if (child > 0) {
-        running[child] = &*next;
-      } else {
-        next->failure = fmt::format("{}: no process could be started", next->out.string());
-        ++failed;
-      }
-      ++next;
-    }
-    if (running.empty()) break;
-    if (stopping && !told) {
-      for (const auto& [child, run] : running) kill(child, SIGINT);
-      told = true;
-    }
-    int status = 0;
-    for (auto it = running.begin(); it != running.end();) {
-      if (waitpid(it->first, &status, WNOHANG) != it->first) {
-        ++it;
-        continue;
-      }
-      Run& run = *it->second;
-      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-      run.done = code == 0 || code == 1;  // a stalled run is a result too, and says so in the table
-      if (code != 0 && code != 1 && !(told && code == kInterruptedStatus)) {
-        run.failure = last_words(run, status);
-        ++failed;
-      }
-      run.said.reset();
-      ++done;
-      it = running.erase(it);
-    }
-    if (line.due()) {
-      line.show(fmt::format(
-          "{} of {} runs done, {} running{}  {}", done, missing, running.size(),
-          failed > 0 ? fmt::format(", {} FAILED", failed) : std::string(),
-          time_left(line.seconds(), static_cast<double>(done) / static_cast<double>(missing))));
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return !told && next == runs.end();
+std::optional<metrics::FileError> look(Run& run, bool force) {
+  if (force) return std::nullopt;
+  const auto old = look_at_old(run);
+  if (!old) return old.error();
+  run.there = old.value() == OldResult::same;
+  if (run.there || old.value() == OldResult::none) return std::nullopt;
+  return metrics::FileError{fmt::format(
+      "{}: holds a finished run of another {}. choose another --out, or --force to run everything "
+      "again",
+      run.out.string(),
+      old.value() == OldResult::scenario ? "scenario" : "version of this program")};
 }
 
 }  // namespace
@@ -259,7 +116,7 @@ int sim_sweep(const SweepOptions& options) {
   }
   std::size_t there = 0;
   for (Run& run : runs) {
-    if (const auto in_the_way = look_at_old(run, options.force)) return fail(in_the_way->message);
+    if (const auto in_the_way = look(run, options.force)) return fail(in_the_way->message);
     if (run.there) ++there;
   }
   if (!options.quiet) {
@@ -268,11 +125,10 @@ int sim_sweep(const SweepOptions& options) {
                folder.string());
     std::fflush(stdout);
   }
-  const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
-  const unsigned jobs = options.jobs > 0
-                            ? options.jobs
-                            : std::max(1u, processors / std::max(1u, options.threads.value_or(1)));
-  const bool whole = run_all(options, runs, jobs, stop_on_signals());
+  std::vector<PoolRun*> pool;
+  for (Run& run : runs) pool.push_back(&run);
+  const bool whole =
+      run_all({options.jobs, options.threads, options.quiet}, pool, stop_on_signals());
 
   // The seed is worth a column where it tells runs apart.
   const bool show_seed = axes.empty() || std::any_of(runs.begin(), runs.end(), [&](const Run& run) {

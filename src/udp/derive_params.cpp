@@ -20,8 +20,7 @@ Result<core::StrackParams, core::ParamError> derive_params(const Measured& measu
   // target.
   const Bytes least = std::max(bytes(8 * mtu.count()), 4 * std::int64_t{measured.burst} * mtu);
   // What the peer tracks comes last: it may be less than `least`.
-  params.max_cwnd =
-      std::min(std::max(2 * params.bdp, least), std::int64_t{measured.window} * mtu);
+  params.max_cwnd = std::min(std::max(2 * params.bdp, least), std::int64_t{measured.window} * mtu);
   params.min_cwnd = std::int64_t{measured.burst} * mtu;
   params.max_cwnd = std::max(params.max_cwnd, params.min_cwnd);
   params.tracking_window = std::min(measured.window, core::kMaxTrackingWindow);

@@ -1,0 +1,23 @@
+// The words of the command line, by group: main.cpp has the rest. Each function adds its commands to
+// the program and says what to call for each; an inner command comes before the group it is in.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace strack::cli {
+
+struct Command {
+  const CLI::App* given;  ///< true, where it was
+  std::function<int()> run;
+};
+
+[[nodiscard]] std::vector<Command> add_reports(CLI::App& app);
+[[nodiscard]] std::vector<Command> add_udp(CLI::App& app);
+
+/// A group without one of its commands: says where they are listed, and returns 2.
+int no_command(const char* help);
+
+}  // namespace strack::cli

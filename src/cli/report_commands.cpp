@@ -1,0 +1,98 @@
+// `strack report` and `strack paper`: their words on the command line.
+#include "cli/commands.h"
+#include "cli/paper.h"
+#include "cli/report.h"
+
+namespace strack::cli {
+namespace {
+
+void add_paper(CLI::App* command, PaperOptions& options) {
+  command->add_option("ROW", options.rows, "rows, such as P400; else all")->type_name("");
+  command->add_option("--scale", options.scale, "quick takes minutes; full is the paper's own")
+      ->capture_default_str();
+  command->add_option("--rows", options.folder, "the folder of the rows' scenarios")
+      ->capture_default_str()
+      ->type_name("FOLDER");
+  command->add_option("--results", options.results, "where results are; results/paper-<scale>")
+      ->type_name("FOLDER");
+}
+
+}  // namespace
+
+std::vector<Command> add_reports(CLI::App& app) {
+  // What CLI11 fills in must outlive this function, and there is one command line.
+  static ReportOptions page;
+  CLI::App* report_command = app.add_subcommand(
+      "report",
+      "Makes a page of any result files, one run in full or several compared: an HTML file with\n"
+      "interactive figures that opens from disk, without a network.");
+  report_command->add_option("RESULT", page.files, "result files")->required()->type_name("");
+  report_command
+      ->add_option("--out", page.out,
+                   "the page; <file>.html beside one result, report.html beside several")
+      ->type_name("FILE");
+  report_command->add_option("--csv", page.csv, "a CSV file for each figure and table")
+      ->type_name("FOLDER");
+  report_command->add_option("--png", page.png, "a picture of each figure (needs Chromium)")
+      ->type_name("FOLDER");
+  report_command->add_option("--title", page.title, "of the page");
+  report_command->add_flag("--force", page.force, "replace a file that is not a report");
+
+  CLI::App* paper = app.add_subcommand("paper",
+                                       "Reproduces the STrack paper: every experiment, judged by "
+                                       "rules that stand in the scenarios.");
+  paper->require_subcommand(0, 1);
+
+  static PaperRunOptions paper_runs;
+  CLI::App* paper_run_command =
+      paper->add_subcommand("run",
+                            "Runs the experiments, in parallel processes. Interrupted, the same "
+                            "command goes on where it\n"
+                            "was; what this version has already run is not run again.");
+  add_paper(paper_run_command, paper_runs);
+  paper_run_command->add_option("--jobs", paper_runs.jobs, "runs at a time; one per processor")
+      ->check(CLI::Range(1, 4'096));
+  paper_run_command->add_option("--threads", paper_runs.threads, "of each run; else one")
+      ->check(CLI::Range(1, 1'024));
+  paper_run_command->add_flag("--force", paper_runs.force, "run again what is finished");
+  paper_run_command->add_flag("--quiet", paper_runs.quiet, "print errors only");
+
+  static PaperOptions paper_state;
+  CLI::App* paper_status_command = paper->add_subcommand(
+      "status", "Lists the rows: which of their runs are there, and what they say so far.");
+  add_paper(paper_status_command, paper_state);
+
+  static PaperReportOptions paper_page;
+  CLI::App* paper_report_command =
+      paper->add_subcommand("report",
+                            "Makes the report of what has been run: one HTML file with every "
+                            "figure, the paper's numbers\n"
+                            "beside ours, and verdicts. It opens from disk, without a network.");
+  add_paper(paper_report_command, paper_page);
+  paper_report_command->add_option("--out", paper_page.out, "the page; <results>/report.html")
+      ->type_name("FILE");
+  paper_report_command
+      ->add_option("--markdown", paper_page.markdown, "the verdicts and tables, as Markdown")
+      ->type_name("FILE");
+  paper_report_command->add_option("--data", paper_page.data, "the table of runs, as CSV")
+      ->type_name("FILE");
+  paper_report_command
+      ->add_option("--from", paper_page.from,
+                   "take such a table instead of results; makes no page, only --markdown")
+      ->type_name("FILE");
+  paper_report_command->add_option("--csv", paper_page.csv, "a CSV file for each figure")
+      ->type_name("FOLDER");
+  paper_report_command->add_option("--png", paper_page.png, "a picture of each figure (Chromium)")
+      ->type_name("FOLDER");
+  paper_report_command->add_flag("--force", paper_page.force, "replace a file that is no report");
+
+  return {
+      {report_command, [] { return report(page); }},
+      {paper_run_command, [] { return paper_run(paper_runs); }},
+      {paper_status_command, [] { return paper_status(paper_state); }},
+      {paper_report_command, [] { return paper_report(paper_page); }},
+      {paper, [] { return no_command("paper --help"); }},
+  };
+}
+
+}  // namespace strack::cli

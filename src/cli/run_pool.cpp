@@ -1,0 +1,165 @@
+#include "cli/run_pool.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/build_info.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+
+namespace strack::cli {
+namespace {
+
+/// Starts the run in a process group of its own, so that Ctrl-C reaches it once: from us.
+pid_t start(const PoolOptions& options, PoolRun& run) {
+  std::vector<std::string> words{"strack", "sim", "run", run.file.string()};
+  for (const std::string& set : run.set) {
+    words.emplace_back("--set");
+    words.push_back(set);
+  }
+  for (const std::string& word :
+       {std::string("--seed"), fmt::format("{}", run.seed), std::string("--out"), run.out.string(),
+        std::string("--force"), std::string("--quiet")}) {
+    words.push_back(word);
+  }
+  if (options.threads) {
+    words.emplace_back("--threads");
+    words.push_back(fmt::format("{}", *options.threads));
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  run.said.reset(std::tmpfile());
+
+  const pid_t parent = getpid();
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child != 0) return child;
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(1);
+  if (run.said) dup2(fileno(run.said.get()), STDERR_FILENO);
+  execv("/proc/self/exe", arguments.data());
+  _exit(127);
+}
+
+/// What a process said last, without "error: ".
+std::string last_words(PoolRun& run, int status) {
+  std::string words;
+  if (run.said) {
+    std::rewind(run.said.get());
+    for (int c = std::fgetc(run.said.get()); c != EOF; c = std::fgetc(run.said.get())) {
+      words += static_cast<char>(c);
+    }
+  }
+  while (!words.empty() && words.back() == '\n') words.pop_back();
+  if (words.starts_with("error: ")) words.erase(0, 7);
+  if (!words.empty()) return words;
+  if (WIFSIGNALED(status)) {
+    return fmt::format("{}: its process was killed by signal {}", run.out.string(),
+                       WTERMSIG(status));
+  }
+  return fmt::format("{}: its process ended with status {}", run.out.string(), WEXITSTATUS(status));
+}
+
+}  // namespace
+
+Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(run.out, ignored) ||
+      std::filesystem::file_size(run.out, ignored) == 0) {
+    return OldResult::none;
+  }
+  const auto opened = metrics::ResultReader::open(run.out);
+  if (!opened) return opened.error();
+  const metrics::RunInfo& old = opened.value()->run();
+  const metrics::RunState& state = opened.value()->state();
+  if (state.live) {
+    return metrics::FileError{fmt::format(
+        "{}: another run is writing it. wait for it or choose another --out", run.out.string())};
+  }
+  if (!state.complete()) return OldResult::none;
+  if (old.version != kBuildInfo.version || old.source != kBuildInfo.source) {
+    return OldResult::version;
+  }
+  return old.scenario == run.scenario && old.seed == run.seed ? OldResult::same
+                                                              : OldResult::scenario;
+}
+
+bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
+             const std::atomic<bool>& stop) {
+  const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned jobs = options.jobs > 0
+                            ? options.jobs
+                            : std::max(1u, processors / std::max(1u, options.threads.value_or(1)));
+  std::size_t missing = 0;
+  double weight = 0;
+  for (const PoolRun* run : runs) {
+    if (run->there) continue;
+    ++missing;
+    weight += run->weight;
+  }
+  ProgressLine line(!options.quiet);
+  std::map<pid_t, PoolRun*> running;
+  std::size_t done = 0;
+  double weight_done = 0;
+  std::size_t failed = 0;
+  auto next = runs.begin();
+  bool told = false;
+  while (true) {
+    const bool stopping = stop.load(std::memory_order_relaxed);
+    while (!stopping && running.size() < jobs) {
+      next = std::find_if(next, runs.end(), [](const PoolRun* run) { return !run->there; });
+      if (next == runs.end()) break;
+      const pid_t child = start(options, **next);
+      if (child > 0) {
+        running[child] = *next;
+      } else {
+        (*next)->failure = fmt::format("{}: no process could be started", (*next)->out.string());
+        ++failed;
+      }
+      ++next;
+    }
+    if (running.empty()) break;
+    if (stopping && !told) {
+      for (const auto& [child, run] : running) kill(child, SIGINT);
+      told = true;
+    }
+    int status = 0;
+    for (auto it = running.begin(); it != running.end();) {
+      if (waitpid(it->first, &status, WNOHANG) != it->first) {
+        ++it;
+        continue;
+      }
+      PoolRun& run = *it->second;
+      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+      run.done = code == 0 || code == 1;  // a stalled run is a result too, and says so in the table
+      if (code != 0 && code != 1 && !(told && code == kInterruptedStatus)) {
+        run.failure = last_words(run, status);
+        ++failed;
+      }
+      run.said.reset();
+      ++done;
+      weight_done += run.weight;
+      it = running.erase(it);
+    }
+    if (line.due()) {
+      line.show(fmt::format("{} of {} runs done, {} running{}  {}", done, missing, running.size(),
+                            failed > 0 ? fmt::format(", {} FAILED", failed) : std::string(),
+                            time_left(line.seconds(), weight_done / weight)));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return !told && next == runs.end();
+}
+
+}  // namespace strack::cli

@@ -1,0 +1,56 @@
+// Many runs, each a process of this same program: what sweeps, comparisons and the paper's set share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/result_file.h"
+
+namespace strack::cli {
+
+/// One `strack sim run`, planned, running or done.
+struct PoolRun {
+  std::filesystem::path file;    ///< the scenario
+  std::vector<std::string> set;  ///< "key=value"
+  std::uint64_t seed = 0;
+  std::filesystem::path out;
+  std::string scenario;  ///< resolved
+  double weight = 1;     ///< about how long it takes, in parts of the others
+
+  bool there = false;  ///< finished earlier, by the same program
+  bool done = false;
+  std::string failure;
+
+  struct CloseFile {
+    void operator()(std::FILE* stream) const { std::fclose(stream); }
+  };
+  std::unique_ptr<std::FILE, CloseFile> said;  ///< the process's standard error
+};
+
+/// What lies at `run.out` from earlier.
+enum class OldResult : std::uint8_t {
+  none,      ///< nothing, or a partial result that may be replaced
+  same,      ///< the very run, complete
+  scenario,  ///< complete, of another scenario
+  version,   ///< complete, of another version of this program
+};
+/// Or why it must not be touched: another program is writing it, or it is no result file.
+[[nodiscard]] Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run);
+
+struct PoolOptions {
+  unsigned jobs = 0;                     ///< 0: one per processor
+  std::optional<std::uint32_t> threads;  ///< of each run; else as the scenario says
+  bool quiet = false;
+};
+
+/// Runs all that is not there yet, in order. False: Ctrl-C came first.
+[[nodiscard]] bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
+                           const std::atomic<bool>& stop);
+
+}  // namespace strack::cli

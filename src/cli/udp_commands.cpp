@@ -1,0 +1,172 @@
+// `strack perf`, `strack recv`, `strack cp`, `strack key`: their words on the command line.
+#include "cli/commands.h"
+#include "cli/copy.h"
+#include "cli/perf.h"
+
+namespace strack::cli {
+namespace {
+
+/// How both sides of a connection are protected.
+void add_protection(CLI::App* command, transfer::Protection& protection) {
+  CLI::Option* key = command
+                         ->add_option("--key-file", protection.key_file,
+                                      "the key that both sides share: 64 hexadecimal digits, as "
+                                      "`strack key` prints them")
+                         ->type_name("FILE");
+  command->add_flag("--insecure", protection.insecure, "no key, even off this host: anybody may")
+      ->excludes(key);
+}
+
+/// What both sides of `perf` can say about the transport.
+void add_perf_transport(CLI::App* command, PerfTransport& transport) {
+  command->add_option("--paths", transport.paths, "entropies (UDP source ports) to spread over")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  command->add_option("--burst", transport.burst, "packets per entropy and system call")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  command->add_option("--policy", transport.policy, "how paths are chosen")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"adaptive", "oblivious"}));
+  command->add_option("--rate", transport.rate, "of this host's link")
+      ->capture_default_str()
+      ->type_name("RATE");
+  command->add_option("--payload", transport.payload, "most bytes of a packet; the MTU lowers it")
+      ->capture_default_str()
+      ->check(CLI::Range(512, 65'000));
+  command->add_option("--spin", transport.spin, "how long to look for packets before sleeping")
+      ->capture_default_str()
+      ->type_name("TIME");
+  add_protection(command, transport.protection);
+}
+
+}  // namespace
+
+std::vector<Command> add_udp(CLI::App& app) {
+  // What CLI11 fills in must outlive this function, and there is one command line.
+  CLI::App* perf = app.add_subcommand(
+      "perf",
+      "Measures the transport between two hosts: throughput, latency, what the network did.");
+  perf->require_subcommand(0, 1);
+
+  static PerfServerOptions perf_server_options;
+  CLI::App* perf_server_command = perf->add_subcommand(
+      "server", "Waits for clients and takes or answers what they send, until Ctrl-C.");
+  perf_server_command
+      ->add_option("--bind", perf_server_options.bind,
+                   "where to listen; port 4794 of this host, of all addresses with a key")
+      ->type_name("ADDR:PORT");
+  perf_server_command->add_flag("--once", perf_server_options.once, "ends with the first client");
+  perf_server_command->add_flag("--json", perf_server_options.json, "a line for each connection");
+  perf_server_command
+      ->add_option("--metrics", perf_server_options.metrics, "serves Prometheus metrics there")
+      ->type_name("ADDR:PORT");
+  add_perf_transport(perf_server_command, perf_server_options.transport);
+
+  static PerfClientOptions perf_client_options;
+  CLI::App* perf_client_command =
+      perf->add_subcommand("client",
+                           "Sends messages to a server and prints how that went. Ctrl-C ends it "
+                           "with the figures so far.");
+  perf_client_command
+      ->add_option("HOST", perf_client_options.server, "the server, HOST or HOST:PORT")
+      ->required()
+      ->type_name("");
+  perf_client_command->add_option("--size", perf_client_options.size, "of a message")
+      ->capture_default_str()
+      ->type_name("SIZE");
+  perf_client_command
+      ->add_option("--count", perf_client_options.count, "messages of each connection")
+      ->type_name("N");
+  perf_client_command
+      ->add_option("--seconds", perf_client_options.seconds, "how long; 5 without --count")
+      ->type_name("TIME");
+  perf_client_command->add_option("--connections", perf_client_options.connections, "in parallel")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000));
+  perf_client_command
+      ->add_option("--pattern", perf_client_options.pattern,
+                   "stream: one after another; pingpong: each is answered; write: one-sided")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"stream", "pingpong", "write"}));
+  perf_client_command
+      ->add_option("--depth", perf_client_options.depth,
+                   "messages under way on a connection; else as many as fit 4 MiB, pingpong: 1")
+      ->check(CLI::Range(1, 1'024));
+  perf_client_command
+      ->add_option("--interval", perf_client_options.interval, "a line of figures every so often")
+      ->type_name("TIME");
+  perf_client_command->add_flag("--json", perf_client_options.json, "for programs, at the end");
+  add_perf_transport(perf_client_command, perf_client_options.transport);
+
+  static RecvOptions recv_options;
+  CLI::App* recv_command = app.add_subcommand(
+      "recv",
+      "Receives files from `strack cp` into a folder, until Ctrl-C.\n"
+      "What is not finished is kept in DIR/.strack, and goes on when it is sent again.");
+  recv_command
+      ->add_option("--dir", recv_options.dir, "the folder; nothing is written outside of it")
+      ->required()
+      ->type_name("DIR");
+  recv_command
+      ->add_option("--bind", recv_options.bind,
+                   "where to listen; port 4794 of this host, of all addresses with a key")
+      ->type_name("ADDR:PORT");
+  recv_command->add_flag("--once", recv_options.once, "ends with the first transfer");
+  recv_command->add_flag("--quiet", recv_options.quiet, "print errors only");
+  recv_command->add_option("--metrics", recv_options.metrics, "serves Prometheus metrics there")
+      ->type_name("ADDR:PORT");
+  recv_command->add_option("--paths", recv_options.paths, "entropies to spread over")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  add_protection(recv_command, recv_options.protection);
+
+  static CopyOptions copy_options;
+  static std::vector<std::string> copy_names;
+  CLI::App* copy_command = app.add_subcommand(
+      "cp",
+      "Copies files and folders to a host where `strack recv` runs, verified by checksum.\n"
+      "Interrupted, the same command goes on where it was. The last name is HOST[:PORT]:[DEST];\n"
+      "DEST is below the receiver's folder, and one that ends in a slash is a folder.");
+  copy_command->add_option("NAMES", copy_names, "FILE_OR_FOLDER... HOST[:PORT]:[DEST]")
+      ->required()
+      ->expected(2, -1)
+      ->type_name("");
+  copy_command->add_flag("--force", copy_options.force, "replace files that are there and differ");
+  copy_command->add_flag("--resume,!--no-resume", copy_options.resume,
+                         "go on with what is there from an earlier attempt; the default");
+  copy_command->add_flag("--quiet", copy_options.quiet, "print errors only");
+  copy_command->add_option("--rate", copy_options.rate, "of this host's link")
+      ->capture_default_str()
+      ->type_name("RATE");
+  copy_command->add_option("--paths", copy_options.paths, "entropies to spread over")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  copy_command->add_option("--burst", copy_options.burst, "packets per entropy and system call")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  copy_command->add_option("--payload", copy_options.payload, "most bytes of a packet")
+      ->capture_default_str()
+      ->check(CLI::Range(512, 65'000));
+  add_protection(copy_command, copy_options.protection);
+
+  CLI::App* key_command = app.add_subcommand(
+      "key", "Prints a new random key for --key-file: (umask 077; strack key > job.key)");
+
+  return {
+      {perf_server_command, [] { return perf_server(perf_server_options); }},
+      {perf_client_command, [] { return perf_client(perf_client_options); }},
+      {perf, [] { return no_command("perf --help"); }},
+      {recv_command, [] { return recv_files(recv_options); }},
+      {copy_command,
+       [] {
+         copy_options.destination = copy_names.back();
+         copy_names.pop_back();
+         copy_options.sources = copy_names;
+         return copy_files(copy_options);
+       }},
+      {key_command, [] { return new_key(); }},
+  };
+}
+
+}  // namespace strack::cli
