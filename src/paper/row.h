@@ -2,7 +2,7 @@
 // which runs test it, and by what rule they are judged.
 //
 // The rest of the file is an ordinary scenario, so `strack sim run` takes it too. docs/paper.md
-// describes the table. What stays true: a rule is in the file, so it stands before its runs do.
+// describes the table. A rule stands in the file, so whoever changes it shows it.
 #pragma once
 
 #include <cstdint>
