@@ -656,6 +656,8 @@ strack_status strack_read_connection_statistics(const strack_endpoint* endpoint,
     to.sacks_sent = from.sacks_sent;
     to.packets_held = from.packets_held;
     to.packets_unplaced = from.packets_unplaced;
+    to.paths_barred = from.paths_barred;
+    to.path_rate_bps = from.path_rate_bps;
     return give_statistics(to, statistics, size);
   });
 }

@@ -366,6 +366,9 @@ typedef struct strack_connection_statistics {
   uint64_t sacks_sent;
   uint64_t packets_held;     /**< waited in the pool for their buffer */
   uint64_t packets_unplaced; /**< dropped since there was no buffer */
+  /* Paths. */
+  uint64_t paths_barred;  /**< left out for a while, since packets were lost there */
+  uint64_t path_rate_bps; /**< as measured at set-up, at most the host's rate */
 } strack_connection_statistics;
 
 /** Of a whole endpoint, since it was opened; ended connections included. Fields are added at the end

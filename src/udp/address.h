@@ -6,6 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/result.h"
 
 namespace strack::udp {
 
@@ -27,5 +30,11 @@ struct Address {
   /// IP and UDP headers of a datagram to there.
   [[nodiscard]] std::uint32_t header_bytes() const { return v6 ? 48 : 28; }
 };
+
+/// All addresses of "name:port" or "name", each once, in the system's order of preference; or what is
+/// wrong. A name may have several ("localhost" is often ::1 and 127.0.0.1), and a server listens at
+/// some of them. Asks the resolver, so it may block.
+[[nodiscard]] Result<std::vector<Address>, std::string> resolve_all(std::string_view host_and_port,
+                                                                    std::uint16_t default_port);
 
 }  // namespace strack::udp

@@ -30,5 +30,26 @@ TEST(Address, KnowsLoopback) {
   EXPECT_FALSE(Address::parse("[::1]:1")->is_any());
 }
 
+// Whatever the system's files say of names: a numeric one has one address, and none comes twice.
+TEST(Address, ResolveAll_EachAddressOnce) {
+  const auto one = resolve_all("[::1]:5", 7);
+  ASSERT_TRUE(one.ok());
+  ASSERT_EQ(one.value().size(), 1u);
+  EXPECT_EQ(one.value()[0].text(), "[::1]:5");
+  EXPECT_EQ(resolve_all("192.0.2.7", 7).value()[0].text(), "192.0.2.7:7");
+  if (const auto all = resolve_all("localhost", 9)) {
+    for (std::size_t i = 0; i < all.value().size(); ++i) {
+      EXPECT_EQ(all.value()[i].port, 9);
+      for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(all.value()[i] == all.value()[j]);
+    }
+  }
+  EXPECT_NE(resolve_all("[::1", 7).error().find("lacks its ]"), std::string::npos);
+  // The resolver takes 70000 for 4464.
+  for (const char* wrong : {"127.0.0.1:70000", "127.0.0.1:", "localhost:http", "[::1]:-1"})
+    EXPECT_NE(resolve_all(wrong, 7).error().find("not a number up to 65535"), std::string::npos);
+  EXPECT_NE(resolve_all("no such host.invalid:1", 7).error().find("no such host.invalid:1"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace strack::udp

@@ -17,6 +17,7 @@
 #include "udp/crypto.h"
 #include "udp/deadline_heap.h"
 #include "udp/endpoint.h"
+#include "udp/path_health.h"
 #include "udp/receives.h"
 #include "wire/wire.h"
 
@@ -74,14 +75,21 @@ enum class State : std::uint8_t {
 
 /// Keeps what the core says in passing.
 struct SenderEvents {
+  /// A stretch of packets in which those not acknowledged were declared lost; for the host to look at.
+  struct Losses {
+    core::LossCause cause{};
+    core::Psn from;
+    core::Psn high;
+    bool any = false;
+  };
   ConnectionStatistics* statistics;
+  Losses* losses;
 
   template <class Event>
   constexpr void on(const Event& /*event*/) const {}
-  constexpr void on(const core::SackReceived& event) const {
-    if (event.rtt > ps(0))
-      statistics->rtt_ns = static_cast<std::uint64_t>(event.rtt.count() / 1'000);
-    ++statistics->sacks_received;
+  constexpr void on(const core::SackReceived& /*event*/) const { ++statistics->sacks_received; }
+  constexpr void on(const core::LossDeclared& event) const {
+    *losses = {event.cause, event.from, event.high, true};
   }
 };
 
@@ -90,6 +98,7 @@ struct Connection {
   State state = State::hello_sent;
   bool initiator = false;
   Address peer;
+  Address local;  ///< the own address that the peer knows; any: whatever the kernel chooses
   std::uint32_t peer_id = 0;
   std::uint64_t connect_cookie = 0;  ///< the user's
   HeapEntry deadline;
@@ -104,8 +113,10 @@ struct Connection {
   Instant retry_at = Instant::never();
   Instant asked_at{};  ///< when the last hello or connect was sent
   Picoseconds retry_interval{0};
-  Picoseconds set_up_rtt{0};     ///< the lowest measured; 0: none yet
-  std::int32_t rtt_samples = 0;  ///< from pongs
+  Picoseconds small_rtt{0};       ///< the lowest measured of small packets; 0: none yet
+  Picoseconds full_rtt{0};        ///< and of full ones
+  std::uint32_t rtt_samples = 0;  ///< of full ones
+  std::uint32_t rtt_asked = 0;
   std::uint32_t attempts = 0;
   std::uint32_t mtu_step = 0;  ///< how often the offer was lowered
   std::optional<wire::RejectReason> rejected;
@@ -118,13 +129,18 @@ struct Connection {
 
   // Life.
   Instant last_heard{};
-  Instant last_asked{};  ///< by a ping, because of silence
+  Instant last_asked{};     ///< by a ping, because of silence
+  std::uint32_t asked = 0;  ///< how often since it was last heard
   std::uint32_t ping_id = 0;
   std::uint32_t pings_under_way = 0;  ///< bit i: the one with id ping_id - i
   core::PathId ping_path = 0;
   Instant ping_retry_at = Instant::never();  ///< the last one must be answered: repeated until then
   Picoseconds ping_interval{0};
-  bool fragments_tried = false;
+  std::uint32_t credit_ping = 0;  ///< the first with the newest credit
+  std::uint32_t doubt_ping = 0;   ///< a full one, after a small one, when the MTU was in doubt
+  bool small_answered = false;    ///< of those two
+  bool full_answered = false;
+  std::uint32_t full_missed = 0;  ///< times in a row that only small ones were
 
   // Closing.
   bool local_close = false;  ///< asked for
@@ -149,6 +165,11 @@ struct Connection {
   bool stalled = false;
   bool ready = false;  ///< in the engine's list of those that may have packets to send
   Bitmap<core::kMaxPaths> paths_seen{};
+  PathHealth paths;
+  SenderEvents::Losses losses;
+  bool arrivals = false;         ///< something has arrived since the last timeout
+  Picoseconds serialisation{0};  ///< of a full packet on all links of its path
+  Picoseconds lowest_rtt = seconds(3'600);
 
   // Receiving.
   core::StrackParams receive_params{};

@@ -1,11 +1,14 @@
 // The core's parameters for a connection between software hosts, from what was measured at set-up.
 //
-// Table 1 of the paper scales everything by the network's RTT without queues. A host that runs the
-// protocol in a process adds delays of its own that are no queue: system calls, wake-ups, a
-// neighbour on the core. They vary by tens to hundreds of microseconds, and a target below that
-// would take the scheduler's noise for congestion. So the RTT that the rest is scaled by is never
-// below kSchedulingNoise; the core's own base_rtt still falls to the lowest RTT it sees [D7], so
-// that queueing delay is measured from the true base.
+// Table 1 of the paper scales everything by the network's RTT without queues, on links where that is
+// the time of a hundred packets. Two things are different here [D38]:
+// - A host that runs the protocol in a process adds delays that are no queue: system calls, wake-ups,
+//   a neighbour on the core. A target below their size would take them for congestion.
+// - On a slow link an RTT may be the time of four packets. Packets that spread over paths meet by
+//   chance and wait for a few of each other; a target below that would take chance for congestion.
+// So the RTT that the rest is scaled by is never below kSchedulingNoise nor below the time of
+// kLeastBdp packets; the core's own base_rtt still falls to the lowest RTT it sees [D7], so that
+// queueing delay is measured from the true base.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +22,34 @@ namespace strack::udp {
 
 /// What a wake-up and a batch of system calls may cost without anything being wrong.
 inline constexpr Picoseconds kSchedulingNoise = us(200);
+/// What the difference of two measured RTTs may be off by.
+inline constexpr Picoseconds kTimingNoise = us(100);
 /// Below this a timeout is more likely a stopped process than a lost packet.
 inline constexpr Picoseconds kLowestTimeout = ms(10);
 /// Links that a packet is stored and forwarded on, in the network we are made for: two tiers.
 inline constexpr std::int64_t kLinks = 4;
+/// Packets that the scaling RTT stands for, at least.
+inline constexpr std::int64_t kLeastBdp = 16;
+/// More than any window could use, and little enough for every product with it.
+inline constexpr Bytes kLargestBdp{std::int64_t{1} << 38};
+/// Slower than this no path is thought to be, however long a measurement took.
+inline constexpr BitsPerSecond kSlowest = mbps(1);
 
 struct Measured {
-  BitsPerSecond rate;       ///< of the host's link
+  BitsPerSecond rate;       ///< of the host's link, as told; the path may be slower
   Picoseconds rtt;          ///< of small packets, the lowest of a few
+  Picoseconds full_rtt;     ///< of full packets, the lowest of a few; 0: not measured
   std::uint32_t payload;    ///< of a full packet, as agreed
   std::uint32_t paths;      ///< entropies of the sending side
   std::uint32_t window;     ///< packets the receiving side can track
   std::uint32_t burst = 1;  ///< packets that travel as one
   bool oblivious = false;
 };
+
+/// What a full packet takes longer than a small one: the time of its bytes on all links of the path.
+[[nodiscard]] Picoseconds serialisation(const Measured& measured);
+/// The path's rate: what its links must have for that time, and not more than the host's link.
+[[nodiscard]] BitsPerSecond path_rate(const Measured& measured);
 
 [[nodiscard]] Result<core::StrackParams, core::ParamError> derive_params(const Measured& measured);
 

@@ -6,10 +6,15 @@ namespace strack::udp {
 namespace {
 
 Measured measured() {
-  return {.rate = gbps(10), .rtt = us(30), .payload = 4096, .paths = 64, .window = 1024};
+  return {.rate = gbps(10),
+          .rtt = us(30),
+          .full_rtt = ps(0),
+          .payload = 4096,
+          .paths = 64,
+          .window = 1024};
 }
 
-// A short RTT is no reason to take the scheduler's noise for a queue.
+// [D38] A short RTT is no reason to take the scheduler's noise for a queue.
 TEST(DeriveParams, TargetIsNeverBelowSchedulingNoise) {
   const auto params = derive_params(measured()).value();
   EXPECT_EQ(params.net_base_rtt, kSchedulingNoise);
@@ -21,16 +26,51 @@ TEST(DeriveParams, TargetIsNeverBelowSchedulingNoise) {
 }
 
 // Beyond the noise, the measured RTT counts, and a full packet's time on four links.
-TEST(DeriveParams, LongAndSlowPathsScaleByTheirRtt) {
+TEST(DeriveParams, LongPathsScaleByTheirRtt) {
+  Measured slow = measured();
+  slow.rate = gbps(1);
+  slow.rtt = ms(10);
+  slow.payload = 8'000;  // 64 us
+  const auto params = derive_params(slow).value();
+  EXPECT_EQ(params.net_base_rtt, us(10'000 + 4 * 64));
+  EXPECT_EQ(params.target_qdelay, us(10'256));
+  EXPECT_EQ(params.rto, 25 * us(10'256));
+  EXPECT_EQ(params.max_cwnd, 2 * params.bdp);
+}
+
+// [D38] Where an RTT is the time of a few packets, the target is that of 16: less would be chance.
+TEST(DeriveParams, SlowPathsScaleByTheTimeOfPackets) {
   Measured slow = measured();
   slow.rate = mbps(200);
   slow.rtt = us(60);
   slow.payload = 8'000;  // 320 us
   const auto params = derive_params(slow).value();
-  EXPECT_EQ(params.net_base_rtt, us(60 + 4 * 320));
-  EXPECT_EQ(params.target_qdelay, us(1'340));
-  EXPECT_EQ(params.rto, us(33'500));
-  EXPECT_EQ(params.max_cwnd, 2 * params.bdp);
+  EXPECT_EQ(params.net_base_rtt, us(16 * 320));
+  EXPECT_EQ(params.target_qdelay, us(16 * 320));
+  EXPECT_EQ(params.bdp, bytes(16 * 8'000));
+  EXPECT_EQ(params.max_cwnd, bytes(32 * 8'000));
+  EXPECT_EQ(params.rto, us(9 * 16 * 320));  // three times the upper threshold
+  // One window of clear SACKs opens it by an eighth, not all at once.
+  EXPECT_EQ(params.alpha, params.max_cwnd / 8);
+}
+
+// [D38] What full packets take longer than small ones tells of links slower than the host's own.
+TEST(DeriveParams, FindsTheRateOfSlowLinks) {
+  Measured slow = measured();  // 10 Gb/s, 4096 bytes
+  slow.full_rtt = slow.rtt + us(4 * 328);
+  EXPECT_EQ(serialisation(slow), us(4 * 328));
+  EXPECT_NEAR(static_cast<double>(path_rate(slow).count()), 99.9e6, 0.1e6);
+  EXPECT_NEAR(static_cast<double>(derive_params(slow).value().target_qdelay.count()), 16 * 328e6,
+              1e6);
+  // One that is not slower, or even seems faster, changes nothing.
+  slow.full_rtt = slow.rtt + us(1);
+  EXPECT_EQ(path_rate(slow), gbps(10));
+  slow.full_rtt = slow.rtt - us(10);
+  EXPECT_EQ(path_rate(slow), gbps(10));
+  // A pause of seconds is no measurement.
+  slow.full_rtt = slow.rtt + seconds(60);
+  EXPECT_EQ(path_rate(slow), kSlowest);
+  EXPECT_TRUE(derive_params(slow).ok());
 }
 
 TEST(DeriveParams, WindowStaysWithinWhatThePeerTracksAndAboveABurst) {

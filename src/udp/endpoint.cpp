@@ -1,15 +1,12 @@
 #include "udp/endpoint.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
 #include <sched.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cstring>
 
+#include "udp/address.h"
 #include "udp/engine.h"
 #include "udp/kernel_network.h"
 
@@ -238,42 +235,9 @@ std::size_t Endpoint::connections(std::span<ConnectionId> out) const {
 }
 
 Outcome<std::string> resolve(std::string_view host_and_port, std::uint16_t default_port) {
-  std::string host(host_and_port);
-  std::string port = std::to_string(default_port);
-  if (!host.empty() && host.front() == '[') {
-    const std::size_t end = host.find(']');
-    if (end == std::string::npos) return Error{"address '" + host + "' lacks its ]"};
-    if (end + 1 < host.size() && host[end + 1] == ':') port = host.substr(end + 2);
-    host = host.substr(1, end - 1);
-  } else if (const std::size_t colon = host.find(':');
-             colon != std::string::npos && host.find(':', colon + 1) == std::string::npos) {
-    port = host.substr(colon + 1);
-    host.resize(colon);
-  }
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
-  if (error != 0) {
-    return Error{"cannot resolve '" + std::string(host_and_port) + "': " + gai_strerror(error)};
-  }
-  Address address;
-  address.v6 = found->ai_family == AF_INET6;
-  if (address.v6) {
-    sockaddr_in6 in{};
-    std::memcpy(&in, found->ai_addr, sizeof in);
-    std::memcpy(address.ip.data(), &in.sin6_addr, 16);
-    address.port = ntohs(in.sin6_port);
-    address.scope = in.sin6_scope_id;
-  } else {
-    sockaddr_in in{};
-    std::memcpy(&in, found->ai_addr, sizeof in);
-    std::memcpy(address.ip.data(), &in.sin_addr, 4);
-    address.port = ntohs(in.sin_port);
-  }
-  freeaddrinfo(found);
-  return address.text();
+  const auto all = resolve_all(host_and_port, default_port);
+  if (!all) return Error{all.error()};
+  return all.value().front().text();
 }
 
 Outcome<std::array<std::byte, 32>> parse_key(std::string_view hex) {

@@ -170,14 +170,14 @@ struct EndpointOptions {
   std::uint64_t user_data = 0;
 
   /// Entropies: the UDP source ports that a connection's packets are spread over, 1 to 256.
-  std::uint32_t paths = 64;
+  std::uint32_t paths = 256;
   /// Packets per entropy and system call (UDP_SEGMENT), 1 to 64. More is faster (2 to 3 times at 8)
   /// and coarser: a mark or a loss hits the whole burst, so 1 is right on a network with several
   /// paths.
   std::uint32_t burst = 1;
   /// The rate of this host's link. With the measured base RTT it gives the window and all
-  /// parameters. Congestion is read from ECN marks, and from delay on a path that never marks; a
-  /// rate far above the path's costs queues and losses there until the window has come down.
+  /// parameters. Slower links on the way are found at set-up; what merely limits a rate (a token
+  /// bucket) is not, and there a rate far above costs queues until the window has come down.
   std::uint64_t rate_bps = 10'000'000'000;
   /// The largest payload of a packet; the path's MTU lowers it further.
   std::uint32_t max_payload = 8192;
@@ -221,6 +221,8 @@ struct ConnectionStatistics {
   std::uint32_t payload_bytes = 0;  ///< of a full packet
   std::uint32_t paths = 0;          ///< entropies that packets may take now
   std::uint32_t paths_marked = 0;   ///< of these, passed over for their mark
+  std::uint32_t paths_barred = 0;  ///< of these, left out for a while since packets were lost there
+  std::uint64_t path_rate_bps = 0;  ///< as measured at set-up, at most rate_bps
   std::uint64_t paths_used = 0;     ///< different entropies that packets have taken so far
   bool keyed = false;
   // Sent.

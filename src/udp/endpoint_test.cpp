@@ -301,6 +301,42 @@ TEST(EndpointPeers, StoppedAndContinued) {
   EXPECT_TRUE(done);
 }
 
+// A host with several addresses answers from the one that it was asked at; else its peer would take
+// the answers for a stranger's.
+TEST(EndpointPeers, AnyOfSeveralAddresses) {
+  EndpointOptions listening;
+  listening.listen = "0.0.0.0:0";
+  listening.key.emplace();
+  auto server = Endpoint::open(listening);
+  ASSERT_TRUE(server) << server.error().text;
+  EndpointOptions from_first;
+  from_first.key = listening.key;
+  from_first.bind = "127.0.0.1:0";
+  auto client = Endpoint::open(from_first);
+  ASSERT_TRUE(client) << client.error().text;
+  // Linux takes all of 127/8 for its own, and would answer from 127.0.0.1.
+  const std::string address = "127.0.0.2:" + std::to_string(server.value().local_port());
+  const auto id = client.value().connect(address, 0);
+  ASSERT_TRUE(id) << id.error().text;
+  const std::vector<std::byte> message(100'000);
+  ASSERT_EQ(client.value().send(id.value(), 1, message, 7), Status::ok);
+  std::vector<std::byte> buffer(message.size());
+  ASSERT_EQ(server.value().post_receive(kAnyConnection, Match::any(), buffer, 8), Status::ok);
+  bool sent = false;
+  const auto start = std::chrono::steady_clock::now();
+  while (!sent && std::chrono::steady_clock::now() - start < std::chrono::seconds(30)) {
+    std::array<Completion, 8> room;
+    server.value().poll();
+    server.value().completions(room);
+    client.value().poll();
+    for (const Completion& c : client.value().completions(room)) {
+      ASSERT_EQ(c.status, Status::ok) << text(c.status);
+      sent |= c.kind == Kind::sent;
+    }
+  }
+  EXPECT_TRUE(sent);
+}
+
 TEST(EndpointOpen, SaysWhatIsWrong) {
   EndpointOptions o;
   o.listen = "localhost:1";

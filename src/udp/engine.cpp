@@ -22,9 +22,11 @@ constexpr Picoseconds kLinger = seconds(1);
 constexpr Picoseconds kShortestRetry = ms(2);
 constexpr Picoseconds kLongestRetry = ms(256);
 constexpr Picoseconds kCloseRetry = ms(20);
+constexpr std::uint32_t kDoubtfulTimeouts = 3;  ///< in a row: perhaps packets are too large
 constexpr std::uint32_t kAbortRepeats = 2;
-/// Called this much later than asked for: the process was stopped, or busy elsewhere.
-constexpr Picoseconds kLate = ms(500);
+/// Questions that a peer must have left unanswered before its silence counts. A process that was
+/// stopped, or that calls seldom, has to ask them first.
+constexpr std::uint32_t kAskedEnough = 3;
 constexpr std::uint32_t kMostHeldUnexpected = 64;  ///< packets per connection
 constexpr std::int32_t kWidestSack = core::kSackBits / 2;
 constexpr std::uint64_t kCounterReserve = 1u << 16;
@@ -97,6 +99,7 @@ Engine::Engine(const EndpointOptions& options, Network& network)
   // A burst's headers and, where sealed, whole packets; or one hello.
   scratch_.resize(burst_ * (std::size_t{options.max_payload} + 128) + wire::kHelloMinBytes);
   pieces_.reserve(2 * std::size_t{burst_});
+  burst_psns_.reserve(burst_);
   now_ = network_.now();
 }
 
@@ -298,6 +301,7 @@ Status Engine::post_receive(ConnectionId connection, Match match_with, std::span
   if (receive == nullptr) return Status::no_resources;
   *receive = {match_with, reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.size(), cookie,
               nullptr};
+  credit_to_tell_ = !dry_.empty();
   if (c != nullptr) {
     c->receives.push(receive);
     if (c->starving) match(*c);
@@ -405,7 +409,6 @@ void Engine::shut_down() {
 
 bool Engine::poll() {
   now_ = network_.now();
-  forgive_lateness();
   bool any = false;
   for (int round = 0; round < kReceiveRounds; ++round) {
     const std::span<Incoming> batch = network_.receive();
@@ -423,6 +426,7 @@ bool Engine::poll() {
       }
     }
     send_acks();
+    if (batch.size() < kReceiveBatch) break;  // to ask again would cost a system call
   }
   if (deadlines_.next() <= now_) run_timers();
   if (!dry_.empty()) feed_the_dry();
@@ -432,9 +436,12 @@ bool Engine::poll() {
   return any;
 }
 
-Instant Engine::next_deadline() const { return ready_.empty() ? deadlines_.next() : Instant{}; }
+Instant Engine::next_deadline() const {
+  return ready_.empty() && !credit_to_tell_ ? deadlines_.next() : Instant{};
+}
 
 void Engine::on_datagram(std::span<std::uint8_t> datagram, const Incoming& from, bool last) {
+  asked_at_ = from.to;
   const auto decoded = wire::decode_header(datagram);
   if (!decoded) {
     ++statistics_.refused_malformed;
@@ -476,6 +483,7 @@ void Engine::on_datagram(std::span<std::uint8_t> datagram, const Incoming& from,
     end -= wire::kTagBytes;
   }
   c.last_heard = now_;
+  c.asked = 0;
   if (c.state == State::half_open) open_up(c);
   const wire::ConstBytes body(datagram.data() + header.bytes(), end - header.bytes());
   if (c.state == State::over) {
@@ -613,44 +621,54 @@ bool Engine::take_note(Connection& c, Inbound& in, const wire::Data& data) {
   return !c.has_ended();
 }
 
-/// Gives messages their buffers, in the order of sending.
+/// Gives messages their buffers, in the order of sending: no message gets one that an earlier message
+/// could have had.
 void Engine::match(Connection& c) {
   bool found_whole = false;
-  for (; c.in_unmatched != c.in_unseen; ++c.in_unmatched) {
-    Inbound& in = c.inbox[c.in_unmatched & c.in_mask()];
+  bool all_matched = true;
+  for (std::uint32_t m = c.in_unmatched; m != c.in_unseen; ++m) {
+    Inbound& in = c.inbox[m & c.in_mask()];
     if (in.state == InboundState::unseen)
       break;  // it may want the buffer that a later one would get
-    if (in.state != InboundState::waiting) continue;
-    PostedReceive* receive = c.receives.take(in.tag);
-    if (receive == nullptr) receive = any_receives_.take(in.tag);
-    if (receive == nullptr) {
-      c.starving = true;
-      if (!c.listed) {
-        c.listed = true;
-        starving_.push_back(&c);
+    if (in.state == InboundState::waiting) {
+      PostedReceive* receive = c.receives.take(in.tag);
+      if (receive == nullptr) receive = any_receives_.take(in.tag);
+      if (receive == nullptr) {
+        all_matched = false;
+        if (options_.complete_in_order) break;  // nothing after it could be told of anyway
+        continue;
       }
-      if (found_whole) report(c);
-      return;
+      found_whole |= give_buffer(c, in, *receive);
+      pool_.give_back(receive);
     }
-    in.buffer = receive->buffer;
-    in.capacity = receive->size;
-    in.cookie = receive->cookie;
-    in.state = InboundState::matched;
-    pool_.give_back(receive);
-    while (in.held != nullptr) {
-      HeldPacket* packet = in.held;
-      in.held = packet->next;
-      place(in, packet->offset, packet->payload(), packet->size);
-      const std::size_t size = sizeof(HeldPacket) + packet->size;
-      c.held_bytes -= size;
-      held_bytes_ -= size;
-      ::operator delete(packet);
-    }
-    found_whole |= in.whole;
+    if (all_matched) c.in_unmatched = m + 1;
   }
-  c.starving = false;
-  c.blocked = false;
+  c.starving = !all_matched;
+  if (all_matched) {
+    c.blocked = false;
+  } else if (!c.listed) {
+    c.listed = true;
+    starving_.push_back(&c);
+  }
   if (found_whole) report(c);
+}
+
+/// Its packets so far go there; returns whether that is all of it.
+bool Engine::give_buffer(Connection& c, Inbound& in, const PostedReceive& receive) {
+  in.buffer = receive.buffer;
+  in.capacity = receive.size;
+  in.cookie = receive.cookie;
+  in.state = InboundState::matched;
+  while (in.held != nullptr) {
+    HeldPacket* packet = in.held;
+    in.held = packet->next;
+    place(in, packet->offset, packet->payload(), packet->size);
+    const std::size_t size = sizeof(HeldPacket) + packet->size;
+    c.held_bytes -= size;
+    held_bytes_ -= size;
+    ::operator delete(packet);
+  }
+  return in.whole;
 }
 
 void Engine::place(Inbound& in, std::uint32_t offset, const std::uint8_t* payload,
@@ -730,12 +748,24 @@ void Engine::report(Connection& c) {
 
 /// What the peer may start now: it never goes back.
 std::uint32_t Engine::credit(Connection& c) {
-  const std::uint32_t wanted = c.in_unmatched - c.in_floor + c.receives.count() +
-                               any_receives_.count() + options_.unexpected_messages;
+  std::uint32_t matched = c.in_unmatched - c.in_floor;
+  if (c.starving && !options_.complete_in_order) {
+    // Later ones may have their buffers though an earlier one has none.
+    for (std::uint32_t m = c.in_unmatched; m != c.in_unseen; ++m) {
+      const InboundState state = c.inbox[m & c.in_mask()].state;
+      if (state == InboundState::matched || state == InboundState::reported) ++matched;
+    }
+  }
+  const std::uint32_t wanted =
+      matched + c.receives.count() + any_receives_.count() + options_.unexpected_messages;
   const std::uint32_t limit = c.in_floor + std::min(wanted, options_.message_slots);
   if (ahead(limit, c.granted) > 0) c.granted = limit;
   return c.granted;
 }
+
+/// In a packet that nobody repeats. New credit for a peer that waits for it goes in one that is
+/// (feed_the_dry).
+std::uint32_t Engine::passing_credit(Connection& c) { return c.dry ? c.granted : credit(c); }
 
 void Engine::note_dryness(Connection& c) {
   if (c.dry || c.granted != c.in_unseen) return;
@@ -745,6 +775,7 @@ void Engine::note_dryness(Connection& c) {
 
 /// A peer without credit has nothing to send that a SACK could answer: new credit goes in a ping.
 void Engine::feed_the_dry() {
+  credit_to_tell_ = false;
   std::erase_if(dry_, [this](Connection* c) {
     if (c->state != State::open) return c->has_ended();
     const std::uint32_t told = c->granted;
@@ -752,8 +783,10 @@ void Engine::feed_the_dry() {
     c->dry = false;
     if (told == c->in_unseen) {
       send_ping(*c);
-      c->ping_interval = kShortestRetry;
-      c->ping_retry_at = now_ + c->ping_interval;
+      c->credit_ping = c->ping_id;
+      // Before the RTT is known, questions are repeated anyway.
+      if (c->sender) c->ping_interval = kShortestRetry;
+      c->ping_retry_at = std::min(c->ping_retry_at, now_ + c->ping_interval);
       rearm(*c);
     }
     return true;
@@ -850,7 +883,51 @@ void Engine::mark_ready(Connection& c) {
   ready_.push_back(&c);
 }
 
-/// The core takes a late packet without a mark for the sign of a queue that has drained [A3.L5].
+/// What the core shall take for the packet's RTT [D38]: a small packet's as if it had been full, and
+/// none below what the hosts' own noise makes of any; so base_rtt, and with it how often the window
+/// may be cut, stays what feedback really takes.
+void Engine::level_rtt(const Connection& c, core::Sack& sack) const {
+  const Picoseconds age = core::Timestamp::of(now_).since(sack.timestamp);
+  const Picoseconds rtt = age - ns(sack.hold_time_ns);
+  if (age < ps(0) || rtt <= ps(0) || age > seconds(1)) return;  // refused, or far from any base
+  const std::uint32_t full = c.statistics.payload_bytes;
+  const std::uint32_t had =
+      sack.for_probe ? 0 : std::min<std::uint32_t>(c.paths.payload(sack.psn), full);
+  const Picoseconds missing{mul_div(c.serialisation.count(), full - had, full)};
+  const Picoseconds level = std::max(rtt + missing, kSchedulingNoise);
+  sack.timestamp = core::Timestamp::of(now_ - (age + (level - rtt)));
+}
+
+/// What arrived clears its path.
+void Engine::judge_paths(Connection& c, const core::Sack& sack, core::Psn epsn_before) {
+  if (!sack.for_probe) c.arrivals = true;
+  const core::Psn epsn = c.sender->epsn();
+  for (core::Psn psn = epsn_before; psn < epsn; ++psn) c.paths.arrived(psn);
+  if (!sack.for_probe && sack.psn >= epsn && sack.psn < c.sender->psn_next())
+    c.paths.arrived(sack.psn);
+  for (std::uint64_t bits = sack.bitmap; bits != 0; bits &= bits - 1) {
+    const core::Psn psn = sack.sack_base + static_cast<std::uint32_t>(std::countr_zero(bits));
+    if (psn >= epsn && psn < c.sender->psn_next()) c.paths.arrived(psn);
+  }
+}
+
+/// What is lost bars its path.
+void Engine::note_losses(Connection& c) {
+  if (!c.losses.any) return;
+  c.losses.any = false;
+  if (options_.oblivious) return;  // evenly, whatever happens
+  if (c.losses.cause == core::LossCause::timeout) {
+    // If nothing at all has arrived since the last one, the peer or the network is away, and no path
+    // is worse than another.
+    if (!c.arrivals) return;
+    c.arrivals = false;
+  }
+  for (core::Psn psn = max(c.losses.from, c.sender->epsn()); psn < c.losses.high; ++psn) {
+    if (!c.sender->is_acknowledged(psn)) c.paths.lost(psn, now_);
+  }
+}
+
+/// [D40] The core takes a late packet without a mark for the sign of a queue that has drained [A3.L5].
 /// That is so where switches mark. On a path that has never marked anything it is the only sign of
 /// a queue there is, and has to count as its mark.
 bool Engine::is_late(const Connection& c, const core::Sack& sack) const {
@@ -868,9 +945,25 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   core::Sack sack = decoded.value().sack;
   // The time it waited in our own socket is no part of the RTT either.
   add_hold(sack.hold_time_ns, now_ - from.arrival);
-  if (sack.ecn) ++c.statistics.marks_echoed;
-  if (c.statistics.marks_echoed == 0 && is_late(c, sack)) sack.ecn = true;
+  level_rtt(c, sack);
+  const bool marked = sack.ecn;
+  if (!marked && c.statistics.marks_echoed == 0 && is_late(c, sack)) sack.ecn = true;
+  const Picoseconds rtt =
+      core::Timestamp::of(now_).since(decoded.value().sack.timestamp) - ns(sack.hold_time_ns);
+  const core::Psn epsn_before = c.sender->epsn();
+  const std::uint32_t rejected = c.sender->counters().sacks_rejected;
   c.sender->on_receiving_ack(sack, now_);
+  if (c.sender->counters().sacks_rejected != rejected) {
+    ++statistics_.refused_malformed;  // and nothing of it counts
+    return;
+  }
+  if (marked) ++c.statistics.marks_echoed;
+  if (rtt > ps(0)) {
+    c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
+    c.lowest_rtt = std::min(c.lowest_rtt, rtt);
+  }
+  judge_paths(c, sack, epsn_before);
+  note_losses(c);
   while (const auto id = c.sender->poll_completion()) {
     Outbound& out = c.outbox[*id & c.out_mask()];
     out.done = true;
@@ -926,6 +1019,7 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
   std::optional<core::Packet> next = sender.poll_transmit(network_.now());
   while (next) {
     if (next->type == core::PacketType::probe) {
+      next->path_id = c.paths.usable(next->path_id, true, now_);
       send_small(c, next->path_id, true,
                  [&](wire::MutableBytes out, const wire::Envelope& envelope) {
                    return wire::encode(out, envelope, *next);
@@ -936,9 +1030,10 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
       continue;
     }
     // A burst: packets of one size, the last perhaps smaller, on the first one's path.
-    const core::PathId path = next->path_id;
+    const core::PathId path = c.paths.usable(next->path_id, next->retransmission, now_);
     const core::Timestamp timestamp = core::Timestamp::of(network_.now());
     pieces_.clear();
+    burst_psns_.clear();
     std::size_t used = 0;
     std::uint32_t total = 0;
     std::uint32_t segment = 0;
@@ -957,6 +1052,8 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
       data.packet = *next;
       data.packet.path_id = path;
       data.packet.timestamp = timestamp;
+      c.paths.sent(next->psn, path, next->payload, next->retransmission);
+      burst_psns_.push_back(next->psn);
       data.kind = message.kind;
       if (message.kind == wire::DataKind::send) {
         data.tag = message.tag;
@@ -996,15 +1093,20 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
       ++c.statistics.paths_used;
     }
     const Outgoing out{.to = &c.peer,
+                       .from = &c.local,
                        .pieces = pieces_,
                        .bytes = total,
                        .entropy = path,
                        .segment = static_cast<std::uint16_t>(count > 1 ? segment : 0),
                        .ect = true};
-    if (network_.send({&out, 1}) == SendResult::too_large) {
+    const SendResult result = network_.send({&out, 1});
+    if (result == SendResult::too_large) {
       // The path has become narrower. This packet is lost; those to come are cut in pieces.
       network_.allow_fragments();
       burst_ = 1;
+    }
+    if (result != SendResult::ok) {
+      for (const core::Psn psn : burst_psns_) c.paths.never_left(psn);
     }
     count_sent(count, total);
     sent += count;
@@ -1025,8 +1127,10 @@ void Engine::send_small(Connection& c, std::uint16_t entropy, bool ect, Encode&&
     size += wire::kTagBytes;
   }
   small_to_[small_count_] = c.peer;
+  small_from_[small_count_] = c.local;
   small_pieces_[small_count_] = {packet, size};
   small_out_[small_count_] = {.to = &small_to_[small_count_],
+                              .from = &small_from_[small_count_],
                               .pieces = {&small_pieces_[small_count_], 1},
                               .bytes = static_cast<std::uint32_t>(size),
                               .entropy = entropy,
@@ -1044,9 +1148,11 @@ void Engine::flush_small() {
   small_count_ = 0;
 }
 
-void Engine::send_plain(std::span<const std::uint8_t> datagram, const Address& to) {
+void Engine::send_plain(std::span<const std::uint8_t> datagram, const Address& to,
+                        const Address& from) {
   const Piece piece{datagram.data(), datagram.size()};
   const Outgoing out{.to = &to,
+                     .from = &from,
                      .pieces = {&piece, 1},
                      .bytes = static_cast<std::uint32_t>(datagram.size()),
                      .entropy = kPrimary,
@@ -1063,18 +1169,45 @@ void Engine::count_sent(std::uint64_t datagrams, std::uint64_t bytes) {
 
 // ---- Pings ----
 
-void Engine::send_ping(Connection& c) {
+wire::Ping Engine::next_ping(Connection& c) {
   ++c.ping_id;
   c.pings_under_way = c.pings_under_way << 1 | 1;
+  return {.path_id = c.ping_path,
+          .id = c.ping_id,
+          .timestamp = core::Timestamp::of(network_.now()),
+          .credit = passing_credit(c)};
+}
+
+void Engine::send_ping(Connection& c) {
   // On changing paths: one that is dead must not make the peer seem so.
   c.ping_path = static_cast<core::PathId>((c.ping_path + 1u) % options_.paths);
-  const wire::Ping ping{.path_id = c.ping_path,
-                        .id = c.ping_id,
-                        .timestamp = core::Timestamp::of(network_.now()),
-                        .credit = credit(c)};
+  const wire::Ping ping = next_ping(c);
   send_small(c, c.ping_path, true, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
     return wire::encode(out, envelope, ping);
   });
+}
+
+/// As long as a data packet, on the path of the small one before it.
+void Engine::send_full_ping(Connection& c) {
+  flush_small();
+  wire::Ping ping = next_ping(c);
+  ping.padding = static_cast<std::uint16_t>(c.statistics.payload_bytes + wire::kPingToWrite);
+  const std::uint64_t counter = c.counter++;
+  std::size_t size = wire::encode(scratch_, wire::Envelope{c.peer_id, keyed(), counter}, ping);
+  if (keyed()) {
+    c.seal.seal(scratch_.data(), size, counter);
+    size += wire::kTagBytes;
+  }
+  const Piece piece{scratch_.data(), size};
+  const Outgoing out{.to = &c.peer,
+                     .from = &c.local,
+                     .pieces = {&piece, 1},
+                     .bytes = static_cast<std::uint32_t>(size),
+                     .entropy = ping.path_id,
+                     .segment = 0,
+                     .ect = true};
+  network_.send({&out, 1});
+  count_sent(1, size);
 }
 
 void Engine::on_ping(Connection& c, const wire::Header& header, wire::ConstBytes body,
@@ -1090,7 +1223,7 @@ void Engine::on_ping(Connection& c, const wire::Header& header, wire::ConstBytes
                   .ecn = from.marked,
                   .id = ping.id,
                   .timestamp = ping.timestamp,
-                  .credit = credit(c),
+                  .credit = passing_credit(c),
                   .size = static_cast<std::uint16_t>(header.bytes() + body.size() +
                                                      (header.keyed ? wire::kTagBytes : 0))};
   add_hold(pong.hold_time_ns, network_.now() - from.arrival);
@@ -1115,8 +1248,13 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
   }
   c.pings_under_way &= ~(1u << age);
   take_credit(c, pong.credit);
-  note_rtt(c, core::Timestamp::of(from.arrival).since(pong.timestamp) - ns(pong.hold_time_ns));
-  if (c.sender) c.ping_retry_at = Instant::never();
+  const bool full = pong.size > c.statistics.payload_bytes;
+  if (pong.id == c.doubt_ping) c.full_answered = true;
+  if (pong.id + 1 == c.doubt_ping) c.small_answered = true;
+  note_rtt(c, core::Timestamp::of(from.arrival).since(pong.timestamp) - ns(pong.hold_time_ns),
+           full);
+  // One from before tells nothing of whether the newest credit has arrived.
+  if (c.sender && ahead(pong.id, c.credit_ping) >= 0) c.ping_retry_at = Instant::never();
 }
 
 // ---- Closing ----
@@ -1151,10 +1289,15 @@ void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstByte
     ++statistics_.refused_malformed;  // it has sent more than has come
     return;
   }
-  const auto entropy = static_cast<std::uint16_t>(++c.ping_path % options_.paths);
-  send_small(c, entropy, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
-    return wire::encode_close_ack(out, envelope, close);
-  });
+  // The last word: the program may leave right after it, and then nobody answers the peer's
+  // repetitions. So it goes two ways.
+  const int copies = in_order && c.close_acked ? 2 : 1;
+  for (int i = 0; i < copies; ++i) {
+    const auto entropy = static_cast<std::uint16_t>(++c.ping_path % options_.paths);
+    send_small(c, entropy, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
+      return wire::encode_close_ack(out, envelope, close);
+    });
+  }
   if (c.state == State::over) return;
   if (!in_order) {
     fail(c, status_of(close.reason), std::nullopt);
@@ -1209,7 +1352,10 @@ Instant Engine::due(const Connection& c) const {
     case State::open: {
       const Picoseconds limit = silence_limit();
       const Instant ask = std::max(c.last_heard + limit / 4, c.last_asked + limit / 8);
-      Instant next = std::min({ask, c.last_heard + limit, c.close_retry_at, c.ping_retry_at});
+      const Instant over = c.asked >= kAskedEnough
+                               ? std::max(c.last_heard + limit, c.last_asked + limit / 16)
+                               : Instant::never();
+      Instant next = std::min({ask, over, c.close_retry_at, c.ping_retry_at});
       if (c.sender) next = std::min(next, c.sender->next_deadline());
       return next;
     }
@@ -1241,7 +1387,12 @@ void Engine::on_timer(Connection& c) {
   switch (c.state) {
     case State::hello_sent:
     case State::connect_sent:
-      if (now_ >= c.give_up_at) {
+      if (now_ >= c.give_up_at && now_ - c.asked_at > 2 * c.retry_interval && c.asked == 0) {
+        // This process was away. Nobody could answer what it did not ask.
+        c.asked = 1;
+        (c.state == State::hello_sent) ? send_hello(c) : send_connect(c);
+        c.give_up_at = c.retry_at;
+      } else if (now_ >= c.give_up_at) {
         Status why = Status::timed_out;
         if (c.rejected) {
           why = *c.rejected == wire::RejectReason::busy            ? Status::busy
@@ -1282,9 +1433,11 @@ void Engine::on_timer(Connection& c) {
   }
   const bool done = c.close_acked && c.peer_closed;  // only the user has something left to fetch
   const Picoseconds limit = silence_limit();
-  if (now_ >= c.last_heard + limit) {
+  if (now_ >= c.last_heard + limit && c.asked >= kAskedEnough &&
+      now_ >= c.last_asked + limit / 16) {
     if (done) {
       c.last_heard = now_;
+      c.asked = 0;
     } else if (c.peer_closed && c.out_head == c.out_tail) {
       // It had closed, and has all that we sent: it need not be there any more.
       c.local_close = c.close_sent = c.close_acked = true;
@@ -1296,6 +1449,7 @@ void Engine::on_timer(Connection& c) {
     if (c.state != State::open) return;
   } else if (now_ >= std::max(c.last_heard + limit / 4, c.last_asked + limit / 8)) {
     c.last_asked = now_;
+    ++c.asked;
     if (!done) send_ping(c);
   }
   if (now_ >= c.close_retry_at) {
@@ -1306,29 +1460,37 @@ void Engine::on_timer(Connection& c) {
   if (now_ >= c.ping_retry_at) {
     c.ping_interval = std::min(2 * c.ping_interval, kLongestRetry);
     c.ping_retry_at = now_ + c.ping_interval;
-    send_ping(c);
+    if (c.sender) {
+      send_ping(c);
+    } else {
+      ask_rtt(c);
+    }
   }
   if (c.sender && now_ >= c.sender->next_deadline()) {
+    const std::uint32_t timeouts = c.sender->counters().timeouts;
     c.sender->on_timeout(now_);
+    note_losses(c);
     mark_ready(c);
-    if (c.sender->consecutive_timeouts() >= 3 && !c.fragments_tried) {
-      // The peer is there, and full packets do not arrive: perhaps they are too large by now.
-      c.fragments_tried = true;
-      network_.allow_fragments();
-      burst_ = 1;
-    }
+    if (c.sender->counters().timeouts != timeouts &&
+        c.sender->consecutive_timeouts() >= kDoubtfulTimeouts)
+      doubt_mtu(c);
   }
 }
 
-/// While the process was stopped nobody could be heard: that silence is not the peers'.
-void Engine::forgive_lateness() {
-  const Instant promised = deadlines_.next();
-  if (promised >= now_ || now_ - promised < kLate) return;
-  const Picoseconds late = now_ - promised;
-  for (const auto& c : connections_) {
-    c->last_heard = std::min(c->last_heard + late, now_);
-    if (c->state < State::half_open) c->give_up_at = c->give_up_at + late;
+/// Nothing gets through for long. If a small packet is answered and a full one on the same path is
+/// not, twice in a row, the path has become too narrow for it.
+void Engine::doubt_mtu(Connection& c) {
+  if (c.sender->consecutive_timeouts() == kDoubtfulTimeouts)
+    c.small_answered = c.full_answered = false;  // of another time
+  c.full_missed = c.small_answered && !c.full_answered ? c.full_missed + 1 : 0;
+  if (c.full_missed == 2) {
+    network_.allow_fragments();
+    burst_ = 1;
   }
+  c.small_answered = c.full_answered = false;
+  send_ping(c);
+  send_full_ping(c);
+  c.doubt_ping = c.ping_id;
 }
 
 // ---- Statistics ----
@@ -1342,10 +1504,11 @@ std::optional<ConnectionStatistics> Engine::statistics(ConnectionId connection) 
     const auto to_ns = [](Picoseconds t) { return static_cast<std::uint64_t>(t.count() / 1'000); };
     s.cwnd_bytes = static_cast<std::uint64_t>(sender.window().cwnd().count());
     s.inflight_bytes = static_cast<std::uint64_t>(sender.inflight_bytes().count());
-    s.base_rtt_ns = to_ns(sender.window().base_rtt());
+    s.base_rtt_ns = to_ns(std::min(c->lowest_rtt, sender.window().base_rtt()));
     s.avg_qdelay_ns = to_ns(sender.window().avg_qdelay());
     s.paths = core::PathSelector::path_count(c->send_params, sender.window().cwnd_packets());
     s.paths_marked = sender.paths().marked_paths();
+    s.paths_barred = c->paths.barred();
     s.loss_episodes = sender.counters().loss_episodes;
     s.timeouts = sender.counters().timeouts;
     s.probes_sent = sender.counters().probes_sent;

@@ -93,9 +93,10 @@ class Engine {
   void draw_terms(Connection& c);
   void start_session(Connection& c);
   void open_up(Connection& c);
-  void make_sender(Connection& c, Picoseconds rtt);
+  void make_sender(Connection& c);
+  void ask_rtt(Connection& c);
   void note_set_up_rtt(Connection& c);
-  void note_rtt(Connection& c, Picoseconds rtt);
+  void note_rtt(Connection& c, Picoseconds rtt, bool full);
 
   // Session packets.
   void on_datagram(std::span<std::uint8_t> datagram, const Incoming& from, bool last);
@@ -115,6 +116,7 @@ class Engine {
   // Receiving messages.
   [[nodiscard]] bool take_note(Connection& c, Inbound& in, const wire::Data& data);
   void match(Connection& c);
+  [[nodiscard]] bool give_buffer(Connection& c, Inbound& in, const PostedReceive& receive);
   void place(Inbound& in, std::uint32_t offset, const std::uint8_t* payload, std::size_t size);
   [[nodiscard]] bool may_hold(const Connection& c, std::size_t size) const;
   void hold(Connection& c, Inbound& in, std::uint32_t offset, wire::ConstBytes payload);
@@ -122,6 +124,7 @@ class Engine {
   void report(Connection& c);
   void report_one(Connection& c, Inbound& in);
   std::uint32_t credit(Connection& c);
+  std::uint32_t passing_credit(Connection& c);
   void note_dryness(Connection& c);
   void feed_the_dry();
   void want_ack(Connection& c, core::Psn psn, core::Timestamp timestamp, Instant arrival);
@@ -132,17 +135,22 @@ class Engine {
   Status queue(ConnectionId id, const Outbound& message);
   void post(Connection& c);
   void mark_ready(Connection& c);
+  void level_rtt(const Connection& c, core::Sack& sack) const;
   [[nodiscard]] bool is_late(const Connection& c, const core::Sack& sack) const;
+  void judge_paths(Connection& c, const core::Sack& sack, core::Psn epsn_before);
+  void note_losses(Connection& c);
   void take_credit(Connection& c, std::uint32_t credit);
   /// Sends until nothing is left or the budget is; returns whether anything was sent.
   bool transmit();
   std::uint32_t transmit(Connection& c, std::uint32_t budget);
   void send_ping(Connection& c);
+  void send_full_ping(Connection& c);
+  [[nodiscard]] wire::Ping next_ping(Connection& c);
   void send_close(Connection& c);
   /// A small session packet, sealed where there is a key.
   template <class Encode>
   void send_small(Connection& c, std::uint16_t entropy, bool ect, Encode&& encode);
-  void send_plain(std::span<const std::uint8_t> datagram, const Address& to);
+  void send_plain(std::span<const std::uint8_t> datagram, const Address& to, const Address& from);
   void flush_small();
   void count_sent(std::uint64_t datagrams, std::uint64_t bytes);
 
@@ -162,7 +170,7 @@ class Engine {
   void rearm(Connection& c);
   void run_timers();
   void on_timer(Connection& c);
-  void forgive_lateness();
+  void doubt_mtu(Connection& c);
   [[nodiscard]] Picoseconds silence_limit() const;
   [[nodiscard]] bool keyed() const { return key_.has_value(); }
   [[nodiscard]] std::uint32_t random32();
@@ -173,6 +181,7 @@ class Engine {
   std::optional<CookieJar> jar_;
   std::uint32_t burst_;
   Instant now_{};
+  Address asked_at_;  ///< the own address that the datagram being looked at came to
 
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unordered_map<std::uint32_t, Connection*> by_local_id_;
@@ -189,6 +198,7 @@ class Engine {
   std::vector<Connection*> acks_;
   std::vector<Connection*> starving_;
   std::vector<Connection*> dry_;
+  bool credit_to_tell_ = false;  ///< there may be new credit for some of the dry
 
   ReceivePool pool_;
   ReceiveQueue any_receives_;
@@ -206,9 +216,11 @@ class Engine {
   std::array<Piece, kSmallBatch> small_pieces_;
   std::array<Outgoing, kSmallBatch> small_out_;
   std::array<Address, kSmallBatch> small_to_;
+  std::array<Address, kSmallBatch> small_from_;
   std::size_t small_count_ = 0;
   std::vector<std::uint8_t> scratch_;  ///< headers and, where sealed, whole packets of a burst
   std::vector<Piece> pieces_;
+  std::vector<core::Psn> burst_psns_;
 
   mutable EndpointStatistics statistics_;
 };

@@ -27,7 +27,6 @@
 namespace strack::udp {
 namespace {
 
-constexpr std::size_t kReceiveBatch = 32;
 constexpr std::size_t kReceiveBytes = 65'536;  ///< a whole burst may come as one
 constexpr std::size_t kSendBatch = 32;
 constexpr std::size_t kMostPieces = 160;
@@ -110,7 +109,7 @@ int open_socket(const Address& local, int* error) {
 
 struct KernelNetwork::Buffers {
   struct alignas(cmsghdr) Control {
-    std::array<std::uint8_t, 128> bytes;
+    std::array<std::uint8_t, 160> bytes;
   };
   std::unique_ptr<std::uint8_t[]> memory{new std::uint8_t[kReceiveBatch * kReceiveBytes]};
   std::array<mmsghdr, kReceiveBatch> headers{};
@@ -162,6 +161,11 @@ std::optional<Error> KernelNetwork::open(const Address& local) {
     set_option(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
   } else {
     set_option(fd, IPPROTO_IP, IP_RECVTOS, 1);
+  }
+  if (local.is_any()) {
+    // Of several addresses, a peer is answered from the one it asked.
+    set_option(fd, local.v6 ? static_cast<int>(IPPROTO_IPV6) : static_cast<int>(IPPROTO_IP),
+               local.v6 ? IPV6_RECVPKTINFO : IP_PKTINFO, 1);
   }
   set_fragmenting(fd);
   return std::nullopt;
@@ -288,6 +292,18 @@ SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
           add(IPPROTO_IP, IP_TOS, &tos, sizeof tos);
         }
       }
+      if (out.from != nullptr && !out.from->is_any()) {
+        if (out.to->v6) {
+          in6_pktinfo info{};
+          std::memcpy(&info.ipi6_addr, out.from->ip.data(), 16);
+          info.ipi6_ifindex = out.from->scope;
+          add(IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
+        } else {
+          in_pktinfo info{};
+          std::memcpy(&info.ipi_spec_dst, out.from->ip.data(), 4);
+          add(IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
+        }
+      }
       if (out.segment != 0) add(SOL_UDP, UDP_SEGMENT, &out.segment, sizeof out.segment);
       header.msg_controllen = control;
       if (control == 0) header.msg_control = nullptr;
@@ -359,6 +375,7 @@ std::span<Incoming> KernelNetwork::receive() {
     msghdr& header = b.headers[i].msg_hdr;
     in.bytes = {b.memory.get() + i * kReceiveBytes, b.headers[i].msg_len};
     in.from = from_kernel(b.from[i]);
+    in.to = {};
     in.arrival = present;
     in.segment = 0;
     in.marked = false;
@@ -376,6 +393,18 @@ std::span<Incoming> KernelNetwork::receive() {
         std::uint8_t tos = 0;
         std::memcpy(&tos, CMSG_DATA(c), sizeof tos);
         in.marked = (tos & kEcnBits) == kCe;
+      } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+        in_pktinfo info{};
+        std::memcpy(&info, CMSG_DATA(c), sizeof info);
+        std::memcpy(in.to.ip.data(), &info.ipi_spec_dst, 4);
+      } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+        in6_pktinfo info{};
+        std::memcpy(&info, CMSG_DATA(c), sizeof info);
+        in.to.v6 = true;
+        std::memcpy(in.to.ip.data(), &info.ipi6_addr, 16);
+        // Only a link-local address needs its interface; others may go out by any.
+        if (info.ipi6_addr.s6_addr[0] == 0xfe && (info.ipi6_addr.s6_addr[1] & 0xc0) == 0x80)
+          in.to.scope = info.ipi6_ifindex;
       } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
         int tos = 0;
         std::memcpy(&tos, CMSG_DATA(c), sizeof tos);

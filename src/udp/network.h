@@ -22,6 +22,8 @@ struct Piece {
 /// Datagrams that go the same way in one system call: one, or a burst of equal ones.
 struct Outgoing {
   const Address* to;
+  /// Which of this host's addresses it comes from; nullptr, or any: as the kernel likes.
+  const Address* from = nullptr;
   std::span<const Piece> pieces;
   std::uint32_t bytes;    ///< all pieces together
   std::uint16_t entropy;  ///< which source port; 0 is the primary socket's
@@ -39,10 +41,14 @@ enum class SendResult : std::uint8_t {
 struct Incoming {
   std::span<std::uint8_t> bytes;  ///< valid until the next receive(); may be written to
   Address from;
+  Address to;                 ///< which of this host's addresses it came to; any: the only one
   Instant arrival;            ///< as precise as the network knows, never later than now()
   std::uint16_t segment = 0;  ///< 0: a single one
   bool marked = false;        ///< ECN: congestion experienced
 };
+
+/// The most datagrams that one receive() gives. Fewer: nothing more was there.
+inline constexpr std::size_t kReceiveBatch = 32;
 
 struct NetworkCounters {
   std::uint64_t send_calls = 0;
@@ -62,7 +68,7 @@ class Network {
   [[nodiscard]] virtual Instant now() = 0;
   /// In this order. What cannot be sent is lost, like anything else on a network.
   virtual SendResult send(std::span<const Outgoing> batch) = 0;
-  /// What has come to the primary port, up to some tens of datagrams; nothing when nothing waits.
+  /// What has come to the primary port, up to kReceiveBatch; nothing when nothing waits.
   [[nodiscard]] virtual std::span<Incoming> receive() = 0;
   /// The largest UDP payload the route to an address takes, as far as this host knows.
   [[nodiscard]] virtual std::uint32_t largest_datagram(const Address& to) = 0;

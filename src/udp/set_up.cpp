@@ -11,7 +11,8 @@ constexpr Picoseconds kFirstRetry = ms(100);
 constexpr Picoseconds kLongestRetry = seconds(1);
 constexpr Picoseconds kHalfOpenLife = seconds(3);
 constexpr Picoseconds kFirstPing = ms(20);
-constexpr int kFirstPings = 3;
+constexpr std::uint32_t kRttSamples = 3;
+constexpr std::uint32_t kMostRttQuestions = 8;
 
 Status status_of(wire::RejectReason reason) {
   switch (reason) {
@@ -109,7 +110,7 @@ void Engine::send_hello(Connection& c) {
   const std::size_t n = wire::encode(scratch_, {0, keyed(), 0}, hello);
   ++c.attempts;
   c.asked_at = network_.now();
-  send_plain({scratch_.data(), n}, c.peer);
+  send_plain({scratch_.data(), n}, c.peer, c.local);
   c.retry_interval = c.attempts == 1 ? kFirstRetry : std::min(2 * c.retry_interval, kLongestRetry);
   c.retry_at = now_ + c.retry_interval;
 }
@@ -129,11 +130,14 @@ void Engine::on_challenge(const wire::Header& header, wire::ConstBytes body, con
   }
   // After a challenge to a connect (its cookie was old) the clock is not started again: whoever
   // makes up challenges gets one connect for each, of twice its size, and no more time.
-  if (c->state == State::hello_sent) note_set_up_rtt(*c);
+  const bool first = c->state == State::hello_sent;
+  if (first) note_set_up_rtt(*c);
   c->state = State::connect_sent;
   c->cookie = challenge.value().cookie;
   c->attempts = 0;
   send_connect(*c);
+  // However late this process looked: what it has just asked may be answered.
+  if (first) c->give_up_at = std::max(c->give_up_at, c->retry_at);
   rearm(*c);
 }
 
@@ -145,7 +149,7 @@ void Engine::send_connect(Connection& c) {
   }
   ++c.attempts;
   c.asked_at = network_.now();
-  send_plain({scratch_.data(), n}, c.peer);
+  send_plain({scratch_.data(), n}, c.peer, c.local);
   c.retry_interval = c.attempts == 1 ? kFirstRetry : std::min(2 * c.retry_interval, kLongestRetry);
   c.retry_at = now_ + c.retry_interval;
 }
@@ -154,7 +158,7 @@ void Engine::send_connect(Connection& c) {
 void Engine::note_set_up_rtt(Connection& c) {
   if (c.attempts != 1) return;
   const Picoseconds rtt = std::max(network_.now() - c.asked_at, us(1));
-  if (c.set_up_rtt == ps(0) || rtt < c.set_up_rtt) c.set_up_rtt = rtt;
+  if (c.small_rtt == ps(0) || rtt < c.small_rtt) c.small_rtt = rtt;
 }
 
 void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, const Address& from) {
@@ -233,7 +237,7 @@ void Engine::send_reject(wire::RejectReason reason, std::uint32_t id, std::uint6
   reject.reason = reason;
   reject.header_version = version;
   const std::size_t n = wire::encode(scratch_, {id, false, 0}, reject);
-  send_plain({scratch_.data(), n}, to);
+  send_plain({scratch_.data(), n}, to, asked_at_);
 }
 
 void Engine::send_challenge(const wire::Terms& terms, bool keyed, wire::ConstBytes datagram,
@@ -244,7 +248,7 @@ void Engine::send_challenge(const wire::Terms& terms, bool keyed, wire::ConstByt
   challenge.hello_size = static_cast<std::uint16_t>(datagram.size());
   const std::size_t n = wire::encode(scratch_, {terms.connection_id, false, 0}, challenge);
   ++statistics_.challenges_sent;
-  send_plain({scratch_.data(), n}, to);
+  send_plain({scratch_.data(), n}, to, asked_at_);
 }
 
 void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram, const Address& from) {
@@ -299,7 +303,13 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
       return;
     }
   }
+  if (half_open_ >= std::max(options_.max_connections / 2, 1u)) {
+    // So that those who never go on leave room for others. Who is honest asks again.
+    ++statistics_.refused_set_up;
+    return;
+  }
   Connection& c = make_connection(from);
+  c.local = asked_at_;
   c.state = State::half_open;
   ++half_open_;
   c.theirs = terms;
@@ -322,7 +332,7 @@ void Engine::send_accept(Connection& c) {
     put_mac(scratch_.data(), n,
             key_->accept_mac(c.initiator_terms, {scratch_.data(), n - wire::kTagBytes}));
   }
-  send_plain({scratch_.data(), n}, c.peer);
+  send_plain({scratch_.data(), n}, c.peer, c.local);
 }
 
 // ---- Both ----
@@ -343,6 +353,7 @@ void Engine::start_session(Connection& c) {
   const std::uint32_t mtu = c.initiator ? c.theirs.mtu : c.mine.mtu;
   Measured measured{.rate = {static_cast<std::int64_t>(options_.rate_bps)},
                     .rtt = kSchedulingNoise,
+                    .full_rtt = ps(0),
                     .payload = mtu,
                     .paths = c.theirs.paths,
                     .window = core::kMaxTrackingWindow};
@@ -355,22 +366,39 @@ void Engine::start_session(Connection& c) {
   c.statistics.keyed = keyed();
 }
 
-/// One more sample. Once it is known well enough, the connection can send.
-void Engine::note_rtt(Connection& c, Picoseconds rtt) {
+/// One more sample. Once small and full packets' are known well enough, the connection can send.
+void Engine::note_rtt(Connection& c, Picoseconds rtt, bool full) {
   if (c.sender) return;
   rtt = std::max(rtt, us(1));
-  if (c.set_up_rtt == ps(0) || rtt < c.set_up_rtt) c.set_up_rtt = rtt;
-  // Below the hosts' own noise a shorter one would change nothing.
-  if (++c.rtt_samples == kFirstPings || c.set_up_rtt < kSchedulingNoise / 2) {
-    make_sender(c, c.set_up_rtt);
+  Picoseconds& lowest = full ? c.full_rtt : c.small_rtt;
+  if (lowest == ps(0) || rtt < lowest) lowest = rtt;
+  // Set-up has shown that full packets arrive. Should they no longer, data shall find that out.
+  if (full ? ++c.rtt_samples == kRttSamples || rtt < kSchedulingNoise / 2
+           : c.rtt_asked >= kMostRttQuestions) {
+    make_sender(c);
+  } else if (full) {
+    ask_rtt(c);
   }
 }
 
+/// A small ping, and behind it a full one on the same path: what that takes longer tells how fast
+/// the path's links are.
+void Engine::ask_rtt(Connection& c) {
+  ++c.rtt_asked;
+  send_ping(c);
+  send_full_ping(c);
+  c.ping_retry_at = now_ + c.ping_interval;
+}
+
 /// The RTT is known: now it can send.
-void Engine::make_sender(Connection& c, Picoseconds rtt) {
+void Engine::make_sender(Connection& c) {
+  // Without a small one's there is nothing to compare a full one's with.
+  if (c.small_rtt == ps(0)) std::swap(c.small_rtt, c.full_rtt);
+  const Picoseconds rtt = c.small_rtt;
   Measured measured{
       .rate = {static_cast<std::int64_t>(options_.rate_bps)},
       .rtt = rtt,
+      .full_rtt = c.full_rtt,
       .payload = c.statistics.payload_bytes,
       .paths = options_.paths,
       .window = std::min<std::uint32_t>(c.theirs.tracking_window, core::kMaxTrackingWindow),
@@ -379,19 +407,28 @@ void Engine::make_sender(Connection& c, Picoseconds rtt) {
   auto params = derive_params(measured);
   STRACK_CHECK(params.ok());
   c.send_params = params.value();
+  c.serialisation = kLinks * (bytes(measured.payload) / path_rate(measured));
+  c.paths.resize(c.send_params.max_paths, core::kMaxTrackingWindow);
+  c.statistics.path_rate_bps = static_cast<std::uint64_t>(path_rate(measured).count());
   c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
   c.statistics.max_cwnd_bytes = static_cast<std::uint64_t>(c.send_params.max_cwnd.count());
   c.statistics.target_qdelay_ns =
       static_cast<std::uint64_t>(c.send_params.target_qdelay.count() / 1'000);
   c.slots.resize(options_.message_slots);
-  c.sender.emplace(c.send_params, c.slots, c.mine.initial_psn, SenderEvents{&c.statistics});
+  // [P.window] It starts with one BDP; the room above is for what the hosts' own delays turn out to be.
+  const Bytes most = c.send_params.max_cwnd;
+  c.send_params.max_cwnd = std::clamp(c.send_params.bdp, c.send_params.min_cwnd, most);
+  c.sender.emplace(c.send_params, c.slots, c.mine.initial_psn,
+                   SenderEvents{&c.statistics, &c.losses});
+  c.send_params.max_cwnd = most;
   post(c);
 }
 
 void Engine::open_up(Connection& c) {
   if (c.state == State::half_open) --half_open_;
   c.state = State::open;
-  c.last_heard = now_;
+  c.last_heard = c.last_asked = now_;
+  c.asked = 0;
   c.give_up_at = c.retry_at = Instant::never();
   ++statistics_.connections;
   ++statistics_.connections_made;
@@ -401,9 +438,8 @@ void Engine::open_up(Connection& c) {
             .tag = c.theirs.user_data});
   // The peer learns from them that we are there, and we the RTT: set-up's own answers told it too,
   // but not how long the peer's process slept before it gave them.
-  for (int i = 0; i < kFirstPings; ++i) send_ping(c);
   c.ping_interval = kFirstPing;
-  c.ping_retry_at = now_ + c.ping_interval;
+  ask_rtt(c);
   note_dryness(c);
   maybe_close(c);
   rearm(c);

@@ -18,7 +18,9 @@ namespace strack::udp {
 
 struct SimulatedFaults {
   Picoseconds one_way = us(10);
-  Picoseconds jitter{0};  ///< up to so much more, drawn for each: reorders
+  Picoseconds per_byte{0};           ///< the links' slowness
+  std::uint32_t dead_entropies = 0;  ///< the first so many lead nowhere
+  Picoseconds jitter{0};             ///< up to so much more, drawn for each: reorders
   Ratio loss{0, 1};
   Ratio duplication{0, 1};
   Ratio corruption{0, 1};  ///< of one bit
@@ -152,7 +154,8 @@ class SimulatedWorld {
     const std::uint32_t size = out.segment != 0 ? out.segment : out.bytes;
     const bool silent = now_ >= faults_.silent_from && now_ < faults_.silent_until;
     const bool too_large = size > faults_.largest && !from.fragments_;
-    if (to == nullptr || silent || too_large || (!perfect && rng_.chance(faults_.loss))) {
+    const bool dead = out.entropy < faults_.dead_entropies;
+    if (to == nullptr || silent || dead || too_large || (!perfect && rng_.chance(faults_.loss))) {
       ++lost;
       return;
     }
@@ -162,7 +165,7 @@ class SimulatedWorld {
       ++duplicated;
     }
     for (; copies > 0; --copies) {
-      Picoseconds delay = faults_.one_way;
+      Picoseconds delay = faults_.one_way + std::int64_t{size} * faults_.per_byte;
       if (!perfect && faults_.jitter > ps(0)) delay += ps(rng_.between(0, faults_.jitter.count()));
       std::vector<std::uint8_t> copy = bytes;
       if (!perfect && !copy.empty() && rng_.chance(faults_.corruption)) {
@@ -202,13 +205,13 @@ inline SendResult SimulatedHost::send(std::span<const Outgoing> batch) {
 
 inline std::span<Incoming> SimulatedHost::receive() {
   ++counters_.receive_calls;
-  constexpr std::size_t kBatch = 32;
-  const std::size_t n = std::min(kBatch, inbox_.size());
+  const std::size_t n = std::min(kReceiveBatch, inbox_.size());
   taken_.assign(std::make_move_iterator(inbox_.begin()),
                 std::make_move_iterator(inbox_.begin() + static_cast<std::ptrdiff_t>(n)));
   inbox_.erase(inbox_.begin(), inbox_.begin() + static_cast<std::ptrdiff_t>(n));
   incoming_.clear();
-  for (Waiting& w : taken_) incoming_.push_back({w.bytes, w.from, w.arrival, w.segment, w.marked});
+  for (Waiting& w : taken_)
+    incoming_.push_back({w.bytes, w.from, {}, w.arrival, w.segment, w.marked});
   return incoming_;
 }
 

@@ -312,6 +312,9 @@ std::size_t encode_data_front(MutableBytes out, const Envelope& envelope, const 
   return data_front_bytes(keyed, DataKind::write) + (keyed ? kTagBytes : 0);
 }
 
+/// The padding that makes a ping as long as a write without payload.
+inline constexpr std::uint32_t kPingToWrite = 36 - 12;
+
 std::size_t encode(MutableBytes out, const Envelope& envelope, const Data& data);
 std::size_t encode(MutableBytes out, const Envelope& envelope, const SackBody& sack);
 /// A probe.

@@ -1,0 +1,146 @@
+#include "udp/path_health.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace strack::udp {
+namespace {
+
+constexpr std::uint32_t kPaths = 16;
+
+struct PathHealthTest : testing::Test {
+  PathHealthTest() { health.resize(kPaths, 1024); }
+
+  core::Psn send(core::PathId path, bool again = false) {
+    const core::Psn psn = next;
+    ++next;
+    health.sent(psn, path, 100, again);
+    return psn;
+  }
+  void lose(core::PathId path) { health.lost(send(path), now); }
+  void deliver(core::PathId path) { health.arrived(send(path)); }
+  core::PathId usable(core::PathId path, bool again = false) {
+    return health.usable(path, again, now);
+  }
+
+  PathHealth health;
+  core::Psn next{0xffff'fff0};  // so that numbers wrap
+  Instant now = at(seconds(1));
+};
+
+TEST_F(PathHealthTest, HealthyPathsAreTakenAsTheyCome) {
+  for (core::PathId path = 0; path < kPaths; ++path) EXPECT_EQ(usable(path), path);
+}
+
+// [D39]
+TEST_F(PathHealthTest, ALossBarsItsPathForAWhile) {
+  lose(3);
+  EXPECT_EQ(health.barred(), 1u);
+  EXPECT_EQ(usable(3), 4);
+  EXPECT_EQ(usable(2), 2);
+  now = now + PathHealth::kFirstBar;
+  EXPECT_EQ(usable(3), 3);
+  EXPECT_EQ(health.barred(), 0u);
+}
+
+TEST_F(PathHealthTest, TheSecondTimeTwiceAsLongUntilSomethingArrives) {
+  lose(3);
+  now = now + PathHealth::kFirstBar;
+  ASSERT_EQ(usable(3), 3);
+  lose(3);
+  now = now + PathHealth::kFirstBar;
+  EXPECT_EQ(usable(3), 4);
+  now = now + PathHealth::kFirstBar;
+  EXPECT_EQ(usable(3), 3);
+  deliver(3);
+  lose(3);
+  now = now + PathHealth::kFirstBar;
+  EXPECT_EQ(usable(3), 3);
+}
+
+// Fails that often that the bar is as long as it gets.
+TEST_F(PathHealthTest, ADeadPathIsTriedEveryFewSeconds) {
+  for (int i = 0; i < 20; ++i) {
+    lose(3);
+    now = now + seconds(6);
+    ASSERT_EQ(usable(3), 3) << i;
+  }
+  lose(3);
+  now = now + seconds(5);
+  EXPECT_EQ(usable(3), 4);
+}
+
+// Declared lost, and merely late.
+TEST_F(PathHealthTest, WhatArrivesAfterAllClearsItsPath) {
+  const core::Psn late = send(3);
+  health.lost(late, now);
+  EXPECT_EQ(usable(3), 4);
+  health.arrived(late);
+  EXPECT_EQ(usable(3), 3);
+}
+
+// Which of the two transmissions arrived is not known: neither path is cleared by it.
+TEST_F(PathHealthTest, APacketSentTwiceProvesNothing) {
+  lose(3);
+  health.arrived(send(3, /*again=*/true));
+  EXPECT_EQ(usable(3), 4);
+}
+
+TEST_F(PathHealthTest, PacketsUnderWayTogetherFailOnce) {
+  const core::Psn first = send(3);
+  const core::Psn second = send(3);
+  health.lost(first, now);
+  health.lost(second, now);
+  now = now + PathHealth::kFirstBar;
+  EXPECT_EQ(usable(3), 3);
+}
+
+TEST_F(PathHealthTest, WithAllBarredNoneIsBetter) {
+  for (core::PathId path = 0; path < kPaths; ++path) lose(path);
+  EXPECT_EQ(health.barred(), kPaths);
+  EXPECT_EQ(usable(7), 7);
+}
+
+// [D39] A quarter of the paths is dead: after the first few losses, packets keep to those that are known to
+// work, and one in eight looks for more.
+TEST_F(PathHealthTest, AnAlarmKeepsToWhatIsProven) {
+  for (core::PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path);
+  deliver(8);
+  deliver(9);
+  std::set<core::PathId> proven_used;
+  std::uint32_t trials = 0;
+  for (std::uint32_t i = 0; i < 8 * PathHealth::kTryEvery; ++i) {
+    const core::PathId path = usable(static_cast<core::PathId>(12));
+    if (path == 8 || path == 9) {
+      proven_used.insert(path);
+    } else {
+      EXPECT_EQ(path, 12);  // the suspect itself; never one of the barred
+      ++trials;
+    }
+  }
+  EXPECT_EQ(trials, 8u);
+  EXPECT_EQ(proven_used.size(), 2u);
+  // Those sent again take no chances.
+  for (std::uint32_t i = 0; i < 4 * PathHealth::kTryEvery; ++i) EXPECT_NE(usable(12, true), 12);
+  deliver(12);
+  EXPECT_EQ(usable(12, true), 12);
+}
+
+TEST_F(PathHealthTest, TheAlarmEndsWhenEveryPathIsKnown) {
+  for (core::PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path);
+  for (core::PathId path = PathHealth::kAlarm; path < kPaths; ++path) deliver(path);
+  for (std::uint32_t i = 0; i < 100; ++i)
+    EXPECT_GE(usable(static_cast<core::PathId>(i % kPaths)), PathHealth::kAlarm);
+  now = now + PathHealth::kFirstBar;
+  for (core::PathId path = 0; path < PathHealth::kAlarm; ++path) deliver(path);
+  for (core::PathId path = 0; path < kPaths; ++path) EXPECT_EQ(usable(path), path);
+}
+
+TEST_F(PathHealthTest, RemembersHowMuchAPacketCarried) {
+  const core::Psn psn = send(1);
+  EXPECT_EQ(health.payload(psn), 100);
+}
+
+}  // namespace
+}  // namespace strack::udp
