@@ -11,12 +11,14 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "cli/udp_options.h"
+#include "transfer/dial.h"
 #include "transfer/event_wait.h"
+#include "transfer/file_limit.h"
 #include "transfer/metrics_server.h"
 #include "transfer/prometheus.h"
 #include "transfer/receiver.h"
 #include "transfer/sender.h"
-#include "workload/amount.h"
 
 namespace strack::cli {
 namespace {
@@ -42,8 +44,15 @@ std::string plural(std::uint64_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-/// Key and warnings; false after an error was printed.
-bool prepare(const transfer::Protection& protection, udp::EndpointOptions& settings) {
+/// What both sides say about the transport; false after an error was printed.
+bool prepare(const std::string& peer_timeout, const transfer::Protection& protection,
+             udp::EndpointOptions& settings) {
+  const auto timeout = parse_peer_timeout(peer_timeout);
+  if (!timeout) {
+    fail(timeout.error());
+    return false;
+  }
+  settings.peer_timeout = timeout.value();
   const auto warning = transfer::protect(protection, settings);
   if (!warning) {
     fail(warning.error());
@@ -103,7 +112,9 @@ int recv_files(const RecvOptions& options) {
   settings.paths = options.paths;
   settings.burst = options.burst;
   settings.max_connections = kMostTransfers;
-  if (!prepare(options.protection, settings)) return 2;
+  if (!prepare(options.peer_timeout, options.protection, settings)) return 2;
+  const auto descriptors = transfer::raise_file_limit(options.paths);
+  if (!descriptors) return fail(descriptors.error());
   const auto address = transfer::listen_address(options.bind, options.protection);
   if (!address) return fail(address.error());
   settings.listen = address.value().text;
@@ -149,7 +160,8 @@ int recv_files(const RecvOptions& options) {
   {
     // The worker ends last: it writes down what is safe of transfers that were cut off.
     Worker worker;
-    transfer::Receiver receiver(endpoint, worker, store.value(), events);
+    transfer::Receiver receiver(endpoint, worker, store.value(), events, std::chrono::seconds(5),
+                                descriptors.value() / transfer::IncomingFile::kMostDescriptors);
     auto busy_at = Clock::now();
     while (!stop.load(std::memory_order_relaxed) && !(options.once && ended > 0)) {
       turn(endpoint, worker, receiver, busy_at);
@@ -175,34 +187,39 @@ int copy_files(const CopyOptions& options) {
   settings.burst = options.burst;
   settings.max_payload = options.payload;
   settings.connect_timeout = std::chrono::seconds(5);
-  const auto amount = workload::parse_amount(options.rate);
-  const auto unit = amount ? workload::rate_unit(amount->unit) : std::nullopt;
-  const auto rate = unit ? workload::exact_product(amount->number, *unit) : std::nullopt;
-  if (!rate || *rate <= 0)
-    return fail(
-        fmt::format("--rate {} is not a rate. write one such as 10Gb/s or 200Mb/s", options.rate));
-  settings.rate_bps = static_cast<std::uint64_t>(*rate);
+  const auto rate = parse_link_rate(options.rate);
+  if (!rate) return fail(rate.error());
+  settings.rate_bps = rate.value();
   const auto destination = transfer::parse_destination(options.destination);
   if (!destination) return fail(destination.error());
-  if (!prepare(options.protection, settings)) return 2;
-  const auto address = udp::resolve(destination.value().host_and_port, transfer::kDefaultPort);
-  if (!address) return fail(address.error().text);
-  if (const auto objection = transfer::unprotected(address.value(), options.protection))
-    return fail(*objection);
+  if (!prepare(options.peer_timeout, options.protection, settings)) return 2;
+  const auto descriptors = transfer::raise_file_limit(options.paths);
+  if (!descriptors) return fail(descriptors.error());
+  const auto addresses =
+      transfer::addresses_of(destination.value().host_and_port, options.protection);
+  if (!addresses) return fail(addresses.error());
   const auto scanned = transfer::scan(options.sources, destination.value());
   if (!scanned) return fail(scanned.error());
   const transfer::Tree& tree = scanned.value();
   for (const std::string& skipped : tree.skipped)
     fmt::print(stderr, "warning: not copied: {}\n", skipped);
 
-  auto opened = udp::Endpoint::open(settings);
-  if (!opened) return fail(opened.error().text);
-  udp::Endpoint endpoint = std::move(opened.value());
-  const auto connection = endpoint.connect(address.value());
-  if (!connection) return fail(connection.error().text);
-
   std::atomic<bool>& stop = stop_on_signals();
+  const auto interrupted = [&](std::uint64_t done) {
+    fmt::print(stderr, "interrupted after {} of {}: the same command goes on where it was\n",
+               size_of(done), size_of(tree.bytes));
+    return kInterruptedStatus;
+  };
   ProgressLine line(!options.quiet);
+  auto dialled = transfer::dial(addresses.value(), settings, stop);
+  if (!dialled) {
+    const transfer::NotDialled& why = dialled.error();
+    if (why.stopped) return interrupted(0);
+    if (!why.mistake.empty()) return fail(why.mistake);
+    return fail(transfer::explain(why.status, why.address, "strack recv", options.protection), 1);
+  }
+  udp::Endpoint endpoint = std::move(dialled.value().endpoint);
+  const udp::Completion& connected = dialled.value().connected;
   Worker worker;
   transfer::Sender::Options sending;
   sending.force = options.force;
@@ -211,7 +228,8 @@ int copy_files(const CopyOptions& options) {
     line.clear();
     fmt::print(stderr, "error: {}\n", text);
   };
-  transfer::Sender sender(endpoint, connection.value(), worker, tree, sending);
+  transfer::Sender sender(endpoint, connected.connection, worker, tree, sending);
+  sender.on(connected);
   auto busy_at = Clock::now();
   while (!sender.over() && !stop.load(std::memory_order_relaxed)) {
     turn(endpoint, worker, sender, busy_at);
@@ -223,17 +241,11 @@ int copy_files(const CopyOptions& options) {
   line.clear();
   const auto& progress = sender.progress();
   const double seconds = line.seconds();
-  const bool interrupted = !sender.over();
-  if (interrupted) {
-    endpoint.abort(connection.value());
-    fmt::print(stderr, "interrupted after {} of {}: the same command goes on where it was\n",
-               size_of(progress.bytes), size_of(tree.bytes));
-    return kInterruptedStatus;
+  if (!sender.over()) {
+    endpoint.abort(connected.connection);
+    return interrupted(progress.bytes);
   }
   if (!sender.problem().empty()) {
-    if (!sender.connected() && sender.lost() != udp::Status::ok)
-      return fail(
-          transfer::explain(sender.lost(), address.value(), "strack recv", options.protection), 1);
     fail(sender.problem(), 1);
     if (sender.lost() != udp::Status::ok)
       fmt::print(stderr, "       {} of {} are there: the same command goes on where it was\n",

@@ -17,8 +17,9 @@ struct RecvOptions {
   bool once = false;
   bool quiet = false;
   std::string metrics;  ///< "127.0.0.1:9100"; empty: none
-  std::uint32_t paths = 64;
+  std::uint32_t paths = 256;
   std::uint32_t burst = 1;
+  std::string peer_timeout = "10s";
 };
 int recv_files(const RecvOptions& options);
 
@@ -30,9 +31,10 @@ struct CopyOptions {
   bool resume = true;
   bool quiet = false;
   std::string rate = "10Gb/s";
-  std::uint32_t paths = 64;
+  std::uint32_t paths = 256;
   std::uint32_t burst = 1;
   std::uint32_t payload = 8192;
+  std::string peer_timeout = "10s";
 };
 int copy_files(const CopyOptions& options);
 

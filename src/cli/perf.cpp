@@ -21,6 +21,8 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "cli/udp_options.h"
+#include "transfer/dial.h"
 #include "transfer/digest.h"
 #include "transfer/histogram.h"
 #include "transfer/metrics_server.h"
@@ -139,16 +141,6 @@ class Arena {
   std::byte* memory_;
 };
 
-std::optional<std::uint64_t> parse_rate(std::string_view text) {
-  const auto amount = workload::parse_amount(text);
-  if (!amount) return std::nullopt;
-  const auto unit = workload::rate_unit(amount->unit);
-  if (!unit) return std::nullopt;
-  const auto rate = workload::exact_product(amount->number, *unit);
-  if (!rate || *rate <= 0) return std::nullopt;
-  return static_cast<std::uint64_t>(*rate);
-}
-
 /// "5s", "500ms"; a bare number is seconds.
 std::optional<std::chrono::nanoseconds> parse_seconds(std::string_view text) {
   if (const auto number = workload::parse_decimal(text)) {
@@ -171,11 +163,12 @@ Result<udp::EndpointOptions, std::string> endpoint_options(const PerfTransport& 
   if (!out.oblivious && transport.policy != "adaptive")
     return fmt::format("--policy {} is unknown. there are adaptive and oblivious",
                        transport.policy);
-  const auto rate = parse_rate(transport.rate);
-  if (!rate)
-    return fmt::format("--rate {} is not a rate. write one such as 10Gb/s or 200Mb/s",
-                       transport.rate);
-  out.rate_bps = *rate;
+  const auto rate = parse_link_rate(transport.rate);
+  if (!rate) return rate.error();
+  out.rate_bps = rate.value();
+  const auto timeout = parse_peer_timeout(transport.peer_timeout);
+  if (!timeout) return timeout.error();
+  out.peer_timeout = timeout.value();
   const auto spin = workload::parse_time(transport.spin);
   if (!spin || *spin > seconds(1))
     return fmt::format("--spin {} is not a time up to 1s. write one such as 50us, or 0",
@@ -196,6 +189,8 @@ struct ServerSession {
   std::string peer;
   Pattern pattern = Pattern::stream;
   std::uint64_t size = 0;
+  bool spoke =
+      false;  ///< or was refused. Whoever tries several addresses leaves all but one unused
   bool running = false;
   bool reported = false;
   std::array<WordsBuffer, 2> in{};
@@ -258,7 +253,10 @@ class Server {
     for (std::size_t i = 0; i < session->in.size(); ++i) post_words(*session, i);
     ServerSession& kept = *session;
     sessions_.emplace(static_cast<std::uint64_t>(completion.connection), std::move(session));
-    if (completion.tag != kService) end_rudely(kept, "it is not `strack perf client`");
+    if (completion.tag != kService) {
+      kept.spoke = true;
+      end_rudely(kept, "it is not `strack perf client`");
+    }
   }
 
   void post_words(ServerSession& session, std::size_t index) {
@@ -266,11 +264,10 @@ class Server {
     [[maybe_unused]] const Status posted = endpoint_.post_receive(
         session.id, udp::Match::exactly(kControlTag), session.in[index], index);
   }
-  void post_data(ServerSession& session) {
+  Status post_data(ServerSession& session) {
     // All receives share the memory: nobody reads what comes.
-    [[maybe_unused]] const Status posted =
-        endpoint_.post_receive(session.id, udp::Match::exactly(kDataTag),
-                               arena_.first(std::max<std::uint64_t>(session.size, 1)), 0);
+    return endpoint_.post_receive(session.id, udp::Match::exactly(kDataTag),
+                                  arena_.first(std::max<std::uint64_t>(session.size, 1)), 0);
   }
   void say(ServerSession& session, const Words& words) {
     session.out = encode(words);
@@ -281,6 +278,7 @@ class Server {
   void on_words(ServerSession& session, std::uint64_t index, std::uint64_t length,
                 Clock::time_point now) {
     const auto words = decode(std::span(session.in[index]).first(length));
+    session.spoke = true;
     post_words(session, index);
     if (!words) return end_rudely(session, "it sent a message that cannot be understood");
     if (words->type == Say::request && !session.running) return begin(session, *words, now);
@@ -317,7 +315,11 @@ class Server {
       session.region = key.value();
       region = key.value().id;
     } else {
-      for (std::uint64_t i = 0; i < depth; ++i) post_data(session);
+      for (std::uint64_t i = 0; i < depth; ++i) {
+        if (post_data(session) != Status::ok)
+          return end_rudely(session,
+                            "with the others', more messages at a time than there is room for");
+      }
     }
     say(session, {Say::ready, 0, {region, 0, 0, 0}});
   }
@@ -326,7 +328,8 @@ class Server {
     ++session.messages;
     session.bytes += completion.length;
     session.last = now;
-    post_data(session);
+    // The one that completed has made room; if the connection has ended, that is told by itself.
+    [[maybe_unused]] const Status posted = post_data(session);
     if (session.pattern != Pattern::pingpong) return;
     ++session.owed;
     pay(session);
@@ -347,6 +350,10 @@ class Server {
     if (session.region) endpoint_.unregister_region(*session.region);
     // A client that has its report may leave as it likes.
     const bool good = session.reported;
+    if (!session.spoke) {
+      sessions_.erase(static_cast<std::uint64_t>(session.id));
+      return;
+    }
     ++ended_;
     if (!good) ++ended_badly_;
     const double seconds = seconds_between(session.began, session.last);
@@ -393,7 +400,7 @@ struct Plan {
   std::uint32_t connections = 1;
   std::uint32_t depth = 1;
   std::chrono::nanoseconds interval{0};
-  std::string server;  ///< numeric
+  std::vector<std::string> servers;  ///< numeric; those that its name stands for
 };
 
 Result<Plan, std::string> make_plan(const PerfClientOptions& options) {
@@ -443,11 +450,9 @@ Result<Plan, std::string> make_plan(const PerfClientOptions& options) {
                          options.interval);
     plan.interval = *interval;
   }
-  const auto server = udp::resolve(options.server, transfer::kDefaultPort);
-  if (!server) return server.error().text;
-  plan.server = server.value();
-  if (const auto objection = transfer::unprotected(plan.server, options.transport.protection))
-    return *objection;
+  const auto servers = transfer::addresses_of(options.server, options.transport.protection);
+  if (!servers) return servers.error();
+  plan.servers = servers.value();
   return plan;
 }
 
@@ -518,8 +523,8 @@ class Client {
  public:
   using State = ClientConnection::State;
 
-  Client(udp::Endpoint& endpoint, const Plan& plan, const PerfClientOptions& options)
-      : endpoint_(endpoint),
+  Client(const udp::EndpointOptions& settings, const Plan& plan, const PerfClientOptions& options)
+      : settings_(settings),
         plan_(plan),
         options_(options),
         arena_(std::max<std::uint64_t>(plan.size, 1)),
@@ -536,16 +541,34 @@ class Client {
   /// The whole test. Returns the exit status.
   int run(std::atomic<bool>& stop) {
     const auto asked = Clock::now();
+    auto dialled = transfer::dial(plan_.servers, settings_, stop);
+    if (!dialled) {
+      const transfer::NotDialled& why = dialled.error();
+      total_seconds_ = seconds_between(asked, Clock::now());
+      interrupted_ = why.stopped;
+      if (why.stopped) return conclude({}, 1);
+      if (!why.mistake.empty()) return conclude(why.mistake, 2);
+      return conclude(transfer::explain(why.status, why.address, "strack perf server",
+                                        options_.transport.protection),
+                      1);
+    }
+    endpoint_.emplace(std::move(dialled.value().endpoint));
+    server_ = dialled.value().address;
     connections_.resize(plan_.connections);
     for (std::size_t i = 0; i < connections_.size(); ++i) {
-      const auto id = endpoint_.connect(plan_.server, i);
-      if (!id) return conclude(id.error().text, 2);
-      connections_[i].id = id.value();
-      by_id_[static_cast<std::uint64_t>(id.value())] = i;
+      ConnectionId id = dialled.value().connected.connection;
+      if (i > 0) {
+        const auto another = endpoint_->connect(server_, i);
+        if (!another) return conclude(another.error().text, 2);
+        id = another.value();
+      }
+      connections_[i].id = id;
+      by_id_[static_cast<std::uint64_t>(id)] = i;
       connections_[i].sent_at.resize(plan_.depth);
       for (std::uint32_t slot = plan_.depth; slot-- > 0;)
         connections_[i].free_slots.push_back(slot);
     }
+    on(dialled.value().connected, asked);
     loop(stop, [&] { return all_at(State::running); });
     began_ = last_ = Clock::now();
     setup_seconds_ = seconds_between(asked, began_);
@@ -568,17 +591,18 @@ class Client {
       snapshot();
       for (ClientConnection& connection : connections_) {
         connection.state = State::finishing;
-        say(connection, {Say::finish, 0, {}});
+        // Answered is not yet acknowledged: all slots may be taken for a moment.
+        until_late([&] { return say(connection, {Say::finish, 0, {}}) != Status::would_block; });
       }
       until_late([&] { return all_at(State::closing); });
       const bool reported = all_at(State::closing);
-      for (ClientConnection& connection : connections_) endpoint_.close(connection.id);
+      for (ClientConnection& connection : connections_) endpoint_->close(connection.id);
       until_late([&] { return all_at(State::over); });
       if (!reported && problem_.empty() && !interrupted_)
         problem_ = "the server did not send its report";
     }
     for (const ClientConnection& connection : connections_) {
-      if (connection.state != State::over) endpoint_.abort(connection.id);
+      if (connection.state != State::over) endpoint_->abort(connection.id);
     }
     line_.clear();
     total_seconds_ = seconds_between(asked, Clock::now());
@@ -594,9 +618,9 @@ class Client {
       const auto before = Clock::now();
       if (issuing_ && end_at_ > before)
         longest = std::min<std::chrono::nanoseconds>(longest, end_at_ - before);
-      endpoint_.wait(longest);
+      endpoint_->wait(longest);
       const auto now = Clock::now();
-      for (const Completion& completion : endpoint_.completions(taken)) on(completion, now);
+      for (const Completion& completion : endpoint_->completions(taken)) on(completion, now);
       if (now >= end_at_) issuing_ = false;
       show(now);
     }
@@ -609,7 +633,7 @@ class Client {
     switch (completion.kind) {
       case Kind::connected:
         if (completion.tag != kService) {
-          problem_ = fmt::format("who answers at {} is not `strack perf server`", plan_.server);
+          fail_with(fmt::format("who answers at {} is not `strack perf server`", server_));
           break;
         }
         connection.state = State::asked;
@@ -622,8 +646,11 @@ class Client {
       case Kind::written:
         if (completion.kind == Kind::sent && completion.tag == kControlTag) break;
         if (completion.status != Status::ok) break;
-        if (plan_.pattern != Pattern::pingpong)
+        if (plan_.pattern != Pattern::pingpong) {
           complete(connection, static_cast<std::uint32_t>(completion.cookie), now);
+        } else {
+          issue(connection, now);  // its slot in the endpoint may be what the next one waits for
+        }
         break;
       case Kind::received:
         if (completion.status != Status::ok) break;
@@ -637,19 +664,19 @@ class Client {
         break;
       case Kind::peer_closed:
         if (connection.state != State::closing)
-          problem_ = fmt::format("{} has ended the test", plan_.server);
-        endpoint_.close(connection.id);
+          fail_with(fmt::format("{} has ended the test", server_));
+        endpoint_->close(connection.id);
         break;
       case Kind::closed:
         connection.state = State::over;
         break;
       case Kind::failed:
         if (connection.state == State::connecting) {
-          problem_ = transfer::explain(completion.status, plan_.server, "strack perf server",
-                                       options_.transport.protection);
+          fail_with(transfer::explain(completion.status, server_, "strack perf server",
+                                      options_.transport.protection));
         } else if (connection.state != State::closing) {
-          problem_ = fmt::format("the connection to {} was lost: {}", plan_.server,
-                                 udp::text(completion.status));
+          fail_with(fmt::format("the connection to {} was lost: {}", server_,
+                                udp::text(completion.status)));
         }
         connection.state = State::over;
         break;
@@ -658,14 +685,18 @@ class Client {
     }
   }
 
+  /// What comes after the first problem follows from it.
+  void fail_with(std::string problem) {
+    if (problem_.empty()) problem_ = std::move(problem);
+  }
+
   void post_words(ClientConnection& connection, std::size_t index) {
-    [[maybe_unused]] const Status posted = endpoint_.post_receive(
+    [[maybe_unused]] const Status posted = endpoint_->post_receive(
         connection.id, udp::Match::exactly(kControlTag), connection.in[index], index);
   }
-  void say(ClientConnection& connection, const Words& words) {
+  Status say(ClientConnection& connection, const Words& words) {
     connection.out = encode(words);
-    [[maybe_unused]] const Status sent =
-        endpoint_.send(connection.id, kControlTag, connection.out, kControlTag);
+    return endpoint_->send(connection.id, kControlTag, connection.out, kControlTag);
   }
 
   void on_words(ClientConnection& connection, std::uint64_t index, std::uint64_t length) {
@@ -679,12 +710,12 @@ class Client {
       connection.report = *words;
       connection.state = State::closing;
     } else if (words && words->type == Say::refuse) {
-      problem_ = fmt::format(
-          "the server refuses the test: it takes messages of up to {} and {} at a "
-          "time",
-          size_of(std::min(words->numbers[0], kMaxSize)), words->numbers[1]);
+      fail_with(
+          fmt::format("the server refuses the test: it takes messages of up to {} and {} at a "
+                      "time",
+                      size_of(std::min(words->numbers[0], kMaxSize)), words->numbers[1]));
     } else {
-      problem_ = "the server sent a message that cannot be understood";
+      fail_with("the server sent a message that cannot be understood");
     }
   }
 
@@ -693,16 +724,18 @@ class Client {
     while (issuing_ && !connection.free_slots.empty() &&
            (plan_.count == 0 || connection.issued < plan_.count)) {
       const std::uint32_t slot = connection.free_slots.back();
-      if (plan_.pattern == Pattern::pingpong &&
-          endpoint_.post_receive(connection.id, udp::Match::exactly(kDataTag),
-                                 sink_.first(std::max<std::uint64_t>(plan_.size, 1)),
-                                 0) != Status::ok)
-        return;
       const Status status =
           plan_.pattern == Pattern::write
-              ? endpoint_.write(connection.id, connection.region, 0, arena_.first(plan_.size), slot)
-              : endpoint_.send(connection.id, kDataTag, arena_.first(plan_.size), slot);
+              ? endpoint_->write(connection.id, connection.region, 0, arena_.first(plan_.size),
+                                 slot)
+              : endpoint_->send(connection.id, kDataTag, arena_.first(plan_.size), slot);
       if (status != Status::ok) return;
+      if (plan_.pattern == Pattern::pingpong) {
+        // There is room: as much as messages can be under way (max_receives).
+        [[maybe_unused]] const Status posted =
+            endpoint_->post_receive(connection.id, udp::Match::exactly(kDataTag),
+                                    sink_.first(std::max<std::uint64_t>(plan_.size, 1)), 0);
+      }
       connection.sent_at[slot] = now;
       connection.echo_order[connection.issued % plan_.depth] = slot;
       connection.free_slots.pop_back();
@@ -734,17 +767,17 @@ class Client {
   [[nodiscard]] Figures figures_now() const {
     Figures figures;
     for (const ClientConnection& connection : connections_) {
-      if (const auto found = endpoint_.statistics(connection.id)) figures.add(found.value());
+      if (const auto found = endpoint_->statistics(connection.id)) figures.add(found.value());
     }
     return figures;
   }
   /// Taken while the connections are still up.
   void snapshot() {
     for (ClientConnection& connection : connections_) {
-      if (const auto found = endpoint_.statistics(connection.id))
+      if (const auto found = endpoint_->statistics(connection.id))
         connection.statistics = found.value();
     }
-    endpoint_statistics_ = endpoint_.statistics();
+    endpoint_statistics_ = endpoint_->statistics();
   }
 
   static std::string live_text(double rate, const Figures& f) {
@@ -887,7 +920,9 @@ class Client {
     return ok ? 0 : 1;
   }
 
-  udp::Endpoint& endpoint_;
+  const udp::EndpointOptions& settings_;
+  std::optional<udp::Endpoint> endpoint_;  ///< while there is a connection
+  std::string server_;                     ///< the address that answered
   const Plan& plan_;
   const PerfClientOptions& options_;
   Arena arena_;
@@ -966,11 +1001,11 @@ int perf_client(const PerfClientOptions& options) {
   udp::EndpointOptions& endpoint_settings = made.value();
   // One more than data takes, for what the two sides say to each other.
   endpoint_settings.message_slots = std::bit_ceil(plan.value().depth + 1);
+  // Every message of a ping-pong has a receive, every connection two for what the server says.
+  endpoint_settings.max_receives = std::max<std::uint32_t>(
+      endpoint_settings.max_receives, plan.value().connections * (plan.value().depth + 2));
   endpoint_settings.connect_timeout = std::chrono::seconds(5);
-  auto opened = udp::Endpoint::open(endpoint_settings);
-  if (!opened) return fail(opened.error().text);
-  udp::Endpoint endpoint = std::move(opened.value());
-  Client client(endpoint, plan.value(), options);
+  Client client(endpoint_settings, plan.value(), options);
   if (!client.has_memory())
     return fail(fmt::format("there is not enough memory for messages of {}", options.size));
   return client.run(stop_on_signals());

@@ -13,12 +13,13 @@ namespace strack::cli {
 
 /// What both sides can say about the transport. Texts are as people write them.
 struct PerfTransport {
-  std::uint32_t paths = 64;
+  std::uint32_t paths = 256;
   std::uint32_t burst = 1;
   std::string policy = "adaptive";  ///< or "oblivious"
   std::string rate = "10Gb/s";
   std::uint32_t payload = 8192;
   std::string spin = "50us";
+  std::string peer_timeout = "10s";
   transfer::Protection protection;
 };
 

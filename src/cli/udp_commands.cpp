@@ -17,6 +17,13 @@ void add_protection(CLI::App* command, transfer::Protection& protection) {
       ->excludes(key);
 }
 
+void add_peer_timeout(CLI::App* command, std::string& peer_timeout) {
+  command
+      ->add_option("--peer-timeout", peer_timeout, "of silence, after which the peer is given up")
+      ->capture_default_str()
+      ->type_name("TIME");
+}
+
 /// What both sides of `perf` can say about the transport.
 void add_perf_transport(CLI::App* command, PerfTransport& transport) {
   command->add_option("--paths", transport.paths, "entropies (UDP source ports) to spread over")
@@ -37,6 +44,7 @@ void add_perf_transport(CLI::App* command, PerfTransport& transport) {
   command->add_option("--spin", transport.spin, "how long to look for packets before sleeping")
       ->capture_default_str()
       ->type_name("TIME");
+  add_peer_timeout(command, transport.peer_timeout);
   add_protection(command, transport.protection);
 }
 
@@ -119,6 +127,7 @@ std::vector<Command> add_udp(CLI::App& app) {
   recv_command->add_option("--paths", recv_options.paths, "entropies to spread over")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
+  add_peer_timeout(recv_command, recv_options.peer_timeout);
   add_protection(recv_command, recv_options.protection);
 
   static CopyOptions copy_options;
@@ -148,6 +157,7 @@ std::vector<Command> add_udp(CLI::App& app) {
   copy_command->add_option("--payload", copy_options.payload, "most bytes of a packet")
       ->capture_default_str()
       ->check(CLI::Range(512, 65'000));
+  add_peer_timeout(copy_command, copy_options.peer_timeout);
   add_protection(copy_command, copy_options.protection);
 
   CLI::App* key_command = app.add_subcommand(

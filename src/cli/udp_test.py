@@ -3,15 +3,17 @@
 
 usage: udp_test.py PROGRAM [unittest arguments]
 
-What needs root (a small disk of its own) is skipped without.
+What needs root (a small disk, other names for this host, another user) is skipped without.
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -26,12 +28,22 @@ import urllib.request
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "strack"
 PATIENCE = 60  # seconds; longer than anything here takes
 MB = 1_000_000
+NOBODY = 65534
 
 
-def free_port(kind=socket.SOCK_DGRAM):
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def free_port():
+    """One that is free in both families, where there are two."""
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+            try:
+                with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as other:
+                    other.bind(("::1", port))
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    continue
+            return port
 
 
 class UdpTest(unittest.TestCase):
@@ -72,10 +84,10 @@ class UdpTest(unittest.TestCase):
         self.assertRegex(done.stderr, r"\Aerror: [^\n]*\n")
         return done.stderr.strip()
 
-    def start(self, *words, ready=True):
+    def start(self, *words, ready=True, **options):
         """A process in the background that is ended after the test. `ready`: it says where it listens."""
         process = subprocess.Popen([PROGRAM, *map(str, words)], cwd=self.folder, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
         self.addCleanup(self.end, process)
         if ready:
             line = process.stdout.readline()
@@ -94,6 +106,13 @@ class UdpTest(unittest.TestCase):
         out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, status, out + err)
         return out, err
+
+    def until_it_can_be_interrupted(self, process):
+        """Before that, Ctrl-C ends it as it ends any program."""
+        def handles():
+            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            return int(re.search(r"^SigCgt:\s*(\w+)", status, re.MULTILINE).group(1), 16) >> (signal.SIGINT - 1) & 1
+        self.until(handles, "Ctrl-C is handled")
 
     def until(self, condition, what, patience=PATIENCE):
         limit = time.monotonic() + patience
@@ -245,6 +264,8 @@ class PerfTest(UdpTest):
                 (("--seconds", "soon"), "--seconds soon is not a time"),
                 (("--interval", "1ms"), "--interval 1ms"),
                 (("--pattern", "circle"), "circle"),
+                (("--peer-timeout", "99ms"), "--peer-timeout 99ms is not a time of 100ms"),
+                (("--peer-timeout", "10"), "--peer-timeout 10 is not a time"),
                 (("--paths", "257"), "257"),
                 (("--key-file", "missing"), "missing: No such file"),
                 (("--key-file", __file__), "64 hexadecimal digits")):
@@ -263,10 +284,10 @@ class PerfTest(UdpTest):
         self.assertRegex(done.stderr, r"\Awarning: key file .*`chmod 600 ")
 
     def test_ctrl_c_ends_with_the_figures_so_far(self):
-        server = self.server("--once")
+        server = self.server("--once", "--metrics", "127.0.0.1:0")
         client = self.start("perf", "client", self.address, "--seconds", "1000", "--json", "--interval", "50ms",
                             ready=False)
-        time.sleep(0.5)
+        self.until_traffic(server)
         client.send_signal(signal.SIGINT)
         out, err = self.finish(client, status=130)
         found = json.loads(out)
@@ -278,27 +299,67 @@ class PerfTest(UdpTest):
         server.send_signal(signal.SIGINT)
         self.finish(server, status=130)
 
+    def busy_client(self, *words):
+        """A client in the middle of a test that would go on for long."""
+        client = self.start("perf", "client", self.address, "--seconds", "1000", "--interval", "100ms", *words,
+                            ready=False)
+        self.assertIn("Gb/s", client.stdout.readline())
+        return client
+
     def test_a_server_that_dies(self):
         server = self.server()
-        client = self.start("perf", "client", self.address, "--seconds", "1000", "--json", ready=False)
-        time.sleep(0.3)
+        client = self.busy_client("--peer-timeout", "2s")
+        server.kill()
+        _, err = self.finish(client, status=1)
+        self.assertRegex(err, rf"\Aerror: the connection to {self.address} was lost: the peer no longer answers\n\Z")
+
+    def test_a_server_that_dies_is_told_as_json(self):
+        server = self.server("--metrics", "127.0.0.1:0")
+        client = self.start("perf", "client", self.address, "--seconds", "1000", "--json", "--peer-timeout", "2s",
+                            ready=False)
+        self.until_traffic(server)
         server.kill()
         out, err = self.finish(client, status=1)
         self.assertRegex(err, r"\Aerror: the connection to .* was lost: ")
-        self.assertIs(json.loads(out)["ok"], False)
+        found = json.loads(out)
+        self.assertIs(found["ok"], False)
+        self.assertIn("was lost", found["error"])
+
+    def test_a_server_that_is_started_again(self):
+        server = self.server()
+        old = self.busy_client("--peer-timeout", "2s")
+        server.kill()
+        server.wait()
+        self.server()
+        # The new server knows nothing of the old client, and serves a new one while that still tries.
+        self.assertTrue(self.client("--count", "20", "--size", "100KB")["ok"])
+        _, err = self.finish(old, status=1)
+        self.assertRegex(err, rf"\Aerror: the connection to {self.address} was lost: .*\n\Z")
+        self.assertTrue(self.client("--count", "20", "--size", "100KB")["ok"])
+
+    def test_a_server_that_pauses(self):
+        server = self.server()
+        patient = self.busy_client()
+        hasty = self.busy_client("--peer-timeout", "2s")
+        server.send_signal(signal.SIGSTOP)
+        _, err = self.finish(hasty, status=1)
+        self.assertIn("the peer no longer answers", err)
+        server.send_signal(signal.SIGCONT)
+        patient.send_signal(signal.SIGINT)
+        self.finish(patient, status=130)
+        self.assertTrue(self.client("--count", "5")["ok"])
 
     def test_a_client_that_dies_does_not_end_the_server(self):
         self.server()
-        client = self.start("perf", "client", self.address, "--seconds", "1000", ready=False)
-        time.sleep(0.3)
+        client = self.busy_client()
         client.kill()
         self.assertTrue(self.client("--count", "5")["ok"])
 
     def test_metrics(self):
         server = self.server("--metrics", "127.0.0.1:0")
-        url = re.search(r"http://\S+/metrics", server.said).group()
+        url = metrics_of(server)
         client = self.start("perf", "client", self.address, "--seconds", "1000", "--size", "10KB", ready=False)
-        samples = self.until(lambda: self.scrape_with_traffic(url), "traffic shows in the metrics")
+        samples = self.until_traffic(server)
         client.send_signal(signal.SIGINT)
         self.finish(client, status=130)
         labels = next(name for name in samples if name.startswith("strack_connection_message_received_bytes_total{"))
@@ -309,11 +370,14 @@ class PerfTest(UdpTest):
         self.assertEqual(caught.exception.code, 404)
         caught.exception.close()
 
-    def scrape_with_traffic(self, url):
-        samples = scrape(self, url)
-        busy = any(name.startswith("strack_connection_message_received_bytes_total") and value > 0
-                   for name, value in samples.items())
-        return samples if busy else None
+    def until_traffic(self, server):
+        """A client is in the middle of its test; returns the samples that say so."""
+        def samples_with_traffic():
+            samples = scrape(self, metrics_of(server))
+            busy = any(name.startswith("strack_connection_message_received_bytes_total") and value > 0
+                       for name, value in samples.items())
+            return samples if busy else None
+        return self.until(samples_with_traffic, "traffic shows in the metrics")
 
     def test_metrics_at_a_place_that_is_taken(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -321,6 +385,10 @@ class PerfTest(UdpTest):
                             "--metrics", f"127.0.0.1:{taken.getsockname()[1]}")
         self.assertIn("metrics cannot be served", said)
         self.assertIn("127.0.0.1:9100", self.bad("perf", "server", "--bind", self.address, "--metrics", "here"))
+
+
+def metrics_of(process):
+    return re.search(r"http://\S+/metrics", process.said).group()
 
 
 def scrape(test, url):
@@ -372,8 +440,8 @@ class CopyTest(UdpTest):
         self.into = self.folder / "in"
         self.out.mkdir()
 
-    def receive(self, *words):
-        return self.start("recv", "--bind", self.address, "--dir", self.into, *words)
+    def receive(self, *words, **options):
+        return self.start("recv", "--bind", self.address, "--dir", self.into, *words, **options)
 
     def to(self, destination=""):
         return f"{self.address}:{destination}"
@@ -476,15 +544,99 @@ class CopyTest(UdpTest):
         self.assertEqual(len(re.findall(r"^warning: not copied: ", done.stderr, re.MULTILINE)), 2)
         self.assertEqual(sorted(os.listdir(self.into / "t")), ["f"])
 
+    # --- folders ---
+
+    def test_folders_that_are_there_keep_their_permissions(self):
+        self.write("tree/there/new", b"n")
+        self.write("tree/made/f", b"f")
+        (self.out / "tree").chmod(0o777)
+        (self.out / "tree/there").chmod(0o777)
+        (self.out / "tree/made").chmod(0o555)
+        (self.into / "tree/there").mkdir(parents=True)
+        (self.into / "tree").chmod(0o711)
+        (self.into / "tree/there").chmod(0o750)
+        self.receive()
+        for _ in range(2):
+            self.good("cp", self.out / "tree", self.to())
+            modes = {name: (self.into / name).stat().st_mode & 0o7777 for name in ("tree", "tree/there", "tree/made")}
+            self.assertEqual(modes, {"tree": 0o711, "tree/there": 0o750, "tree/made": 0o555})
+        self.assertEqual((self.into / "tree/there/new").read_bytes(), b"n")
+        self.assertEqual(os.listdir(self.into), ["tree"])
+
+    def test_a_read_only_folder_for_somebody_who_is_not_root(self):
+        options = {}
+        if os.geteuid() == 0:
+            self.folder.chmod(0o755)
+            self.into.mkdir()
+            os.chown(self.into, NOBODY, -1)
+            options["user"] = NOBODY
+            try:
+                self.strack("--version", **options)
+            except PermissionError:
+                self.skipTest("the program cannot be run by another user from where it is")
+        for name in ("a/b/one", "a/b/two", "a/three"):
+            self.write("tree/" + name, name.encode())
+        for name in ("tree/a/b", "tree/a", "tree"):
+            (self.out / name).chmod(0o555)
+        self.receive(**options)
+        self.good("cp", self.out / "tree", self.to())
+        self.assertEqual(tree_of(self.out / "tree"), tree_of(self.into / "tree"))
+        self.assertEqual((self.into / "tree").stat().st_mode & 0o777, 0o555)
+        # What is added later is not taken, and it is said what is in the way.
+        (self.out / "tree/a").chmod(0o755)
+        self.write("tree/a/four", b"4")
+        said = self.bad("cp", self.out / "tree", self.to(), status=1)
+        self.assertRegex(said, r"/four: the receiver may not write into its folder 'tree/a'; `chmod u\+w` on it")
+        (self.into / "tree/a").chmod(0o755)
+        self.good("cp", self.out / "tree", self.to())
+        self.assertEqual((self.into / "tree/a/four").read_bytes(), b"4")
+
+    # --- descriptors ---
+
+    @staticmethod
+    def limit_of_files(count):
+        return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))}
+
+    def test_more_files_than_may_be_open(self):
+        for i in range(200):
+            self.write(f"tree/small/{i}", os.urandom(i))
+        for i in range(12):
+            self.write(f"tree/large/{i}", os.urandom((1 << 20) + i))
+        # 64 paths leave a handful for files.
+        self.receive("--paths", "64", **self.limit_of_files(110))
+        senders = [self.start("cp", self.out / "tree", self.to(f"to{i}"), ready=False) for i in range(4)]
+        for sender in senders:
+            _, err = self.finish(sender)
+            self.assertEqual(err, "")
+        for i in range(4):
+            self.assertEqual(tree_of(self.out / "tree"), tree_of(self.into / f"to{i}"))
+        self.assertFalse((self.into / ".strack").exists())
+
+    def test_too_few_may_be_open(self):
+        limited = self.limit_of_files(64)
+        done = self.strack("recv", "--bind", self.address, "--dir", self.into, **limited)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr, "error: 64 files may be open at a time (`ulimit -n`), and 256 paths need 290. "
+                                      "raise the limit, or give --paths 30\n")
+        source = self.write("f", os.urandom(3 * MB))
+        self.receive("--paths", "30", **limited)
+        self.assertEqual(self.strack("cp", source, self.to(), **limited).returncode, 2)
+        done = self.strack("cp", source, self.to(), "--paths", "30", **limited)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(digest_of(source), digest_of(self.into / "f"))
+
     # --- interrupted, and resumed ---
 
     def begin_large(self, *words, megabytes=150):
         """A copy that is under way, with a part of it safe at the receiver."""
         source = self.large("large", megabytes)
         sender = self.start("cp", source, self.to(), *words, ready=False)
+        self.until_safe(sender)
+        return source, sender
+
+    def until_safe(self, sender):
         self.until(lambda: sender.poll() is not None or self.safe_bytes() > 0, "something is safe")
         self.assertIsNone(sender.poll(), "the copy ended before it could be interrupted")
-        return source, sender
 
     def safe_bytes(self):
         """As the journal says: 44 bytes a block."""
@@ -507,13 +659,55 @@ class CopyTest(UdpTest):
     def test_a_receiver_that_is_killed(self):
         key = self.key()
         receiver = self.receive("--key-file", key)
-        source, sender = self.begin_large("--key-file", key)
+        source, sender = self.begin_large("--key-file", key, "--peer-timeout", "2s")
         receiver.kill()
         receiver.wait()
         self.receive("--key-file", key)
         _, err = self.finish(sender, status=1)
         self.assertRegex(err, r"\Aerror: the connection was lost: .*\n.* the same command goes on where it was\n\Z")
         self.check_resumed(source, "--key-file", key)
+
+    def test_a_receiver_that_is_killed_within_a_tree(self):
+        self.write("tree/closed/small", b"s")
+        self.large("tree/closed/large", 150)
+        for i in range(100):
+            self.write(f"tree/closed/small{i:03}", os.urandom(i))
+        (self.out / "tree/closed").chmod(0o555)
+        os.utime(self.out / "tree/closed", ns=(0, 987_654_321))
+        receiver = self.receive()
+        sender = self.start("cp", self.out / "tree", self.to(), "--peer-timeout", "2s", ready=False)
+        self.until_safe(sender)
+        receiver.kill()
+        receiver.wait()
+        self.finish(sender, status=1)
+        self.assertFalse((self.into / "tree/closed/large").exists())
+        self.receive()
+        self.assertIn("did not have to be sent", self.good("cp", self.out / "tree", self.to()))
+        self.assertEqual(tree_of(self.out / "tree"), tree_of(self.into / "tree"))
+        self.assertEqual(os.listdir(self.into), ["tree"])
+
+    def test_a_receiver_that_pauses(self):
+        receiver = self.receive("--once")
+        source, sender = self.begin_large()
+        receiver.send_signal(signal.SIGSTOP)
+        time.sleep(3)
+        self.assertIsNone(sender.poll())
+        receiver.send_signal(signal.SIGCONT)
+        out, err = self.finish(sender)
+        self.assertIn("copied 1 file, 150 MB", out)
+        self.assertEqual(err, "")
+        self.finish(receiver)
+        self.assertEqual(digest_of(source), digest_of(self.into / "large"))
+
+    def test_a_receiver_that_pauses_for_too_long(self):
+        receiver = self.receive("--peer-timeout", "2s")
+        source, sender = self.begin_large("--peer-timeout", "2s")
+        receiver.send_signal(signal.SIGSTOP)
+        _, err = self.finish(sender, status=1)
+        self.assertRegex(err, r"\Aerror: the connection was lost: the peer no longer answers\n"
+                              r".* the same command goes on where it was\n\Z")
+        receiver.send_signal(signal.SIGCONT)
+        self.check_resumed(source)
 
     def test_a_sender_that_is_killed(self):
         self.receive()
@@ -529,6 +723,13 @@ class CopyTest(UdpTest):
         _, err = self.finish(sender, status=130)
         self.assertRegex(err, r"\Ainterrupted after [0-9.]+ MB of 150 MB: the same command goes on where it was\n\Z")
         self.check_resumed(source)
+
+    def test_ctrl_c_while_nobody_answers(self):
+        sender = self.start("cp", self.write("f"), self.to(), ready=False)
+        self.until_it_can_be_interrupted(sender)
+        sender.send_signal(signal.SIGINT)
+        _, err = self.finish(sender, status=130)
+        self.assertRegex(err, r"\Ainterrupted after 0 .* of 1 .*\n\Z")
 
     def test_ctrl_c_at_the_receiver(self):
         receiver = self.receive()
@@ -580,11 +781,43 @@ class CopyTest(UdpTest):
         self.into.mkdir(mode=0o555)
         self.assertIn("nothing can be written", self.bad("recv", "--bind", self.address, "--dir", self.into))
 
+    # --- names ---
+
+    def test_a_name_with_two_addresses(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, for names of its own")
+        hosts = self.folder / "hosts"
+        hosts.write_text("127.0.0.1 both.test\n::1 both.test\n")
+
+        def named(*words):
+            return subprocess.run(["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', hosts,
+                                   *map(str, words)], capture_output=True, text=True, timeout=PATIENCE)
+
+        known = named("getent", "ahosts", "both.test")
+        if not ("127.0.0.1" in known.stdout and "::1" in known.stdout):
+            self.skipTest(f"no such name can be made here: {known.stdout}{known.stderr}")
+        source = self.write("f", b"content")
+        for i, listening in enumerate((f"127.0.0.1:{self.port}", f"[::1]:{self.port}")):
+            receiver = self.start("recv", "--bind", listening, "--dir", self.into)
+            done = named(PROGRAM, "cp", source, f"both.test:{self.port}:to{i}")
+            self.assertEqual((done.returncode, done.stderr), (0, ""), listening)
+            self.assertEqual((self.into / f"to{i}").read_bytes(), b"content")
+            self.end(receiver)
+            server = self.start("perf", "server", "--bind", listening, "--once")
+            done = named(PROGRAM, "perf", "client", f"both.test:{self.port}", "--count", "3", "--connections", "2",
+                         "--json")
+            self.assertEqual((done.returncode, done.stderr), (0, ""), listening)
+            self.assertEqual(json.loads(done.stdout)["messages"], 6)
+            self.finish(server)
+        done = named(PROGRAM, "cp", source, f"both.test:{self.port}:")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, rf"\Aerror: nobody answers at (127\.0\.0\.1|\[::1\]):{self.port} or "
+                                      rf"(127\.0\.0\.1|\[::1\]):{self.port}\. ")
+
     def test_metrics(self):
         receiver = self.receive("--metrics", "127.0.0.1:0")
-        url = re.search(r"http://\S+/metrics", receiver.said).group()
         self.good("cp", self.write("f", os.urandom(MB)), self.to())
-        samples = scrape(self, url)
+        samples = scrape(self, metrics_of(receiver))
         self.assertEqual(samples['strack_connections_made_total{service="recv"}'], 1)
         self.assertGreater(samples['strack_received_bytes_total{service="recv"}'], MB)
 

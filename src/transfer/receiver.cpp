@@ -1,7 +1,9 @@
 #include "transfer/receiver.h"
 
+#include <algorithm>
 #include <chrono>
 #include <type_traits>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,7 @@ struct Receiver::Session {
   struct OpenEntry {
     Entry entry;
     std::shared_ptr<IncomingFile> file;  ///< of a file only
+    bool begun = false;                  ///< counts as an open file
     bool receiving = false;              ///< its `Need` was sent, its end has not come
     std::uint64_t bytes = 0;             ///< received
   };
@@ -49,6 +52,8 @@ struct Receiver::Session {
   Clock::time_point began = Clock::now();
   Clock::time_point refused_at{};
   std::unordered_map<std::uint32_t, OpenEntry> open;
+  std::size_t open_files = 0;
+  std::unordered_set<std::string> folders;  ///< that it has begun and not ended
   std::vector<std::vector<std::byte>> control;
   std::vector<std::vector<std::byte>> data;
   Outbox outbox;
@@ -56,12 +61,13 @@ struct Receiver::Session {
 };
 
 Receiver::Receiver(udp::Endpoint& endpoint, Worker& worker, std::shared_ptr<Store> store,
-                   Events events, std::chrono::milliseconds patience)
+                   Events events, std::chrono::milliseconds patience, std::size_t most_files)
     : endpoint_(endpoint),
       worker_(worker),
       store_(std::move(store)),
       events_(std::move(events)),
-      patience_(patience) {}
+      patience_(patience),
+      most_files_(most_files) {}
 
 Receiver::~Receiver() {
   stop();
@@ -177,13 +183,15 @@ void Receiver::handle(const SessionPtr& session, const Entry& entry) {
   Session::OpenEntry& open = session->open[entry.number];
   open.entry = entry;
   const auto alive = alive_;
+  if (entry.kind == EntryKind::folder_end) return end_folder(session, entry);
+  if (entry.kind == EntryKind::folder && session->folders.insert(entry.path).second)
+    ++folders_[entry.path].sessions;
   if (entry.kind != EntryKind::file) {
     auto verdict = std::make_shared<Verdict>();
     worker_.run(
         [store = store_, entry, verdict, force = session->force] {
           *verdict = entry.kind == EntryKind::folder ? store->make_folder(entry)
-                     : entry.kind == EntryKind::link ? store->make_link(entry, force)
-                                                     : store->finish_folder(entry);
+                                                     : store->make_link(entry, force);
         },
         [this, alive, session, entry, verdict] {
           if (*alive) done(session, entry, *verdict);
@@ -198,9 +206,82 @@ void Receiver::handle(const SessionPtr& session, const Entry& entry) {
   take_over(entry.path);
   claims_[entry.path] = session;
   open.file = std::make_shared<IncomingFile>(store_, entry, session->force, session->fresh);
+  waiting_.push_back({session, entry.number});
+  begin_files();
+}
+
+/// The last one that fills a folder finishes it: with permissions that forbid it, the others could not go on.
+void Receiver::end_folder(const SessionPtr& session, const Entry& entry) {
+  const auto found = folders_.find(entry.path);
+  if (found != folders_.end()) {
+    found->second.sessions -= session->folders.erase(entry.path);
+    if (found->second.sessions > 0) {
+      found->second.end = entry;
+      return done(session, entry, {});
+    }
+    folders_.erase(found);
+  }
+  auto verdict = std::make_shared<Verdict>();
+  worker_.run([store = store_, entry, verdict] { *verdict = store->finish_folder(entry); },
+              [this, alive = alive_, session, entry, verdict] {
+                if (*alive) done(session, entry, *verdict);
+              });
+}
+
+/// The transfer is over: what others have left to it to finish is finished.
+void Receiver::leave_folders(const SessionPtr& session) {
+  std::vector<Entry> ends;
+  for (const std::string& path : session->folders) {
+    const auto found = folders_.find(path);
+    if (--found->second.sessions > 0) continue;
+    if (found->second.end) ends.push_back(std::move(*found->second.end));
+    folders_.erase(found);
+  }
+  session->folders.clear();
+  if (ends.empty()) return;
+  // What is in a folder first: afterwards it may not be reached.
+  std::sort(ends.begin(), ends.end(),
+            [](const Entry& a, const Entry& b) { return a.path > b.path; });
+  auto problems = std::make_shared<std::vector<std::string>>();
+  worker_.run(
+      [store = store_, ends, problems] {
+        for (const Entry& one : ends) {
+          const Verdict verdict = store->finish_folder(one);
+          if (verdict.outcome > Outcome::there)
+            problems->push_back(fmt::format("{}: {}", printable(one.path), verdict.text));
+        }
+        store->tidy();
+      },
+      [this, alive = alive_, problems, peer = session->summary.peer] {
+        if (!*alive || !events_.noted) return;
+        for (const std::string& problem : *problems) events_.noted(peer, problem);
+      });
+}
+
+/// Begins those that wait, as far as descriptors go. No transfer gets more than are left for the others: one
+/// whose sender hangs must not hold all of them.
+void Receiver::begin_files() {
+  std::size_t i = 0;
+  while (i < waiting_.size() && open_files_ < most_files_) {
+    if (waiting_[i].session->open_files >= most_files_ - open_files_) {
+      ++i;
+      continue;
+    }
+    const Waiting next = waiting_[i];
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (next.session->state == Session::State::running) begin_file(next.session, next.number);
+  }
+}
+
+void Receiver::begin_file(const SessionPtr& session, std::uint32_t number) {
+  Session::OpenEntry& open = session->open.at(number);
+  open.begun = true;
+  ++session->open_files;
+  ++open_files_;
+  const auto alive = alive_;
   auto step = std::make_shared<IncomingFile::Step>();
   worker_.run([file = open.file, step] { *step = file->begin(); },
-              [this, alive, session, number = entry.number, step] {
+              [this, alive, session, number, step] {
                 if (*alive) take_step(session, number, *step);
               });
 }
@@ -310,7 +391,12 @@ void Receiver::handle(const SessionPtr& session, const Other& /*other*/) {
 /// An entry is over.
 void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict& verdict) {
   if (session->open.erase(entry.number) == 0) return;  // the session has ended
-  if (entry.kind == EntryKind::file) claims_.erase(entry.path);
+  if (entry.kind == EntryKind::file) {
+    claims_.erase(entry.path);
+    --session->open_files;
+    --open_files_;
+    begin_files();
+  }
   const bool good = verdict.outcome <= Outcome::there;
   if (!good) {
     ++session->summary.refused;
@@ -353,9 +439,17 @@ void Receiver::end(const SessionPtr& session, bool finished, const std::string& 
     if (!open.file) continue;
     claims_.erase(open.entry.path);
     open.file->cancel();
-    worker_.run([file = open.file, session] { file->suspend(); }, [] {});
+    const auto alive = alive_;
+    worker_.run([file = open.file, session] { file->suspend(); },
+                [this, alive, begun = open.begun] {
+                  if (!*alive || !begun) return;
+                  --open_files_;
+                  begin_files();
+                });
   }
   session->open.clear();
+  leave_folders(session);
+  std::erase_if(waiting_, [&](const Waiting& one) { return one.session == session; });
   if (session->said_hello && events_.ended) events_.ended(session->summary);
 }
 

@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -40,9 +42,11 @@ class Receiver {
     std::function<void(const std::string& peer, const std::string& text)> noted;
   };
 
-  /// `patience`: how long a peer may say nothing at first, or stay after it was refused.
+  /// `patience`: how long a peer may say nothing at first, or stay after it was refused. `most_files`: so many
+  /// are open at a time, of all transfers together; the others wait for their turn.
   Receiver(udp::Endpoint& endpoint, Worker& worker, std::shared_ptr<Store> store, Events events,
-           std::chrono::milliseconds patience = std::chrono::seconds(5));
+           std::chrono::milliseconds patience = std::chrono::seconds(5),
+           std::size_t most_files = SIZE_MAX);
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
   ~Receiver();
@@ -79,10 +83,14 @@ class Receiver {
   void handle(const SessionPtr& session, const Finish& finish);
   template <class Other>
   void handle(const SessionPtr& session, const Other& other);
+  void begin_files();
+  void begin_file(const SessionPtr& session, std::uint32_t number);
   void take_step(const SessionPtr& session, std::uint32_t number, const IncomingFile::Step& step);
   void done(const SessionPtr& session, const Entry& entry, const Verdict& verdict);
   void refuse(const SessionPtr& session, const std::string& why);
   void take_over(const std::string& path);
+  void end_folder(const SessionPtr& session, const Entry& entry);
+  void leave_folders(const SessionPtr& session);
   void end(const SessionPtr& session, bool finished, const std::string& problem);
   void post_control(Session& session, std::uint32_t index);
   void post_data(Session& session, std::uint32_t index);
@@ -94,6 +102,19 @@ class Receiver {
   std::chrono::milliseconds patience_;
   std::unordered_map<std::uint64_t, SessionPtr> sessions_;          ///< by connection
   std::unordered_map<std::string, std::weak_ptr<Session>> claims_;  ///< who writes which path
+  /// A folder gets its permissions when nobody fills it any more.
+  struct Filling {
+    std::size_t sessions = 0;
+    std::optional<Entry> end;  ///< of one that has left it to the others
+  };
+  std::unordered_map<std::string, Filling> folders_;  ///< by path
+  std::size_t most_files_;
+  std::size_t open_files_ = 0;  ///< begun and not over, those of ended transfers included
+  struct Waiting {
+    SessionPtr session;
+    std::uint32_t number;
+  };
+  std::deque<Waiting> waiting_;  ///< files that were announced and not begun
   /// Guards what the worker is to do on this thread after this object has gone.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -77,7 +77,6 @@ void Sender::on(const udp::Completion& completion) {
   if (completion.connection != connection_ || state_ == State::over) return;
   switch (completion.kind) {
     case Kind::connected:
-      connected_ = true;
       if (completion.tag != kService) {
         stop("who answers there is not `strack recv`");
         break;

@@ -40,8 +40,6 @@ class Sender {
   [[nodiscard]] const std::string& problem() const { return problem_; }
   /// What ended the connection where it was not the transfer itself; ok otherwise.
   [[nodiscard]] udp::Status lost() const { return lost_; }
-  /// Whether the connection ever came up.
-  [[nodiscard]] bool connected() const { return connected_; }
 
   struct Progress {
     std::uint64_t bytes = 0;  ///< acknowledged, or not needed
@@ -82,7 +80,6 @@ class Sender {
   const Tree& tree_;
   Options options_;
   State state_ = State::connecting;
-  bool connected_ = false;
   bool giving_up_ = false;  ///< no more entries; those under way come to their end
   std::string problem_;
   udp::Status lost_ = udp::Status::ok;

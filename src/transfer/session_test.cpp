@@ -1,5 +1,6 @@
 // Whole transfers over loopback sockets, both sides in one thread; and peers that break the rules, made of
 // the same messages.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <deque>
@@ -96,15 +97,19 @@ class Puppet {
 
 class SessionTest : public ::testing::Test {
  protected:
-  SessionTest() : endpoint_(open_endpoint("127.0.0.1:0")) {
+  SessionTest() : endpoint_(open_endpoint("127.0.0.1:0")) { open_receiver(SIZE_MAX); }
+  ~SessionTest() override { receiver_.reset(); }
+
+  /// The patience is longer than any machine takes, however busy: only who says nothing is to feel it.
+  void open_receiver(std::size_t most_files,
+                     std::chrono::milliseconds patience = std::chrono::minutes(1)) {
     auto store = Store::open((folder_ / "in").string());
     Receiver::Events events;
     events.ended = [this](const TransferSummary& summary) { ended_.push_back(summary); };
     events.noted = [this](const std::string&, const std::string& text) { notes_.push_back(text); };
-    receiver_ = std::make_unique<Receiver>(endpoint_, worker_, store.value(), events,
-                                           std::chrono::milliseconds(500));
+    receiver_ =
+        std::make_unique<Receiver>(endpoint_, worker_, store.value(), events, patience, most_files);
   }
-  ~SessionTest() override { receiver_.reset(); }
 
   [[nodiscard]] std::string address() const { return endpoint_.local_address(); }
   [[nodiscard]] fs::path in(const std::string& name) const { return folder_ / ("in/" + name); }
@@ -211,6 +216,53 @@ TEST_F(SessionTest, ManySmallFilesArrive) {
                 read_file(out("t/" + std::to_string(i))));
 }
 
+// Files with journals, and more of them than may be open: each gets its turn.
+TEST_F(SessionTest, FewFilesAreOpenAtATime) {
+  open_receiver(3);
+  fs::create_directories(out("t"));
+  const std::string text = random_text(kBlockBytes + 1, 1);
+  for (int i = 0; i < 20; ++i) write_file(out("t/" + std::to_string(i)), text);
+  std::size_t most = 0;
+  EXPECT_EQ(copy({out("t").string()}, "", {},
+                 [&](const Sender&) {
+                   std::size_t parts = 0;
+                   std::error_code gone;
+                   for (const auto& one : fs::directory_iterator(in(".strack"), gone))
+                     parts += one.path().extension() == ".part" ? 1u : 0u;
+                   most = std::max(most, parts);
+                   return false;
+                 }),
+            "");
+  wait_for_end(1);
+  EXPECT_EQ(ended_[0].files, 20u);
+  EXPECT_GE(most, 1u);
+  EXPECT_LE(most, 3u);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(read_file(in("t/" + std::to_string(i))) == text);
+}
+
+// It has as many files open as it may have, and another transfer still gets one.
+TEST_F(SessionTest, ASenderThatHangsLeavesFilesForOthers) {
+  open_receiver(4);
+  Puppet hanging(address());
+  hanging.say(Hello{});
+  for (std::uint32_t i = 0; i < 8; ++i)
+    hanging.say(Entry{i, EntryKind::file, 0644, 0, 5, "h" + std::to_string(i), {}});
+  run(hanging, [&] { return hanging.last<Need>() != nullptr && worker_.pending() == 0; });
+  write_file(out("a"), "a");
+  write_file(out("b"), "b");
+  EXPECT_EQ(copy({out("a").string(), out("b").string()}, ""), "");
+  EXPECT_EQ(read_file(in("b")), "b");
+  const auto needs =
+      std::count_if(hanging.heard.begin(), hanging.heard.end(),
+                    [](const Control& m) { return std::holds_alternative<Need>(m); });
+  EXPECT_LT(needs, 4);
+  // When it goes, what it held is free again.
+  hanging.abort();
+  run(hanging, [&] { return receiver_->active() == 0 && worker_.pending() == 0; });
+  EXPECT_EQ(copy({out("a").string(), out("b").string()}, "again/"), "");
+  EXPECT_EQ(read_file(in("again/b")), "b");
+}
+
 TEST_F(SessionTest, ASecondCopySendsNothing) {
   write_file(out("f"), random_text(2 * kBlockBytes, 1));
   EXPECT_EQ(copy({out("f").string()}, ""), "");
@@ -234,6 +286,47 @@ TEST_F(SessionTest, ADifferentFileIsRefusedAndTheOthersGoOn) {
   options.force = true;
   EXPECT_EQ(copy({out("a").string(), out("b").string()}, "", options), "");
   EXPECT_EQ(read_file(in("a")), "new a");
+}
+
+// What one transfer ends while another fills it stays open to that one, until it ends it or is gone.
+TEST_F(SessionTest, TheLastOneFinishesAFolder) {
+  using testing::mode_of;
+  using testing::mtime_of;
+  for (const bool leaves : {false, true}) {
+    const std::string name = leaves ? "left" : "ended";
+    const auto folder = [&](EntryKind kind, std::uint32_t number, std::int64_t time) {
+      return Entry{number, kind, 0555, time, 0, name, {}};
+    };
+    const auto is_done = [](const Puppet& puppet, std::uint32_t number) {
+      const Done* done = puppet.last<Done>();
+      return done != nullptr && done->number == number && done->outcome <= Outcome::there;
+    };
+    Puppet first(address());
+    Puppet second(address());
+    for (Puppet* one : {&first, &second}) {
+      one->say(Hello{});
+      one->say(folder(EntryKind::folder, 0, 0));
+      run(*one, [&] { return is_done(*one, 0); });
+    }
+    first.say(folder(EntryKind::folder_end, 1, 5));
+    run(first, [&] { return is_done(first, 1); });
+    first.say(Finish{});
+    run(first, [&] { return first.last<Finished>() != nullptr; });
+    EXPECT_EQ(mode_of(in(name)), 0700u);
+    if (leaves) {
+      second.abort();
+    } else {
+      second.say(Entry{1, EntryKind::link, 0777, 0, 0, name + "/l", "x"});
+      second.say(folder(EntryKind::folder_end, 2, 6));
+    }
+    run(second, [&] { return mode_of(in(name)) == 0555; });
+    EXPECT_EQ(mtime_of(in(name)), leaves ? 5 : 6);
+    EXPECT_EQ(fs::is_symlink(in(name + "/l")), !leaves);
+    run(second, [&] { return worker_.pending() == 0; });
+    if (leaves) {
+      EXPECT_FALSE(fs::exists(in(".strack")));
+    }
+  }
 }
 
 // The sender is gone in the middle without a word, and the receiver has not noticed when the next attempt comes.
@@ -374,6 +467,7 @@ TEST_F(SessionTest, ALinkIsNotAWayOut) {
 }
 
 TEST_F(SessionTest, WhoSaysNothingIsSentAway) {
+  open_receiver(SIZE_MAX, std::chrono::seconds(1));
   Puppet puppet(address());
   run(puppet, [&] { return puppet.gone; });
   EXPECT_NE(puppet.last<Refusal>(), nullptr);

@@ -25,10 +25,40 @@ constexpr int kFileFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCT
 
 /// A verdict on an error of the system's. A disk that is full is so for the next file as well.
 Verdict failure(std::string_view what, int error) {
-  const bool fatal =
-      error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO || error == EMFILE;
+  const bool fatal = error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO ||
+                     error == EMFILE || error == ENFILE;
   return {fatal ? Outcome::fatal : Outcome::refused,
-          fmt::format("{}: {}", what, std::strerror(error))};
+          fmt::format("{}: {}{}", what, std::strerror(error),
+                      error == EMFILE ? " at the receiver; `ulimit -n` raises its limit" : "")};
+}
+
+/// The same for what cannot be added to the folder that `path` is in: mostly one that was finished read-only.
+Verdict not_added(std::string_view what, std::string_view path, int error) {
+  if (error != EACCES) return failure(what, error);
+  const std::size_t slash = path.rfind('/');
+  const std::string folder =
+      slash == std::string_view::npos ? "." : printable(path.substr(0, slash));
+  return {
+      Outcome::refused,
+      fmt::format("the receiver may not write into its folder '{}'; `chmod u+w` on it there, and "
+                  "the same command goes on",
+                  folder)};
+}
+
+/// What a folder is known by when it is to be finished: one that was replaced, or whose permissions somebody
+/// has changed meanwhile, is no longer ours. Nothing if it cannot be looked at.
+std::optional<std::string> folder_note(int folder) {
+  struct stat found {};
+  if (::fstat(folder, &found) != 0) return std::nullopt;
+  // An inode may be used again by another folder, which is born later. Not every file system knows when; and
+  // devices are counted anew when a machine starts, so they are only the second best.
+  struct statx more {};
+  const bool born = ::statx(folder, "", AT_EMPTY_PATH, STATX_BTIME, &more) == 0 &&
+                    (more.stx_mask & STATX_BTIME) != 0;
+  return fmt::format(
+      "{} {:o} {}\n", found.st_ino, found.st_mode,
+      born ? fmt::format("born {}.{:09}", more.stx_btime.tv_sec, more.stx_btime.tv_nsec)
+           : fmt::format("device {}", found.st_dev));
 }
 
 timespec to_timespec(std::int64_t ns) {
@@ -46,10 +76,11 @@ std::array<timespec, 2> times(std::int64_t mtime_ns) {
   return {timespec{0, UTIME_NOW}, to_timespec(mtime_ns)};
 }
 
-/// Permissions and time. A file system that has none of these is no reason to refuse a file.
+/// Permissions and time. A file system that has none of these is no reason to refuse a file. The permissions
+/// are last: a folder that has them is finished.
 void set_attributes(int fd, const Entry& entry) {
-  ::fchmod(fd, entry.mode);
   ::futimens(fd, times(entry.mtime_ns).data());
+  ::fchmod(fd, entry.mode);
 }
 
 std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -143,13 +174,38 @@ Verdict Store::make_folder(const Entry& entry) {
   auto parent = parent_of(entry.path);
   if (!parent) return parent.error();
   const std::string name(last_name(entry.path));
-  if (::mkdirat(parent.value().get(), name.c_str(), 0700) == 0) return {};
-  if (errno != EEXIST) return failure("the folder cannot be made", errno);
   struct stat found {};
-  if (::fstatat(parent.value().get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0)
-    return failure("the folder cannot be looked at", errno);
-  if (!S_ISDIR(found.st_mode)) return {Outcome::refused, "is there already and is not a folder"};
-  return {Outcome::there, {}};
+  if (::fstatat(parent.value().get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (!S_ISDIR(found.st_mode)) return {Outcome::refused, "is there already and is not a folder"};
+    return {Outcome::there, {}};
+  }
+  if (errno != ENOENT) return failure("the folder cannot be looked at", errno);
+  return make_noted(parent.value().get(), name, entry.path);
+}
+
+/// The note is on the disk, since the attempt that makes a folder is not always the one that fills it. It is
+/// there before the folder is, empty: who is cut off in between leaves one that can still be finished.
+Verdict Store::make_noted(int parent, const std::string& name, std::string_view path) {
+  auto parts_folder = parts();
+  if (!parts_folder) return parts_folder.error();
+  const int notes = parts_folder.value().get();
+  const std::string note_name = path_id(path) + ".folder";
+  const FileHandle file(::openat(notes, note_name.c_str(), kFileFlags | O_CREAT | O_TRUNC, 0600));
+  if (!file) return failure("the folder cannot be noted", errno);
+  if (::mkdirat(parent, name.c_str(), 0700) != 0) {
+    const int error = errno;
+    ::unlinkat(notes, note_name.c_str(), 0);
+    return not_added("the folder cannot be made", path, error);
+  }
+  const FileHandle folder(::openat(parent, name.c_str(), kFolderFlags));
+  const auto note = folder ? folder_note(folder.get()) : std::nullopt;
+  if (!note || !write_all(file.get(), std::as_bytes(std::span(*note)), 0)) {
+    const int error = errno;
+    ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+    ::unlinkat(notes, note_name.c_str(), 0);
+    return failure("the folder cannot be noted", error);
+  }
+  return {};
 }
 
 Verdict Store::finish_folder(const Entry& entry) {
@@ -158,8 +214,24 @@ Verdict Store::finish_folder(const Entry& entry) {
   const std::string name(last_name(entry.path));
   const FileHandle folder(::openat(parent.value().get(), name.c_str(), kFolderFlags));
   if (!folder) return failure("the folder cannot be opened", errno);
-  set_attributes(folder.get(), entry);
-  return {};
+  auto parts_folder = parts();
+  if (!parts_folder) return parts_folder.error();
+  const std::string note_name = path_id(entry.path) + ".folder";
+  const FileHandle file(::openat(parts_folder.value().get(), note_name.c_str(), kFileFlags));
+  if (!file && errno == ENOENT) return {Outcome::there, {}};
+  struct stat found {};
+  std::array<char, 128> kept;
+  const ssize_t length = file ? ::pread(file.get(), kept.data(), kept.size(), 0) : -1;
+  const auto wanted = length >= 0 ? folder_note(folder.get()) : std::nullopt;
+  if (!wanted || ::fstat(folder.get(), &found) != 0)
+    return failure("it cannot be seen who has made the folder", errno);
+  const std::string_view note(kept.data(), static_cast<std::size_t>(length));
+  // Cut off before the note was written to its end: then it looks as it was made.
+  const bool as_made = found.st_uid == ::geteuid() && (found.st_mode & 0777) == 0700;
+  const bool ours = note.ends_with('\n') ? note == *wanted : as_made;
+  if (ours) set_attributes(folder.get(), entry);
+  ::unlinkat(parts_folder.value().get(), note_name.c_str(), 0);
+  return {ours ? Outcome::stored : Outcome::there, {}};
 }
 
 Verdict Store::make_link(const Entry& entry, bool force) {
@@ -174,7 +246,7 @@ Verdict Store::make_link(const Entry& entry, bool force) {
     set_time();
     return {};
   }
-  if (errno != EEXIST) return failure("the link cannot be made", errno);
+  if (errno != EEXIST) return not_added("the link cannot be made", entry.path, errno);
   std::array<char, kMaxPathBytes + 1> target;
   const ssize_t length = ::readlinkat(folder, name.c_str(), target.data(), target.size());
   if (length >= 0 &&
@@ -192,10 +264,17 @@ Verdict Store::make_link(const Entry& entry, bool force) {
   if (::renameat(parts_folder.value().get(), id.c_str(), folder, name.c_str()) != 0) {
     const int error = errno;
     ::unlinkat(parts_folder.value().get(), id.c_str(), 0);
-    return failure("the link cannot replace what is there", error);
+    return not_added("the link cannot replace what is there", entry.path, error);
   }
   set_time();
   return {};
+}
+
+bool Store::may_add(std::string_view path) const {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder(slash == std::string_view::npos ? "." : path.substr(0, slash));
+  return ::faccessat(folder_.get(), folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ||
+         errno != EACCES;
 }
 
 bool Store::sync() { return ::syncfs(folder_.get()) == 0; }
@@ -214,12 +293,12 @@ IncomingFile::IncomingFile(std::shared_ptr<Store> store, Entry entry, bool force
 std::string_view IncomingFile::name() const { return last_name(entry_.path); }
 
 IncomingFile::Step IncomingFile::begin() {
+  // Folders are opened again whenever they are needed: many files wait at a time, and descriptors are few.
   auto parent = store_->parent_of(entry_.path);
   if (!parent) return parent.error();
-  parent_ = std::move(parent.value());
   const std::string name(this->name());
   struct stat found {};
-  if (::fstatat(parent_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (::fstatat(parent.value().get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno != ENOENT) return failure("cannot be looked at", errno);
     return begin_part();
   }
@@ -231,7 +310,7 @@ IncomingFile::Step IncomingFile::begin() {
       S_ISREG(found.st_mode) && static_cast<std::uint64_t>(found.st_size) == entry_.size;
   if (same_size) {
     const FileHandle there(
-        ::openat(parent_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+        ::openat(parent.value().get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (there && digest_all(there.get())) {
       comparing_ = true;
       return std::vector<BlockRange>{};
@@ -268,33 +347,36 @@ IncomingFile::Step IncomingFile::begin_part() {
   resumed_bytes_ = 0;
   unsafe_.clear();
   unsafe_bytes_ = 0;
+  if (!store_->may_add(entry_.path)) return not_added({}, entry_.path, EACCES);
   auto parts = store_->parts();
   if (!parts) return parts.error();
-  parts_ = std::move(parts.value());
-  if (auto verdict = lock_part()) return *verdict;
+  if (auto verdict = lock_part(parts.value().get())) return *verdict;
+  struct stat before {};
+  const bool empty = ::fstat(part_.get(), &before) == 0 && before.st_size == 0;
   if (auto verdict = make_room()) {
-    discard();
+    // What an earlier attempt has brought may still be of use when there is room again.
+    empty ? discard() : part_.reset();
     return *verdict;
   }
   // After the room, which bounds how many there can be.
   digests_.assign(block_count(entry_.size), Digest{});
   have_.assign(block_count(entry_.size), false);
-  if (journaled()) keep_safe_blocks();
+  if (journaled()) keep_safe_blocks(parts.value().get());
   return missing();
 }
 
 /// Opens the .part file and makes sure that no other process has it.
-std::optional<Verdict> IncomingFile::lock_part() {
+std::optional<Verdict> IncomingFile::lock_part(int parts) {
   const std::string part_name = id_ + ".part";
   for (int attempt = 0; attempt < 10; ++attempt) {
-    part_ = FileHandle(::openat(parts_.get(), part_name.c_str(), kFileFlags | O_CREAT, 0600));
+    part_ = FileHandle(::openat(parts, part_name.c_str(), kFileFlags | O_CREAT, 0600));
     if (!part_) return failure("the unfinished file cannot be opened", errno);
     if (::flock(part_.get(), LOCK_EX | LOCK_NB) != 0) break;
     // It could have been finished and renamed before it was locked.
     struct stat mine {};
     struct stat named {};
     if (::fstat(part_.get(), &mine) == 0 &&
-        ::fstatat(parts_.get(), part_name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        ::fstatat(parts, part_name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
         mine.st_ino == named.st_ino && S_ISREG(mine.st_mode))
       return std::nullopt;
   }
@@ -329,9 +411,9 @@ std::optional<Verdict> IncomingFile::make_room() {
 }
 
 /// Takes over those blocks of an earlier attempt that are what they were.
-void IncomingFile::keep_safe_blocks() {
+void IncomingFile::keep_safe_blocks(int parts) {
   const std::string journal_name = id_ + ".journal";
-  journal_ = FileHandle(::openat(parts_.get(), journal_name.c_str(), kFileFlags | O_CREAT, 0600));
+  journal_ = FileHandle(::openat(parts, journal_name.c_str(), kFileFlags | O_CREAT, 0600));
   if (!journal_) return;  // then it cannot be resumed, no more
   struct stat found {};
   if (::fstat(journal_.get(), &found) != 0) return journal_.reset();
@@ -419,10 +501,11 @@ IncomingFile::Step IncomingFile::finish(const Digest& digest) {
     if (!right && !force_)
       return Verdict{Outcome::refused, "is there already and differs; --force replaces it"};
     if (!right) return begin_part();
-    const std::string name(this->name());
-    const FileHandle there(
-        ::openat(parent_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (there) set_attributes(there.get(), entry_);
+    if (auto parent = store_->parent_of(entry_.path)) {
+      const FileHandle there(::openat(parent.value().get(), std::string(name()).c_str(),
+                                      O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+      if (there) set_attributes(there.get(), entry_);
+    }
     return Verdict{Outcome::there, {}};
   }
   if (!part_ || std::find(have_.begin(), have_.end(), false) != have_.end())
@@ -439,19 +522,25 @@ Verdict IncomingFile::give_name() {
   set_attributes(part_.get(), entry_);
   if (journaled() && ::fdatasync(part_.get()) != 0)
     return failure("cannot be brought to the disk", errno);
+  auto parent = store_->parent_of(entry_.path);
+  auto parts = store_->parts();
+  if (!parent || !parts) {
+    make_safe();
+    return !parent ? parent.error() : parts.error();
+  }
+  const int from = parts.value().get();
+  const int to = parent.value().get();
   const std::string part_name = id_ + ".part";
   const std::string name(this->name());
   int error = 0;
   if (force_) {
-    if (::renameat(parts_.get(), part_name.c_str(), parent_.get(), name.c_str()) != 0)
-      error = errno;
-  } else if (::renameat2(parts_.get(), part_name.c_str(), parent_.get(), name.c_str(),
-                         RENAME_NOREPLACE) != 0) {
+    if (::renameat(from, part_name.c_str(), to, name.c_str()) != 0) error = errno;
+  } else if (::renameat2(from, part_name.c_str(), to, name.c_str(), RENAME_NOREPLACE) != 0) {
     error = errno;
     struct stat found {};
     if (error == EINVAL &&  // a file system that cannot promise it
-        ::fstatat(parent_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0 &&
-        ::renameat(parts_.get(), part_name.c_str(), parent_.get(), name.c_str()) == 0)
+        ::fstatat(to, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0 &&
+        ::renameat(from, part_name.c_str(), to, name.c_str()) == 0)
       error = 0;
   }
   if (error != 0) {
@@ -460,9 +549,9 @@ Verdict IncomingFile::give_name() {
       return {Outcome::refused, "has appeared in the meantime; --force replaces it"};
     }
     make_safe();
-    return failure("cannot be given its name", error);
+    return not_added("cannot be given its name", entry_.path, error);
   }
-  if (journal_) ::unlinkat(parts_.get(), (id_ + ".journal").c_str(), 0);
+  if (journal_) ::unlinkat(from, (id_ + ".journal").c_str(), 0);
   journal_.reset();
   part_.reset();
   return {};
@@ -479,8 +568,10 @@ void IncomingFile::suspend() {
 
 void IncomingFile::discard() {
   if (part_) {
-    ::unlinkat(parts_.get(), (id_ + ".part").c_str(), 0);
-    ::unlinkat(parts_.get(), (id_ + ".journal").c_str(), 0);
+    if (const auto parts = store_->parts()) {
+      ::unlinkat(parts.value().get(), (id_ + ".part").c_str(), 0);
+      ::unlinkat(parts.value().get(), (id_ + ".journal").c_str(), 0);
+    }
   }
   unsafe_.clear();
   part_.reset();

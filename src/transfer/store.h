@@ -3,7 +3,8 @@
 //
 // Nothing is ever made outside the folder: names are checked when messages are decoded, and every step of a path is
 // opened without following links. A file is written as .strack/ID.part (ID: a digest of its path), with a
-// journal beside it, and gets its name when it is whole and its checksum is right.
+// journal beside it, and gets its name when it is whole and its checksum is right. A folder that is made here is
+// noted as .strack/ID.folder until it gets its permissions: one that was there before keeps its own.
 #pragma once
 
 #include <atomic>
@@ -35,7 +36,9 @@ class Store {
   /// Makes the folder if it is missing. Or says what is wrong.
   [[nodiscard]] static Result<std::shared_ptr<Store>, std::string> open(const std::string& folder);
 
+  /// Makes it for this side alone, so that it can be filled whatever its permissions will be.
   [[nodiscard]] Verdict make_folder(const Entry& entry);
+  /// Permissions and time, where this or an earlier attempt has made it; else it stays as it is.
   [[nodiscard]] Verdict finish_folder(const Entry& entry);
   [[nodiscard]] Verdict make_link(const Entry& entry, bool force);
   /// Until everything is on the disk. False if the disk says no.
@@ -49,13 +52,18 @@ class Store {
   /// The folder that a path's last name is in, made where it is missing; or why there is none.
   [[nodiscard]] Result<FileHandle, Verdict> parent_of(std::string_view path);
   [[nodiscard]] Result<FileHandle, Verdict> parts();
+  [[nodiscard]] Verdict make_noted(int parent, const std::string& name, std::string_view path);
+  /// Asked before a file comes: false if it could not be given its name in the end.
+  [[nodiscard]] bool may_add(std::string_view path) const;
 
   FileHandle folder_;
 };
 
-/// One file on its way in.
+/// One file on its way in. It keeps descriptors from `begin` until its end, at most kMostDescriptors.
 class IncomingFile {
  public:
+  static constexpr std::uint32_t kMostDescriptors = 2;
+
   /// `fresh`: what is left of an earlier attempt is not used.
   IncomingFile(std::shared_ptr<Store> store, Entry entry, bool force, bool fresh = false);
 
@@ -84,9 +92,9 @@ class IncomingFile {
 
  private:
   [[nodiscard]] Step begin_part();
-  [[nodiscard]] std::optional<Verdict> lock_part();
+  [[nodiscard]] std::optional<Verdict> lock_part(int parts);
   [[nodiscard]] std::optional<Verdict> make_room();
-  void keep_safe_blocks();
+  void keep_safe_blocks(int parts);
   [[nodiscard]] bool digest_all(int fd);
   [[nodiscard]] Verdict give_name();
   void make_safe();
@@ -104,8 +112,6 @@ class IncomingFile {
   std::string id_;
   std::atomic<bool> cancelled_{false};
 
-  FileHandle parent_;
-  FileHandle parts_;
   FileHandle part_;
   FileHandle journal_;
   bool comparing_ = false;  ///< with the file that is there

@@ -1,9 +1,17 @@
 #include "transfer/store.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <array>
+#include <cstring>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -278,6 +286,169 @@ TEST_F(StoreTest, FoldersGetTheirPermissionsAtTheEnd) {
   fs::permissions(folder_ / "d", fs::perms::owner_all);
   EXPECT_EQ(store_->make_folder({0, EntryKind::folder, 0755, 0, 0, "d/f", {}}).outcome,
             Outcome::refused);
+}
+
+TEST_F(StoreTest, AFolderThatWasThereStaysAsItIs) {
+  fs::create_directory(folder_ / "d");
+  ASSERT_EQ(::chmod((folder_ / "d").c_str(), 0750), 0);
+  const auto before = mtime_of(folder_ / "d");
+  EXPECT_EQ(store_->make_folder({0, EntryKind::folder, 0777, 5, 0, "d", {}}).outcome,
+            Outcome::there);
+  EXPECT_EQ(store_->finish_folder({1, EntryKind::folder_end, 0777, 5, 0, "d", {}}).outcome,
+            Outcome::there);
+  EXPECT_EQ(mode_of(folder_ / "d"), 0750u);
+  EXPECT_EQ(mtime_of(folder_ / "d"), before);
+  EXPECT_EQ(parts(), 0u);
+}
+
+// An attempt that was cut off has made it, and the next one gives it what it should have.
+TEST_F(StoreTest, AFolderIsFinishedByALaterAttempt) {
+  const Entry end{1, EntryKind::folder_end, 0550, 5, 0, "a/d", {}};
+  EXPECT_EQ(store_->make_folder({0, EntryKind::folder, 0550, 5, 0, "a/d", {}}).outcome,
+            Outcome::stored);
+  store_ = Store::open(folder_.str()).value();
+  EXPECT_EQ(store_->make_folder({0, EntryKind::folder, 0550, 5, 0, "a/d", {}}).outcome,
+            Outcome::there);
+  EXPECT_EQ(store("a/d/f", "x").outcome, Outcome::stored);
+  EXPECT_EQ(store_->finish_folder(end).outcome, Outcome::stored);
+  EXPECT_EQ(mode_of(folder_ / "a/d"), 0550u);
+  EXPECT_EQ(mtime_of(folder_ / "a/d"), 5);
+  EXPECT_EQ(parts(), 0u);
+  // From now on it is one that was there.
+  ASSERT_EQ(::chmod((folder_ / "a/d").c_str(), 0700), 0);
+  EXPECT_EQ(store_->finish_folder(end).outcome, Outcome::there);
+  EXPECT_EQ(mode_of(folder_ / "a/d"), 0700u);
+}
+
+TEST_F(StoreTest, AFolderThatSomebodyHasChangedMeanwhileStaysSo) {
+  EXPECT_EQ(store_->make_folder({0, EntryKind::folder, 0777, 5, 0, "d", {}}).outcome,
+            Outcome::stored);
+  ASSERT_EQ(::chmod((folder_ / "d").c_str(), 0710), 0);
+  EXPECT_EQ(store_->finish_folder({1, EntryKind::folder_end, 0777, 5, 0, "d", {}}).outcome,
+            Outcome::there);
+  EXPECT_EQ(mode_of(folder_ / "d"), 0710u);
+  EXPECT_EQ(parts(), 0u);
+}
+
+// Killed by its first write, which is that of the note: the folder is there by then.
+TEST_F(StoreTest, AFolderIsFinishedThoughItsMakerWasKilledAtOnce) {
+  const Entry folder{0, EntryKind::folder, 0550, 5, 0, "d", {}};
+  const auto make = [&] {
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_CORE, &none);
+    ::setrlimit(RLIMIT_FSIZE, &none);
+    [[maybe_unused]] const Verdict verdict = store_->make_folder(folder);
+  };
+  EXPECT_EXIT(make(), ::testing::KilledBySignal(SIGXFSZ), "");
+  ASSERT_EQ(mode_of(folder_ / "d"), 0700u);
+  EXPECT_EQ(store_->make_folder(folder).outcome, Outcome::there);
+  EXPECT_EQ(store_->finish_folder({1, EntryKind::folder_end, 0550, 5, 0, "d", {}}).outcome,
+            Outcome::stored);
+  EXPECT_EQ(mode_of(folder_ / "d"), 0550u);
+  EXPECT_EQ(mtime_of(folder_ / "d"), 5);
+  EXPECT_EQ(parts(), 0u);
+}
+
+TEST_F(StoreTest, AFolderIsNotedBeforeItIsMade) {
+  fs::create_directory(folder_ / ".strack");
+  const FileHandle watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  for (const char* name : {".", ".strack"})
+    ASSERT_GE(::inotify_add_watch(watch.get(), (folder_ / name).c_str(), IN_CREATE), 0);
+  EXPECT_EQ(store_->make_folder({0, EntryKind::folder, 0550, 5, 0, "d", {}}).outcome,
+            Outcome::stored);
+  alignas(inotify_event) std::array<char, 4096> bytes;
+  const ssize_t length = ::read(watch.get(), bytes.data(), bytes.size());
+  std::vector<std::string> made;
+  for (ssize_t at = 0; at < length;) {
+    inotify_event event;
+    std::memcpy(&event, bytes.data() + at, sizeof event);
+    made.emplace_back(bytes.data() + at + sizeof event);
+    at += static_cast<ssize_t>(sizeof event + event.len);
+  }
+  EXPECT_EQ(made, (std::vector<std::string>{path_id("d") + ".folder", "d"}));
+}
+
+class FolderNoteTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    StoreTest::SetUp();
+    EXPECT_EQ(store_->make_folder({0, EntryKind::folder, 0550, 5, 0, "d", {}}).outcome,
+              Outcome::stored);
+    note_ = read_file(file_);
+    ASSERT_GT(note_.size(), 5u);
+  }
+  Outcome finish() {
+    return store_->finish_folder({1, EntryKind::folder_end, 0550, 5, 0, "d", {}}).outcome;
+  }
+
+  const fs::path file_ = folder_ / (".strack/" + path_id("d") + ".folder");
+  std::string note_;
+};
+
+TEST_F(FolderNoteTest, IsTakenWhereItIsTorn) {
+  write_file(file_, note_.substr(0, note_.size() / 2));
+  EXPECT_EQ(finish(), Outcome::stored);
+  EXPECT_EQ(mode_of(folder_ / "d"), 0550u);
+}
+
+TEST_F(FolderNoteTest, IsNotTakenForAnotherFolderWhereItIsTorn) {
+  write_file(file_, "");
+  ASSERT_EQ(::chmod((folder_ / "d").c_str(), 0710), 0);
+  EXPECT_EQ(finish(), Outcome::there);
+  EXPECT_EQ(mode_of(folder_ / "d"), 0710u);
+}
+
+// As if the inode were used again: all is the same but the birth.
+TEST_F(FolderNoteTest, TellsAFolderWithTheSameInode) {
+  char& last = note_[note_.size() - 2];
+  last = last == '1' ? '2' : '1';
+  write_file(file_, note_);
+  EXPECT_EQ(finish(), Outcome::there);
+  EXPECT_EQ(mode_of(folder_ / "d"), 0700u);
+}
+
+// Else the folder would count as copied, and stay as it is.
+TEST_F(FolderNoteTest, IsAskedForAgainWhereItCannotBeRead) {
+  fs::remove(file_);
+  fs::create_directory(file_);
+  EXPECT_EQ(finish(), Outcome::refused);
+  fs::remove(file_);
+  write_file(file_, note_);
+  EXPECT_EQ(finish(), Outcome::stored);
+}
+
+TEST_F(StoreTest, AFolderThatIsReadOnlyIsNamed) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root writes everywhere";
+  fs::create_directories(folder_ / "a/d");
+  ASSERT_EQ(::chmod((folder_ / "a/d").c_str(), 0555), 0);
+  const std::vector<Verdict> found{
+      store("a/d/f", "x"), store_->make_folder({0, EntryKind::folder, 0755, 0, 0, "a/d/g", {}}),
+      store_->make_link({0, EntryKind::link, 0777, 0, 0, "a/d/l", "x"}, false)};
+  for (const Verdict& one : found) {
+    EXPECT_EQ(one.outcome, Outcome::refused);
+    EXPECT_NE(one.text.find("'a/d'"), std::string::npos) << one.text;
+  }
+  EXPECT_EQ(parts(), 0u);
+}
+
+TEST_F(StoreTest, AFileOnItsWayHasFewDescriptors) {
+  const auto descriptors = [] {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), {}));
+  };
+  const std::size_t before = descriptors();
+  const std::string text = random_text(kBlockBytes + 1, 1);
+  std::vector<std::unique_ptr<IncomingFile>> files;
+  for (int i = 0; i < 10; ++i) {
+    files.push_back(
+        std::make_unique<IncomingFile>(store_, entry("a/b/" + std::to_string(i), text), false));
+    ranges(files.back()->begin());
+  }
+  EXPECT_EQ(descriptors() - before, 10 * IncomingFile::kMostDescriptors);
+  for (const auto& file : files) {
+    write(*file, text, 0, 2);
+    EXPECT_EQ(verdict(file->finish(digest_of(text))).outcome, Outcome::stored);
+  }
+  EXPECT_EQ(descriptors(), before);
 }
 
 TEST_F(StoreTest, Links) {

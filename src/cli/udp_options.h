@@ -1,0 +1,34 @@
+// Words of the command line that the tools on real networks share.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/result.h"
+#include "workload/amount.h"
+
+namespace strack::cli {
+
+/// Of --rate, in bits per second. Or what is wrong.
+inline Result<std::uint64_t, std::string> parse_link_rate(const std::string& text) {
+  const auto amount = workload::parse_amount(text);
+  const auto unit = amount ? workload::rate_unit(amount->unit) : std::nullopt;
+  const auto rate = unit ? workload::exact_product(amount->number, *unit) : std::nullopt;
+  if (!rate || *rate <= 0)
+    return fmt::format("--rate {} is not a rate. write one such as 10Gb/s or 200Mb/s", text);
+  return static_cast<std::uint64_t>(*rate);
+}
+
+/// Of --peer-timeout. Or what is wrong.
+inline Result<std::chrono::milliseconds, std::string> parse_peer_timeout(const std::string& text) {
+  const auto time = workload::parse_time(text);
+  if (!time || *time < ms(100) || *time > seconds(86'400))
+    return fmt::format(
+        "--peer-timeout {} is not a time of 100ms to 86400s. write one such as 10s or 500ms", text);
+  return std::chrono::milliseconds(time->count() / 1'000'000'000);
+}
+
+}  // namespace strack::cli
