@@ -36,10 +36,11 @@ quick:
 bench:
 	@tools/setup
 	cmake --preset release
-	cmake --build --preset release -j $(JOBS) --target core_bench sim_speed
+	cmake --build --preset release -j $(JOBS) --target core_bench sim_speed tcp_peer strack
 	build/release/bench/core_bench
 	bench/instructions
 	build/release/bench/sim_speed
+	bench/udp_bench.py --program build/release/src/cli/strack --quick
 
 format:
 	@tools/setup

@@ -13,6 +13,7 @@ import statistics
 import sys
 
 from fabric import Fabric, run_main
+from testing import machine
 from transports import KernelMptcp, KernelTcp
 
 SIZE = 16_000_000
@@ -86,6 +87,7 @@ def main():
         seeds = [int(seed) for seed in arguments.seed_list.split(',')]
 
     with Fabric(rate=arguments.rate) as fabric:
+        print(machine(), file=sys.stderr)
         transports = kernel_transports()
         table = Table(transports, sys.stderr if arguments.json else sys.stdout)
         rows = {}

@@ -30,6 +30,12 @@ class Settings:
     program = 'strack'
 
 
+def of_ideal(ratios):
+    """Times over the ideal, in words."""
+    text = f'{statistics.median(ratios):.2f} of the ideal'
+    return text if len(ratios) == 1 else f'{text} in the median of {len(ratios)}, {max(ratios):.2f} at worst'
+
+
 class TransportCase(FabricCase):
     """One with the program to test, skipped while it cannot do transfers."""
 
@@ -44,6 +50,16 @@ class TransportCase(FabricCase):
         result, = (transport or self.strack).transfers(self.fabric, [PAIR], size, **options)
         self.check(result, size)
         return result, result.seconds / ideal_seconds(self.fabric, size)
+
+    def several(self, size=SIZE, transport=None, **options):
+        """The transfer with some hash seeds, where figures are made, or with one: results, and times over the ideal."""
+        results, ratios = [], []
+        for seed in range(1, 6 if Settings.full else 2):
+            self.fabric.set_hash_seed(seed)
+            result, ratio = self.transfer(size, transport, **options)
+            results.append(result)
+            ratios.append(ratio)
+        return results, ratios
 
     def limit(self, value, most):
         """A time, or a ratio of times: held to its limit where figures are made, told of elsewhere."""
@@ -81,6 +97,7 @@ class Paths(TransportCase):
         # points. Over many hash seeds that averages out, and what is left would be the sender's own preference.
         seeds = range(1, 17)
         totals = dict.fromkeys(self.fabric.spines, 0)
+        farthest = 0
         for seed in seeds:
             self.fabric.set_hash_seed(seed)
             self.fabric.reset_counts()
@@ -88,15 +105,17 @@ class Paths(TransportCase):
             carried = {spine: self.fabric.count(f'l1-{spine}').out_bytes for spine in self.fabric.spines}
             for spine, part in carried.items():
                 self.assertGreater(part, 0, f'hash seed {seed}: {carried}')
-                self.limit(abs(part / sum(carried.values()) - 0.25), 0.12)
+                farthest = max(farthest, abs(part / sum(carried.values()) - 0.25))
                 totals[spine] += part
             if result.paths_used is not None:
                 self.assertGreaterEqual(result.paths_used, 4)
         shares = [part / sum(totals.values()) for part in totals.values()]
-        note(f'shares of the spines over {len(seeds)} hash seeds: {" ".join(f"{100 * part:.1f} %" for part in shares)}')
+        note(f'shares of the spines over {len(seeds)} hash seeds: {" ".join(f"{100 * part:.1f} %" for part in shares)}; '
+             f'with one of them up to {100 * farthest:.0f} points from 25 %')
         for part in shares:  # 4.4 standard deviations
             self.assertLess(abs(part - 0.25), 0.1, shares)
             self.limit(abs(part - 0.25), 0.03)
+        self.limit(farthest, 0.12)
 
     def test_permutation_beside_tcp_and_mptcp(self):
         transports = [*kernel_transports(), self.strack]
@@ -108,19 +127,21 @@ class Paths(TransportCase):
             self.fabric.set_hash_seed(seed)
             table.add(seed, {transport.name: permutation(self.fabric, transport) for transport in transports})
         table.finish()
+        for transport in transports:
+            note(f'{transport.name}: slowest pair {of_ideal(table.slowest[transport.name])}')
         self.limit(table.median(self.strack), 1.15)
         self.limit(table.worst(self.strack), 1.35)
 
     def test_with_a_key(self):
         # Authenticated and encrypted, which is how it is meant to be used.
-        _, ratio = self.transfer(transport=StrackPerf(Settings.program, secure=True))
-        note(f'{ratio:.2f} of the ideal')
-        self.limit(ratio, 1.35)
+        _, ratios = self.several(transport=StrackPerf(Settings.program, secure=True))
+        note(of_ideal(ratios))
+        self.limit(statistics.median(ratios), 1.35)
 
     def test_over_ipv6(self):
-        _, ratio = self.transfer(transport=StrackPerf(Settings.program, family=6))
-        note(f'{ratio:.2f} of the ideal')
-        self.limit(ratio, 1.35)
+        _, ratios = self.several(transport=StrackPerf(Settings.program, family=6))
+        note(of_ideal(ratios))
+        self.limit(statistics.median(ratios), 1.35)
 
 
 class Faults(TransportCase):
@@ -130,7 +151,9 @@ class Faults(TransportCase):
             self.fabric.restore()
             self.fabric.set_hash_seed(seed)
             times.append(self.recovery_ms())
-        note(f'recovery in the median {statistics.median(times):.0f} ms, at worst {max(times):.0f} ms (aim: 100 ms)')
+            note(f'hash seed {seed}: recovered after {times[-1]:.0f} ms')
+        note(f'recovery in the median {statistics.median(times):.0f} ms, at worst {max(times):.0f} ms of {len(times)} '
+             '(aim: 100 ms)')
         self.limit(max(times), 1000)
 
     def recovery_ms(self):
@@ -159,7 +182,8 @@ class Faults(TransportCase):
             _, oblivious = self.transfer(policy='oblivious')
             note(f'hash seed {seed}: adaptive {adaptive:.2f}, oblivious {oblivious:.2f} of the ideal')
             ratios.append(oblivious / adaptive)
-        note(f'adaptive is {statistics.median(ratios):.2f} times as fast in the median')
+        note(f'adaptive is {statistics.median(ratios):.2f} times as fast in the median of {len(ratios)}, '
+             f'{min(ratios):.2f} at worst')
         self.limit(1 / statistics.median(ratios), 1 / 1.2)
 
     def test_loss(self):
@@ -167,23 +191,23 @@ class Faults(TransportCase):
         for loss, limit in ((0.001, 1.5), (0.01, 2), (0.05, 4)):
             self.fabric.restore()
             self.fabric.set('l?-s*', loss=loss)
-            result, ratio = self.transfer()
+            results, ratios = self.several()
             losses = self.fabric.total('l1-s*', 'losses')
-            note(f'loss {100 * loss:g} %: {ratio:.2f} of the ideal, {losses} data packets lost, '
-                 f'{result.retransmissions} sent again')
-            self.limit(ratio, limit)
-            if result.retransmissions is not None:
-                self.assertGreaterEqual(result.retransmissions, losses * 0.9 - 5)  # a probe or a set-up may be among them
+            again = sum(result.retransmissions for result in results)
+            note(f'loss {100 * loss:g} %: {of_ideal(ratios)}, {losses} data packets lost, {again} sent again')
+            self.limit(statistics.median(ratios), limit)
+            # A probe or a set-up may be among them.
+            self.assertGreaterEqual(again, losses * 0.9 - 5 * len(results))
 
     def test_reordering(self):
         # On the last link, so that no choice of path avoids it: a fifth of the packets comes up to 4 ms late.
         self.fabric.hold_back('l2-h5', 0.2, ms=4)
-        result, ratio = self.transfer()
+        results, ratios = self.several()
         count = self.fabric.count('l2-h5')
-        note(f'{count.held_back} of {count.out_packets} packets held back: {ratio:.2f} of the ideal, '
-             f'{result.retransmissions} sent again')
+        note(f'{count.held_back} of {count.out_packets} packets held back: {of_ideal(ratios)}, '
+             f'{sum(result.retransmissions for result in results)} sent again')
         self.assertGreater(count.held_back, 100)
-        self.limit(ratio, 2)
+        self.limit(statistics.median(ratios), 2)
 
     def test_a_small_mtu_on_the_way(self):
         self.fabric.set_mtu('l1-s*', 1500)

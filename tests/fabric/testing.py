@@ -2,7 +2,11 @@
 never calls skipping everything a success."""
 
 import os
+import pathlib
+import platform
+import re
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -17,9 +21,34 @@ class FabricCase(unittest.TestCase):
         self.fabric.restore()
 
 
+notes = []  # (test, figure): told once more at the end, in one place to quote from
+
+
 def note(text):
     """A figure worth keeping, in the log of a test."""
+    notes.append((Progress.test, text))
     print(f'    {text}', file=sys.stderr, flush=True)
+
+
+class Progress(unittest.TextTestResult):
+    """Says before each test how far it is."""
+    total = 0
+    test = ''
+
+    def startTest(self, test):  # noqa: N802  (unittest's name)
+        if self.testsRun == 0:
+            self.began = time.monotonic()
+        spent = time.monotonic() - self.began
+        Progress.test = test.id().split('.')[-1]
+        self.stream.write(f'[{self.testsRun + 1} of {self.total}, {int(spent) // 60}:{int(spent) % 60:02}] ')
+        super().startTest(test)
+
+
+def machine():
+    """What figures depend on, in a line."""
+    found = re.search(r'model name\s*: (.*)', pathlib.Path('/proc/cpuinfo').read_text())
+    return (f'{found[1] if found else platform.machine()}, {os.cpu_count()} processors, Linux {platform.release()}, '
+            f'load average {os.getloadavg()[0]:.1f}')
 
 
 def recovery_seconds(samples, before, window=0.02, steady=0.1):
@@ -54,10 +83,18 @@ def run(only=(), **options):
         return 2
     with Fabric(**options) as fabric:
         # Whoever reads of a limit that was missed should know whether the machine had the time.
-        print(f"fabric '{fabric.name}' is up after {fabric.setup_seconds:.2f} s; load average "
-              f'{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors', file=sys.stderr)
+        print(f"fabric '{fabric.name}' is up after {fabric.setup_seconds:.2f} s; {machine()}", file=sys.stderr)
         FabricCase.fabric = fabric
-        result = unittest.TextTestRunner(verbosity=2).run(unittest.TestSuite(cases))
+        Progress.total = len(cases)
+        result = unittest.TextTestRunner(verbosity=2, resultclass=Progress).run(unittest.TestSuite(cases))
+    if notes:
+        print(f'\nfigures ({machine()} at the end; the test itself is part of that)', file=sys.stderr)
+        last = None
+        for test, text in notes:
+            if test != last:
+                print(f'  {test}', file=sys.stderr)
+                last = test
+            print(f'    {text}', file=sys.stderr)
     if not result.wasSuccessful():
         return 1
     if len(result.skipped) == result.testsRun:

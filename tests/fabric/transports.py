@@ -93,6 +93,22 @@ def words(process):
     return ' '.join(process.args)
 
 
+def wait_until_open(process, port, proc_files, patience=10):
+    """Until a program has opened its port; proc_files: of /proc/PID/net. The kernel knows, whatever the program prints."""
+    # 0A is a TCP socket that listens, 07 a UDP socket that is bound. Other states are of transfers before.
+    wanted = re.compile(rf'^ *\d+: [0-9A-F]+:{port:04X} [0-9A-F]+:[0-9A-F]+ (0A|07) ', re.MULTILINE)
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            raise TransferFailed(f'ended at once: {words(process)}\n{process.stderr.read()[-2000:]}')
+        for name in proc_files:
+            with contextlib.suppress(OSError), open(f'/proc/{process.pid}/net/{name}') as file:
+                if wanted.search(file.read()):
+                    return
+        time.sleep(0.01)
+    raise TransferFailed(f'port {port} is not open after {patience} s: {words(process)}')
+
+
 class Transport:
     """Subclasses say with which programs, and on what kind of socket the receiver listens."""
     name = ''
@@ -116,7 +132,7 @@ class Transport:
             argv = self.receive_argv(fabric.address(target, self.family), FIRST_PORT + i)
             receivers.append(fabric.popen(target, argv, **{**pipes, 'stdout': subprocess.DEVNULL}))
         for i, receiver in enumerate(receivers):
-            self._wait_for(receiver, FIRST_PORT + i)
+            wait_until_open(receiver, FIRST_PORT + i, self.proc_files)
         at = time.monotonic() + 0.3 + 0.05 * len(pairs)  # as long as Python takes to start
         return [
             Transfer(receivers[i], fabric.popen(source, self.send_argv(
@@ -131,21 +147,6 @@ class Transport:
         finally:
             for transfer in started:
                 transfer.stop()
-
-    def _wait_for(self, receiver, port, patience=10):
-        """Until the receiver listens. The kernel knows, whatever the program prints."""
-        # 0A is a TCP socket that listens, 07 a UDP socket that is bound. Other states are of transfers before.
-        wanted = re.compile(rf'^ *\d+: [0-9A-F]+:{port:04X} [0-9A-F]+:[0-9A-F]+ (0A|07) ', re.MULTILINE)
-        until = time.monotonic() + patience
-        while time.monotonic() < until:
-            if receiver.poll() is not None:
-                raise TransferFailed(f'ended at once: {words(receiver)}\n{receiver.stderr.read()[-2000:]}')
-            for name in self.proc_files:
-                with contextlib.suppress(OSError), open(f'/proc/{receiver.pid}/net/{name}') as file:
-                    if wanted.search(file.read()):
-                        return
-            time.sleep(0.01)
-        raise TransferFailed(f'port {port} is not open after {patience} s: {words(receiver)}')
 
 
 class KernelTcp(Transport):
@@ -202,6 +203,10 @@ class StrackPerf(Transport):
         if asked.returncode != 0 or '--bind' not in asked.stdout:
             return f"{self.program} has no command 'perf server' yet"
         return None
+
+    def start(self, fabric, pairs, size, **options):
+        # The rate of this host's link is what a user would tell it.
+        return super().start(fabric, pairs, size, **{'rate': f'{fabric.options.rate:g}Mb/s', **options})
 
     def _protection(self):
         return ['--key-file', self.key.name] if self.key else ['--insecure']
