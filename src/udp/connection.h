@@ -199,7 +199,6 @@ struct Connection {
 
   ConnectionStatistics statistics;
 
-  [[nodiscard]] bool is_up() const { return state == State::open; }
   [[nodiscard]] bool has_ended() const { return state >= State::over; }
   [[nodiscard]] std::uint32_t out_mask() const {
     return static_cast<std::uint32_t>(outbox.size()) - 1;

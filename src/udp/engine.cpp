@@ -441,7 +441,7 @@ Instant Engine::next_deadline() const {
 }
 
 void Engine::on_datagram(std::span<std::uint8_t> datagram, const Incoming& from, bool last) {
-  asked_at_ = from.to;
+  came_to_ = from.to;
   const auto decoded = wire::decode_header(datagram);
   if (!decoded) {
     ++statistics_.refused_malformed;
@@ -659,15 +659,9 @@ bool Engine::give_buffer(Connection& c, Inbound& in, const PostedReceive& receiv
   in.capacity = receive.size;
   in.cookie = receive.cookie;
   in.state = InboundState::matched;
-  while (in.held != nullptr) {
-    HeldPacket* packet = in.held;
-    in.held = packet->next;
+  for (HeldPacket* packet = in.held; packet != nullptr; packet = packet->next)
     place(in, packet->offset, packet->payload(), packet->size);
-    const std::size_t size = sizeof(HeldPacket) + packet->size;
-    c.held_bytes -= size;
-    held_bytes_ -= size;
-    ::operator delete(packet);
-  }
+  drop_held(c, in);
   return in.whole;
 }
 

@@ -181,7 +181,7 @@ class Engine {
   std::optional<CookieJar> jar_;
   std::uint32_t burst_;
   Instant now_{};
-  Address asked_at_;  ///< the own address that the datagram being looked at came to
+  Address came_to_;  ///< the own address that the datagram being looked at came to
 
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unordered_map<std::uint32_t, Connection*> by_local_id_;

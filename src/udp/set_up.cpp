@@ -237,7 +237,7 @@ void Engine::send_reject(wire::RejectReason reason, std::uint32_t id, std::uint6
   reject.reason = reason;
   reject.header_version = version;
   const std::size_t n = wire::encode(scratch_, {id, false, 0}, reject);
-  send_plain({scratch_.data(), n}, to, asked_at_);
+  send_plain({scratch_.data(), n}, to, came_to_);
 }
 
 void Engine::send_challenge(const wire::Terms& terms, bool keyed, wire::ConstBytes datagram,
@@ -248,7 +248,7 @@ void Engine::send_challenge(const wire::Terms& terms, bool keyed, wire::ConstByt
   challenge.hello_size = static_cast<std::uint16_t>(datagram.size());
   const std::size_t n = wire::encode(scratch_, {terms.connection_id, false, 0}, challenge);
   ++statistics_.challenges_sent;
-  send_plain({scratch_.data(), n}, to, asked_at_);
+  send_plain({scratch_.data(), n}, to, came_to_);
 }
 
 void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram, const Address& from) {
@@ -309,7 +309,7 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
     return;
   }
   Connection& c = make_connection(from);
-  c.local = asked_at_;
+  c.local = came_to_;
   c.state = State::half_open;
   ++half_open_;
   c.theirs = terms;
