@@ -18,10 +18,10 @@
 
 #include "base/check.h"
 #include "base/units.h"
-#include "core/roce/receiver.h"
-#include "core/roce/sender.h"
-#include "core/strack/receiver.h"
-#include "core/strack/sender.h"
+#include "transports/rocev2/receiver.h"
+#include "transports/rocev2/sender.h"
+#include "transports/strack/receiver.h"
+#include "transports/strack/sender.h"
 
 namespace {
 

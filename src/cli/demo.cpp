@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "core/strack/receiver.h"
-#include "core/strack/sender.h"
 #include "duet/duet.h"
 #include "duet/fabric.h"
+#include "transports/strack/receiver.h"
+#include "transports/strack/sender.h"
 
 namespace strack::cli {
 namespace {

@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/roce/receiver.h"
-#include "core/roce/sender.h"
 #include "duet/duet.h"
 #include "duet/fabric.h"
+#include "transports/rocev2/receiver.h"
+#include "transports/rocev2/sender.h"
 
 namespace strack::duet {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/strack/receiver.h"
-#include "core/strack/sender.h"
 #include "duet/duet.h"
+#include "transports/strack/receiver.h"
+#include "transports/strack/sender.h"
 
 namespace strack::duet {
 namespace {

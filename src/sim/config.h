@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/units.h"
-#include "core/roce/params.h"
-#include "core/strack/params.h"
+#include "transports/rocev2/params.h"
+#include "transports/strack/params.h"
 
 namespace strack::sim {
 

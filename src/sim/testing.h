@@ -17,10 +17,10 @@
 #include "base/prng.h"
 #include "base/testing.h"
 #include "base/units.h"
-#include "core/strack/params.h"
 #include "metrics/records.h"
 #include "sim/config.h"
 #include "sim/simulation.h"
+#include "transports/strack/params.h"
 #include "workload/workload.h"
 
 namespace strack::sim::testing {

@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "core/param_error.h"
-#include "core/strack/params.h"
+#include "transports/strack/params.h"
 
 namespace strack::udp {
 

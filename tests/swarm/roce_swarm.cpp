@@ -13,12 +13,12 @@
 
 #include "base/check.h"
 #include "base/prng.h"
-#include "core/roce/events.h"
-#include "core/roce/receiver.h"
-#include "core/roce/sender.h"
 #include "swarm/driver.h"
 #include "swarm/plan.h"
 #include "swarm/swarm.h"
+#include "transports/rocev2/events.h"
+#include "transports/rocev2/receiver.h"
+#include "transports/rocev2/sender.h"
 
 namespace strack::swarm {
 namespace {

@@ -8,11 +8,11 @@
 #include "base/check.h"
 #include "base/prng.h"
 #include "core/events.h"
-#include "core/strack/receiver.h"
-#include "core/strack/sender.h"
 #include "swarm/driver.h"
 #include "swarm/plan.h"
 #include "swarm/swarm.h"
+#include "transports/strack/receiver.h"
+#include "transports/strack/sender.h"
 
 namespace strack::swarm {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "core/events.h"
 #include "core/packet.h"
-#include "core/roce/events.h"
 #include "metrics/records.h"
+#include "transports/rocev2/events.h"
 
 namespace strack::sim {
 

@@ -6,14 +6,14 @@
 #include <memory>
 
 #include "base/units.h"
-#include "core/roce/receiver.h"
-#include "core/roce/sender.h"
-#include "core/strack/receiver.h"
-#include "core/strack/sender.h"
 #include "metrics/records.h"
 #include "sim/config.h"
 #include "sim/host/flow_log.h"
 #include "sim/net/sim_packet.h"
+#include "transports/rocev2/receiver.h"
+#include "transports/rocev2/sender.h"
+#include "transports/strack/receiver.h"
+#include "transports/strack/sender.h"
 
 namespace strack::sim {
 

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "core/packet.h"
-#include "core/roce/ack.h"
+#include "transports/rocev2/ack.h"
 
 namespace strack::sim {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/roce/params.h"
+#include "transports/rocev2/params.h"
 
 namespace strack::sim {
 namespace {

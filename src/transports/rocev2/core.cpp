@@ -1,0 +1,13 @@
+// Both ends compiled into the library of cores: what they need from outside can be read off its
+// undefined symbols (core_purity_test).
+#include "core/transport.h"
+#include "transports/rocev2/receiver.h"
+#include "transports/rocev2/sender.h"
+
+namespace strack::core {
+
+static_assert(Transport<RoceSender<>, RoceReceiver<>>);
+template class RoceSender<NoEvents>;
+template class RoceReceiver<NoEvents>;
+
+}  // namespace strack::core

@@ -1,0 +1,124 @@
+// Algorithm 3: one window for all paths, steered by queueing delay. Owned by the sender.
+//
+// ECN alone never cuts it: a marked path is first left (path_selector.h), and only when the average
+// over all paths is above target does the window fall. Invariant: min_cwnd <= cwnd <= max_cwnd.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "core/events.h"
+#include "transports/strack/params.h"
+
+namespace strack::core {
+
+/// What one ACK says about the network.
+struct AckSample {
+  bool ecn;
+  Picoseconds qdelay;  ///< measured_rtt - base_rtt
+  Bytes acked;         ///< newly acknowledged
+  Bytes achieved_bdp;  ///< Algorithm 4's newest value
+};
+
+class CongestionWindow {
+ public:
+  constexpr explicit CongestionWindow(const StrackParams& params)
+      : base_rtt_(params.net_base_rtt) {  // [D7]
+    set_cwnd(params, params.max_cwnd);    // [P.window] [D8]
+  }
+
+  /// [A1.L8-11] Takes one RTT into account and returns the queueing delay it stands for.
+  constexpr Picoseconds measured_qdelay(Picoseconds measured_rtt) {
+    if (measured_rtt < base_rtt_) base_rtt_ = measured_rtt;  // [A1.L8] [A1.L9] [D7]
+    return measured_rtt - base_rtt_;                         // [A1.L11]
+  }
+
+  /// [A3.L1] Updates the window for one ACK. O(1).
+  template <class Events>
+  constexpr void adjust_cwnd(const StrackParams& params, const AckSample& ack, Instant now,
+                             Events& events) {
+    const bool can_decrease = now - last_decrease_ts_ > base_rtt_;        // [A3.L2]
+    const bool can_fairness_shuffle = now - last_selfai_ts_ > base_rtt_;  // [A3.L3]
+    // [A3.L4] [D23] The shift rounds down: the average is at most 8 ps off what real numbers would
+    // give.
+    avg_qdelay_.value += ((ack.qdelay - avg_qdelay_).value * params.ewma_q16) >> 16;
+
+    if (!ack.ecn && ack.qdelay > params.target_qhigh) {  // [A3.L5] [Q4]
+      // Late but unmarked: the queue behind this packet has gone, so refill it.
+      increase(
+          params, [&] { return params.beta; }, ack.acked, WindowReason::queue_drained,
+          events);                                               // [A3.L6] [D3]
+    } else if (!ack.ecn && ack.qdelay < params.target_qdelay) {  // [A3.L7] [Q1]
+      const auto gain = [&] {
+        return bytes(mul_div(params.alpha.value, (params.target_qdelay - ack.qdelay).value,
+                             params.net_base_rtt.value));
+      };
+      increase(params, gain, ack.acked, WindowReason::below_target, events);  // [A3.L8] [D3]
+    } else if (can_decrease && avg_qdelay_ > params.target_qdelay) {          // [A3.L9] [Q2] [Q3]
+      decrease(params, ack, now, events);                                     // [A3.L10-15]
+    }
+    if (can_fairness_shuffle) {                                                    // [A3.L18]
+      change(params, cwnd_ + params.eta, WindowReason::fairness_shuffle, events);  // [A3.L19]
+      last_selfai_ts_ = now;                                                       // [A3.L20]
+    }
+    STRACK_DCHECK(cwnd_ >= params.min_cwnd && cwnd_ <= params.max_cwnd);
+  }
+
+  [[nodiscard]] constexpr Bytes cwnd() const { return cwnd_; }  // [A3.L22]
+  /// [D24] Whole packets of one MTU.
+  [[nodiscard]] constexpr std::uint32_t cwnd_packets() const { return cwnd_packets_; }
+  [[nodiscard]] constexpr Picoseconds base_rtt() const { return base_rtt_; }
+  [[nodiscard]] constexpr Picoseconds avg_qdelay() const { return avg_qdelay_; }
+
+ private:
+  /// `per_window()` is asked only when there is room to grow: usually there is none, and no
+  /// division is spent.
+  template <class PerWindow, class Events>
+  constexpr void increase(const StrackParams& params, PerWindow&& per_window, Bytes acked,
+                          WindowReason reason, Events& events) {
+    if (cwnd_ == params.max_cwnd) return;
+    const Bytes counted = params.increase_rule == IncreaseRule::per_ack ? params.mtu : acked;
+    change(params, cwnd_ + bytes(mul_div(per_window().value, counted.value, cwnd_.value)), reason,
+           events);
+  }
+
+  template <class Events>
+  constexpr void decrease(const StrackParams& params, const AckSample& ack, Instant now,
+                          Events& events) {
+    if (ack.qdelay > params.target_qhigh && ack.achieved_bdp < params.max_cwnd / 8) {  // [A3.L10]
+      change(params, ack.achieved_bdp, WindowReason::achieved_bdp, events);            // [A3.L11]
+      last_decrease_ts_ = now;                                                         // [A3.L12]
+    } else if (ack.qdelay > params.target_qdelay) {                                    // [A3.L13]
+      const Picoseconds excess = avg_qdelay_ - params.target_qdelay;
+      const Bytes cut{mul_div(cwnd_.value, params.gamma.num * excess.value,
+                              params.gamma.den * avg_qdelay_.value)};
+      change(params, cwnd_ - std::min(cut, cwnd_ / 2), WindowReason::multiplicative,
+             events);           // [A3.L14]
+      last_decrease_ts_ = now;  // [A3.L15]
+    }
+  }
+
+  template <class Events>
+  constexpr void change(const StrackParams& params, Bytes cwnd, WindowReason reason,
+                        Events& events) {
+    const Bytes before = cwnd_;
+    set_cwnd(params, cwnd);
+    if (cwnd_ != before) events.on(WindowChanged{before, cwnd_, reason});
+  }
+
+  constexpr void set_cwnd(const StrackParams& params, Bytes cwnd) {
+    cwnd_ = std::clamp(cwnd, params.min_cwnd, params.max_cwnd);
+    cwnd_packets_ = static_cast<std::uint32_t>(std::min<std::int64_t>(cwnd_ / params.mtu, 1 << 30));
+  }
+
+  Bytes cwnd_{0};
+  Picoseconds base_rtt_;
+  Picoseconds avg_qdelay_{0};
+  Instant last_decrease_ts_ = Instant::distant_past();
+  Instant last_selfai_ts_ = Instant::distant_past();
+  std::uint32_t cwnd_packets_ = 0;
+};
+
+}  // namespace strack::core
