@@ -135,6 +135,8 @@ function(strack_test name)
     set(arg_TIMEOUT 300)
   endif()
   strack_program(${name} SOURCES ${arg_SOURCES} LINKS ${arg_LINKS} GTest::gtest_main)
+  # Test code runs once and is compiled often: full optimisation would double the time of a build.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   gtest_discover_tests(${name}
     TEST_PREFIX ${name}/
     TEST_LIST ${name}_cases
