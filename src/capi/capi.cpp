@@ -74,6 +74,8 @@ strack_status status_of(udp::Status status) {
       return STRACK_KEYS_EXHAUSTED;
     case udp::Status::no_resources:
       return STRACK_NO_RESOURCES;
+    case udp::Status::peer_restarted:
+      return STRACK_PEER_RESTARTED;
   }
   return STRACK_INTERNAL;
 }
@@ -282,6 +284,7 @@ constexpr std::array kStatusTexts{
     StatusText{STRACK_PROTOCOL_ERROR, "one side says that the other broke a rule of the protocol"},
     StatusText{STRACK_KEYS_EXHAUSTED, "too many packets under one key: connect anew"},
     StatusText{STRACK_NO_RESOURCES, "max_connections, max_receives or max_regions is reached"},
+    StatusText{STRACK_PEER_RESTARTED, "the peer was restarted: connect anew"},
     StatusText{STRACK_INVALID_ARGUMENT, "an argument is NULL or outside its range"},
     StatusText{STRACK_FAILED_CALL, "the call failed, and its error text says why"},
     StatusText{STRACK_BUFFER_TOO_SMALL, "the buffer is too small for the text"},

@@ -104,6 +104,7 @@ enum {
   STRACK_PROTOCOL_ERROR = -17,    /**< the peer says that this side broke a rule, or the reverse */
   STRACK_KEYS_EXHAUSTED = -18,    /**< 2^40 packets under one key: connect anew */
   STRACK_NO_RESOURCES = -19,      /**< max_connections, max_receives or max_regions is reached */
+  STRACK_PEER_RESTARTED = -20,    /**< the peer does not know the connection: connect anew */
 
   /* What only this interface reports. */
   STRACK_INVALID_ARGUMENT = -100, /**< a null pointer or a value outside its range */

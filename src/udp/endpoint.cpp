@@ -54,6 +54,8 @@ std::string_view text(Status status) {
       return "the keys are used up";
     case Status::no_resources:
       return "a limit is reached";
+    case Status::peer_restarted:
+      return "the peer was restarted and does not know the connection any more";
   }
   return "?";
 }

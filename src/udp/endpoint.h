@@ -91,6 +91,7 @@ enum class Status : std::uint8_t {
   protocol_error,      ///< the peer says that this side broke a rule, or the reverse
   keys_exhausted,      ///< 2^40 packets under one key: connect anew
   no_resources,        ///< `max_connections`, `max_receives` or `max_regions` is reached
+  peer_restarted,      ///< the peer does not know the connection any more: connect anew
 };
 [[nodiscard]] std::string_view text(Status status);
 
