@@ -50,7 +50,7 @@ class Loop {
     if (order_ == Order::overtaking && head_ % 4 == 0 && tail_ - head_ > 1) {
       std::swap(pipe_[head_ % pipe_.size()], pipe_[(head_ + 1) % pipe_.size()]);
     }
-    const Arrival arrival = receiver_.on_packet(pipe_[head_++ % pipe_.size()], false, now_);
+    const Arrival arrival = receiver_.on_packet(pipe_[head_++ % pipe_.size()], {}, now_);
     STRACK_CHECK(arrival.kind == ArrivalKind::accepted);
     if (const auto sack = receiver_.poll_ack(now_)) {
       sender_.on_receiving_ack(*sack, now_);
@@ -125,7 +125,7 @@ class RoceLoop {
       fresh = sender_.poll_transmit(now_);
     }
     const bool marked = marks_ && ++count_ % 1'000 == 0;
-    const Arrival arrival = receiver_.on_packet(*fresh, marked, now_);
+    const Arrival arrival = receiver_.on_packet(*fresh, {.ecn = marked}, now_);
     STRACK_CHECK(arrival.kind == ArrivalKind::accepted);
     while (const auto ack = receiver_.poll_ack(now_)) {
       sender_.on_receiving_ack(*ack, now_);

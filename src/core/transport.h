@@ -9,7 +9,7 @@
 //   while (auto id = sender.poll_completion()) completed(*id);
 //   timer.arm(sender.next_deadline());
 //
-//   const Arrival arrival = receiver.on_packet(packet, ecn, now);
+//   const Arrival arrival = receiver.on_packet(packet, signals, now);
 //   if (arrival.kind == ArrivalKind::accepted) place(payload);
 //   if (arrival.delivered) tell_the_user(packet.message_id);
 //   while (auto ack = receiver.poll_ack(now)) port.enqueue_control(*ack);
@@ -32,7 +32,7 @@
 //    `now`, right for a host that sends at once. A queue inside a NIC is no part of the network's RTT.
 //  - send what it polled: a polled packet counts as in flight. Dropping it is a loss like any other.
 //  - carry SACKs ahead of queued data, and probes with the data [D18].
-//  - deliver `ecn` as marked on the very packet; map path_id to an entropy the same way throughout.
+//  - deliver signals of the very packet they come with; map path_id to an entropy the same way throughout.
 #pragma once
 
 #include <concepts>
@@ -55,6 +55,23 @@ enum class PostResult : std::uint8_t {
   queue_full,  ///< the host's message queue has no free slot: post again after a completion
 };
 
+/// What the network has done to a packet on its way, told on arrival. A host says what it knows: what
+/// it does not measure stays as it is here.
+struct Signals {
+  bool ecn = false;           ///< marked, by any queue on the way
+  bool ecn_last_hop = false;  ///< by the queue of the receiver's own link: says nothing of the path
+  bool trimmed = false;       ///< its payload was cut off by a full queue; `payload` tells how much
+  bool trimmed_last_hop = false;  ///< by the queue of the receiver's own link
+  std::uint8_t hops = 0;          ///< links it has passed
+  std::uint16_t utilisation =
+      0;  ///< the fullest link of its path, kFullUtilisation: all it can carry
+
+  /// A link that carries what it can, with no queue.
+  static constexpr std::uint16_t kFullUtilisation = 1'024;
+
+  friend constexpr bool operator==(const Signals&, const Signals&) = default;
+};
+
 enum class ArrivalKind : std::uint8_t {
   accepted,       ///< new: the host places the payload
   duplicate,      ///< had it: the host drops the payload, the core acknowledges again
@@ -62,6 +79,7 @@ enum class ArrivalKind : std::uint8_t {
   out_of_order,   ///< not the one a protocol that keeps order expects: dropped, counted
   malformed,      ///< contradicts itself: dropped, counted
   probe,          ///< no payload
+  trimmed,        ///< no payload any more: the network has cut it off
 };
 
 struct Arrival {
@@ -81,10 +99,10 @@ concept TransportSender = requires(S sender, const S& idle, const Message& messa
 };
 
 template <class R>
-concept TransportReceiver = requires(R receiver, const R& idle, const Packet& packet, bool ecn,
-                                     Instant now) {
+concept TransportReceiver = requires(R receiver, const R& idle, const Packet& packet,
+                                     const Signals& signals, Instant now) {
   typename R::Ack;
-  { receiver.on_packet(packet, ecn, now) } -> std::same_as<Arrival>;
+  { receiver.on_packet(packet, signals, now) } -> std::same_as<Arrival>;
   { receiver.poll_ack(now) } -> std::same_as<std::optional<typename R::Ack>>;
   { receiver.on_timeout(now) } -> std::same_as<void>;
   { idle.next_deadline() } -> std::same_as<Instant>;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,6 +32,7 @@ struct Fate {
   Picoseconds delay{0};       ///< until it arrives
   Picoseconds copy_delay{0};  ///< until the second copy does
   bool ecn = false;           ///< marked on the way
+  bool trimmed = false;       ///< its payload cut off on the way
 
   [[nodiscard]] static Fate lost() { return {.copies = 0}; }
   [[nodiscard]] static Fate after(Picoseconds delay, bool ecn = false) {
@@ -159,7 +161,7 @@ class Duet {
   struct PortFree {};
   struct DataArrival {
     core::Packet packet;
-    bool ecn;
+    core::Signals signals;
   };
   struct Event {
     Instant time;
@@ -182,8 +184,9 @@ class Duet {
     if (std::holds_alternative<PortFree>(event.what)) {
       flow.poll_scheduled = false;
     } else if (const auto* data = std::get_if<DataArrival>(&event.what)) {
-      const bool ecn = network_.mark_on_arrival(event.flow, data->packet, data->ecn, now_);
-      const core::Arrival arrival = flow.receiver.on_packet(data->packet, ecn, now_);
+      core::Signals signals = data->signals;
+      signals.ecn = network_.mark_on_arrival(event.flow, data->packet, signals.ecn, now_);
+      const core::Arrival arrival = flow.receiver.on_packet(data->packet, signals, now_);
       if (arrival.kind == core::ArrivalKind::accepted) flow.payload_placed += data->packet.payload;
       if (arrival.delivered) flow.delivered.emplace_back(data->packet.message_id, now_);
       acknowledge(event.flow);
@@ -234,7 +237,7 @@ class Duet {
     const Fate fate = network_.fate_of(index, *packet, flow.port_free);
     for (int copy = 0; copy < fate.copies; ++copy) {
       schedule(flow.port_free + (copy == 0 ? fate.delay : fate.copy_delay), index,
-               DataArrival{*packet, fate.ecn});
+               DataArrival{*packet, {.ecn = fate.ecn, .trimmed = fate.trimmed}});
     }
   }
 

@@ -533,7 +533,7 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
       !receiver.has_arrived(packet.psn);
   if (!plain_case) {
     // A duplicate, acknowledged again, or something that the core counts and drops.
-    const core::Arrival arrival = receiver.on_packet(packet, from.marked, now_);
+    const core::Arrival arrival = receiver.on_packet(packet, {.ecn = from.marked}, now_);
     STRACK_DCHECK(arrival.kind != core::ArrivalKind::accepted);
     if (arrival.kind == core::ArrivalKind::duplicate) {
       ++c.statistics.duplicates_received;
@@ -559,11 +559,11 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
   if (c.trigger_count > 0 && std::abs(packet.psn - c.triggers[0].psn) >= kWidestSack) send_ack(c);
   core::Arrival arrival;
   if (in.state == InboundState::matched) {
-    arrival = receiver.on_packet(packet, from.marked, now_);
+    arrival = receiver.on_packet(packet, {.ecn = from.marked}, now_);
     STRACK_DCHECK(arrival.kind == core::ArrivalKind::accepted);
     place(in, packet.offset, data.payload.data(), data.payload.size());
   } else if (may_hold(c, data.payload.size())) {
-    arrival = receiver.on_packet(packet, from.marked, now_);
+    arrival = receiver.on_packet(packet, {.ecn = from.marked}, now_);
     hold(c, in, packet.offset, data.payload);
     ++c.statistics.packets_held;
   } else {
@@ -837,7 +837,7 @@ void Engine::on_probe(Connection& c, const wire::Header& header, wire::ConstByte
   const core::Packet& packet = probe.value();
   // What it would overwrite is owed first.
   if (c.trigger_count > 0) send_ack(c);
-  if (c.receiver->on_packet(packet, from.marked, now_).kind != core::ArrivalKind::probe) {
+  if (c.receiver->on_packet(packet, {.ecn = from.marked}, now_).kind != core::ArrivalKind::probe) {
     ++statistics_.refused_malformed;
     return;
   }

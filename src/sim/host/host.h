@@ -333,7 +333,8 @@ class Host {
       incoming = std::make_unique<Incoming>(*rules.transport, expected_[packet.slot()]);
     }
     const core::Packet unpacked = packet.to_packet();
-    const core::Arrival arrival = incoming->receiver.on_packet(unpacked, packet.marked(), now_);
+    const core::Arrival arrival =
+        incoming->receiver.on_packet(unpacked, {.ecn = packet.marked()}, now_);
     if (packet.victim()) [[unlikely]]
       note_victim(*incoming, rules);
     if (arrival.delivered) {

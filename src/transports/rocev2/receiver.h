@@ -52,9 +52,11 @@ class RoceReceiver {
     }
   }
 
-  /// One packet off the network; `ecn` as marked on it. Poll for acknowledgements afterwards.
-  constexpr Arrival on_packet(const Packet& packet, bool ecn, Instant now) {
+  /// One packet off the network, and what happened to it there. Poll for acknowledgements afterwards.
+  constexpr Arrival on_packet(const Packet& packet, const Signals& signals, Instant now) {
+    const bool ecn = signals.ecn;
     events_.on(PacketArrived{packet, ecn});
+    if (signals.trimmed) return {ArrivalKind::trimmed, false};  // a loss like any other [D61]
     const Stripes stripes(*params_);
     const auto mtu = static_cast<std::uint32_t>(params_->mtu.value);
     if (packet.type != PacketType::data || packet.path_id >= stripes.qps() ||

@@ -97,13 +97,13 @@ class RoceReceiverTest : public testing::TestWithParam<std::uint32_t> {
   /// Hands over a packet, unmarked; what it made the receiver say.
   static std::vector<RoceAck> arrive(TestReceiver& receiver, const Packet& packet,
                                      Instant now = kNow, bool ecn = false) {
-    receiver.on_packet(packet, ecn, now);
+    receiver.on_packet(packet, {.ecn = ecn}, now);
     return poll(receiver, now);
   }
   /// Packets [from, to) in order, and an ACK of the last at kNow: from here on nothing is owed.
   void settle(TestReceiver& receiver, std::uint32_t to) {
     for (std::uint32_t n = 0; n < to; ++n) {
-      ASSERT_EQ(receiver.on_packet(data(n), false, kNow).kind, ArrivalKind::accepted);
+      ASSERT_EQ(receiver.on_packet(data(n), {}, kNow).kind, ArrivalKind::accepted);
     }
     poll(receiver);
   }
@@ -167,7 +167,7 @@ TEST_P(RoceReceiverTest, New_ForgetsWhatWasInItsMemory) {
 TEST_P(RoceReceiverTest, OnPacket_TakesPacketsInOrder) {
   TestReceiver receiver = make();
   for (std::uint32_t n = 0; n < 20; ++n) {
-    EXPECT_EQ(receiver.on_packet(data(n), false, kNow).kind, ArrivalKind::accepted);
+    EXPECT_EQ(receiver.on_packet(data(n), {}, kNow).kind, ArrivalKind::accepted);
     EXPECT_EQ(rel(receiver.qp(0).expected), static_cast<std::int32_t>(n) + 1);
   }
   EXPECT_EQ(receiver.duplicates(), 0u);
@@ -178,34 +178,46 @@ TEST_P(RoceReceiverTest, OnPacket_TakesPacketsInOrder) {
 // [R.roce.order] A later one is dropped: it must come again after the one that was missing.
 TEST_P(RoceReceiverTest, OnPacket_DropsALaterPacket) {
   TestReceiver receiver = make();
-  receiver.on_packet(data(0), false, kNow);
-  EXPECT_EQ(receiver.on_packet(data(2), false, kNow).kind, ArrivalKind::out_of_order);
+  receiver.on_packet(data(0), {}, kNow);
+  EXPECT_EQ(receiver.on_packet(data(2), {}, kNow).kind, ArrivalKind::out_of_order);
   EXPECT_EQ(receiver.out_of_order(), 1u);
-  EXPECT_EQ(receiver.on_packet(data(1), false, kNow).kind, ArrivalKind::accepted);
+  EXPECT_EQ(receiver.on_packet(data(1), {}, kNow).kind, ArrivalKind::accepted);
   EXPECT_EQ(rel(receiver.qp(0).expected), 2);
-  EXPECT_EQ(receiver.on_packet(data(2), false, kNow).kind, ArrivalKind::accepted);
+  EXPECT_EQ(receiver.on_packet(data(2), {}, kNow).kind, ArrivalKind::accepted);
 }
 
 // [R.roce.order] An earlier one is a duplicate and moves nothing.
 TEST_P(RoceReceiverTest, OnPacket_AnEarlierPacketIsADuplicate) {
   TestReceiver receiver = make();
   settle(receiver, 5);
-  EXPECT_EQ(receiver.on_packet(data(4), false, kNow).kind, ArrivalKind::duplicate);
-  EXPECT_EQ(receiver.on_packet(data(0), false, kNow).kind, ArrivalKind::duplicate);
+  EXPECT_EQ(receiver.on_packet(data(4), {}, kNow).kind, ArrivalKind::duplicate);
+  EXPECT_EQ(receiver.on_packet(data(0), {}, kNow).kind, ArrivalKind::duplicate);
   EXPECT_EQ(receiver.duplicates(), 2u);
   EXPECT_EQ(log.count(RoceRare::duplicate), 2);
+  EXPECT_EQ(rel(receiver.qp(0).expected), 5);
+}
+
+// [D61] A trimmed packet has not arrived: neither an ACK nor a NAK nor a CNP follows.
+TEST_P(RoceReceiverTest, OnPacket_ATrimmedPacketIsLost) {
+  TestReceiver receiver = make();
+  settle(receiver, 5);
+  for (const std::uint32_t n : {5u, 7u}) {
+    EXPECT_EQ(receiver.on_packet(data(n), {.ecn = true, .trimmed = true}, kNow).kind,
+              ArrivalKind::trimmed);
+    EXPECT_FALSE(receiver.poll_ack(kNow));
+  }
   EXPECT_EQ(rel(receiver.qp(0).expected), 5);
 }
 
 // [R.roce.order] [R.roce.stripe] The order is the QP's own: another QP's packets may come first.
 TEST_P(RoceReceiverTest, OnPacket_KeepsTheOrderOfEachQpAlone) {
   TestReceiver receiver = make_striped();
-  EXPECT_EQ(receiver.on_packet(data(6), false, kNow).kind, ArrivalKind::accepted);
-  EXPECT_EQ(receiver.on_packet(data(2), false, kNow).kind, ArrivalKind::accepted);
-  EXPECT_EQ(receiver.on_packet(data(8), false, kNow).kind, ArrivalKind::out_of_order);
-  EXPECT_EQ(receiver.on_packet(data(0), false, kNow).kind, ArrivalKind::accepted);
-  EXPECT_EQ(receiver.on_packet(data(1), false, kNow).kind, ArrivalKind::accepted);
-  EXPECT_EQ(receiver.on_packet(data(8), false, kNow).kind, ArrivalKind::accepted);
+  EXPECT_EQ(receiver.on_packet(data(6), {}, kNow).kind, ArrivalKind::accepted);
+  EXPECT_EQ(receiver.on_packet(data(2), {}, kNow).kind, ArrivalKind::accepted);
+  EXPECT_EQ(receiver.on_packet(data(8), {}, kNow).kind, ArrivalKind::out_of_order);
+  EXPECT_EQ(receiver.on_packet(data(0), {}, kNow).kind, ArrivalKind::accepted);
+  EXPECT_EQ(receiver.on_packet(data(1), {}, kNow).kind, ArrivalKind::accepted);
+  EXPECT_EQ(receiver.on_packet(data(8), {}, kNow).kind, ArrivalKind::accepted);
   EXPECT_EQ(rel(receiver.qp(0).expected), 9);
   EXPECT_EQ(rel(receiver.qp(1).expected), 3);
   EXPECT_EQ(rel(receiver.qp(2).expected), 4);
@@ -315,8 +327,8 @@ TEST_P(RoceReceiverTest, Ack_OfEachQpAlone) {
 TEST_P(RoceReceiverTest, Ack_EchoesTheTrigger) {
   TestReceiver receiver = make();
   settle(receiver, 1);
-  for (std::uint32_t n = 1; n < 4; ++n) receiver.on_packet(data(n), false, kNow);
-  receiver.on_packet(data(4), false, kNow);
+  for (std::uint32_t n = 1; n < 4; ++n) receiver.on_packet(data(n), {}, kNow);
+  receiver.on_packet(data(4), {}, kNow);
   EXPECT_EQ(receiver.poll_ack(kNow)->timestamp, Timestamp{70'004});
   EXPECT_EQ(log.acks.back().timestamp, Timestamp{70'004});
 }
@@ -324,7 +336,7 @@ TEST_P(RoceReceiverTest, Ack_EchoesTheTrigger) {
 // [R.roce.ack] The interval runs from when the ACK is polled.
 TEST_P(RoceReceiverTest, Ack_TheIntervalRunsFromThePoll) {
   TestReceiver receiver = make();
-  receiver.on_packet(data(0), false, kNow);
+  receiver.on_packet(data(0), {}, kNow);
   poll(receiver, later(us(5)));
   EXPECT_TRUE(arrive(receiver, data(1), later(us(35) - ps(1))).empty());
   EXPECT_FALSE(arrive(receiver, data(2), later(us(35))).empty());
@@ -398,7 +410,7 @@ TEST_P(RoceReceiverTest, Nak_NotForDuplicates) {
 TEST_P(RoceReceiverTest, Nak_ReplacesTheAck) {
   TestReceiver receiver = make();
   settle(receiver, 1);
-  receiver.on_packet(data(1), false, later(us(30)));  // owes an ACK, not polled yet
+  receiver.on_packet(data(1), {}, later(us(30)));  // owes an ACK, not polled yet
   expect_one(arrive(receiver, data(3), later(us(30))), RoceAckKind::nak, 2);
   EXPECT_TRUE(arrive(receiver, data(2), later(us(60) - ps(1))).empty());
   EXPECT_TRUE(arrive(receiver, data(3), later(us(60) - ps(1))).empty());
@@ -506,10 +518,10 @@ TEST_P(RoceReceiverTest, Cnp_ForDuplicatesAndLaterPacketsToo) {
 // [D21] One QP: with the last packet.
 TEST_P(RoceReceiverTest, Delivery_WithTheLastPacket) {
   TestReceiver receiver = make();
-  EXPECT_FALSE(receiver.on_packet(part(0, 0, 2'001, 9), false, kNow).delivered);
-  EXPECT_FALSE(receiver.on_packet(part(0, 1, 2'001, 9), false, kNow).delivered);
-  EXPECT_TRUE(receiver.on_packet(part(0, 2, 2'001, 9), false, kNow).delivered);
-  EXPECT_TRUE(receiver.on_packet(single(3, 0), false, kNow).delivered);
+  EXPECT_FALSE(receiver.on_packet(part(0, 0, 2'001, 9), {}, kNow).delivered);
+  EXPECT_FALSE(receiver.on_packet(part(0, 1, 2'001, 9), {}, kNow).delivered);
+  EXPECT_TRUE(receiver.on_packet(part(0, 2, 2'001, 9), {}, kNow).delivered);
+  EXPECT_TRUE(receiver.on_packet(single(3, 0), {}, kNow).delivered);
   EXPECT_EQ(log.delivered, (std::vector<MessageId>{9, 103}));
   EXPECT_EQ(log.count(RoceRare::out_of_order_delivery), 0);
 }
@@ -517,9 +529,9 @@ TEST_P(RoceReceiverTest, Delivery_WithTheLastPacket) {
 // [D21] Not by a duplicate, and not by one that was dropped.
 TEST_P(RoceReceiverTest, Delivery_OnlyOnce) {
   TestReceiver receiver = make();
-  EXPECT_FALSE(receiver.on_packet(single(1), false, kNow).delivered);
-  EXPECT_TRUE(receiver.on_packet(single(0), false, kNow).delivered);
-  EXPECT_FALSE(receiver.on_packet(single(0), false, kNow).delivered);
+  EXPECT_FALSE(receiver.on_packet(single(1), {}, kNow).delivered);
+  EXPECT_TRUE(receiver.on_packet(single(0), {}, kNow).delivered);
+  EXPECT_FALSE(receiver.on_packet(single(0), {}, kNow).delivered);
   EXPECT_EQ(log.delivered, (std::vector<MessageId>{100}));
 }
 
@@ -530,9 +542,9 @@ TEST_P(RoceReceiverTest, Delivery_AcrossQps) {
     TestReceiver receiver = make_striped();
     for (std::uint32_t n = 0; n < 10; ++n) {
       if (n == last) continue;
-      EXPECT_FALSE(receiver.on_packet(part(0, n, 10'000, 9), false, kNow).delivered);
+      EXPECT_FALSE(receiver.on_packet(part(0, n, 10'000, 9), {}, kNow).delivered);
     }
-    EXPECT_TRUE(receiver.on_packet(part(0, last, 10'000, 9), false, kNow).delivered) << last;
+    EXPECT_TRUE(receiver.on_packet(part(0, last, 10'000, 9), {}, kNow).delivered) << last;
     EXPECT_EQ(log.delivered, (std::vector<MessageId>{9}));
     EXPECT_EQ(log.count(RoceRare::out_of_order_delivery), 0);
   }
@@ -541,10 +553,10 @@ TEST_P(RoceReceiverTest, Delivery_AcrossQps) {
 // [D21] [R.roce.stripe] A later message is whole before an earlier one on another QP.
 TEST_P(RoceReceiverTest, Delivery_OutOfOrderBetweenMessages) {
   TestReceiver receiver = make_striped();
-  EXPECT_TRUE(receiver.on_packet(part(2, 0, 1'000, 2), false, kNow).delivered);  // QP 1
+  EXPECT_TRUE(receiver.on_packet(part(2, 0, 1'000, 2), {}, kNow).delivered);  // QP 1
   EXPECT_EQ(log.count(RoceRare::out_of_order_delivery), 1);
-  EXPECT_FALSE(receiver.on_packet(part(0, 0, 2'000, 1), false, kNow).delivered);  // QP 0
-  EXPECT_TRUE(receiver.on_packet(part(0, 1, 2'000, 1), false, kNow).delivered);
+  EXPECT_FALSE(receiver.on_packet(part(0, 0, 2'000, 1), {}, kNow).delivered);  // QP 0
+  EXPECT_TRUE(receiver.on_packet(part(0, 1, 2'000, 1), {}, kNow).delivered);
   EXPECT_EQ(log.delivered, (std::vector<MessageId>{2, 1}));
 }
 
@@ -575,7 +587,7 @@ TEST_P(RoceReceiverTest, Refuse_MalformedPackets) {
   bad.back().offset = 100'000;  // beyond its message
 
   for (const Packet& packet : bad) {
-    const Arrival arrival = receiver.on_packet(packet, true, kNow);
+    const Arrival arrival = receiver.on_packet(packet, {.ecn = true}, kNow);
     EXPECT_EQ(arrival.kind, ArrivalKind::malformed);
     EXPECT_FALSE(arrival.delivered);
     EXPECT_TRUE(poll(receiver).empty());
@@ -592,9 +604,9 @@ TEST_P(RoceReceiverTest, Refuse_MalformedPackets) {
 // Nothing more is said than was owed, lowest QP first.
 TEST_P(RoceReceiverTest, PollAck_EachOnceLowestQpFirst) {
   TestReceiver receiver = make_striped();
-  receiver.on_packet(data(6), true, kNow);
-  receiver.on_packet(data(1), false, kNow);
-  receiver.on_packet(data(4), false, kNow);
+  receiver.on_packet(data(6), {.ecn = true}, kNow);
+  receiver.on_packet(data(1), {}, kNow);
+  receiver.on_packet(data(4), {}, kNow);
   const auto said = poll(receiver);
   ASSERT_EQ(said.size(), 4u);
   EXPECT_EQ(said[0].kind, RoceAckKind::nak);
@@ -618,7 +630,7 @@ TEST_P(RoceReceiverTest, PollAck_OfSixteenQps) {
     Packet packet = single(0);
     packet.psn = first + n;
     packet.path_id = static_cast<PathId>(n);
-    EXPECT_EQ(receiver.on_packet(packet, false, kNow).kind, ArrivalKind::accepted);
+    EXPECT_EQ(receiver.on_packet(packet, {}, kNow).kind, ArrivalKind::accepted);
   }
   EXPECT_EQ(poll(receiver).size(), 16u);
 }

@@ -271,7 +271,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if ((manner & 4) != 0) now += input.spread<std::int64_t>(0, 4'000'000'000);
     const Packet packet = any_packet(input, model, params);
 
-    const Arrival ours = receiver.on_packet(packet, ecn, {now});
+    const Arrival ours = receiver.on_packet(packet, {.ecn = ecn}, {now});
     const Arrival expected = model.on_packet(packet, ecn, now);
     STRACK_CHECK_OP(static_cast<int>(ours.kind), ==, static_cast<int>(expected.kind));
     STRACK_CHECK_OP(ours.delivered, ==, expected.delivered);

@@ -361,7 +361,7 @@ class Harness {
       packets_.erase(packets_.begin() + static_cast<std::ptrdiff_t>(index));
     }
     if ((how & 0b1100'0000) == 0b1000'0000) return;
-    const Arrival arrival = receiver_.on_packet(chosen, (how & 0b1'0000) != 0, {now_});
+    const Arrival arrival = receiver_.on_packet(chosen, {.ecn = (how & 0b1'0000) != 0}, {now_});
     if (trusted_) {
       STRACK_CHECK(arrival.kind != ArrivalKind::malformed);
       if (arrival.delivered) STRACK_CHECK(delivered_.insert(chosen.message_id).second);

@@ -874,7 +874,7 @@ class RoceWireTest : public RoceSenderTest {
     const Instant end = now + at_most;
     for (; now < end && !sender.idle(); now = now + us(1)) {
       while (!forth.empty() && forth.front().at <= now) {
-        const Arrival arrival = receiver.on_packet(forth.front().packet, false, now);
+        const Arrival arrival = receiver.on_packet(forth.front().packet, {}, now);
         delivered += arrival.delivered ? 1 : 0;
         forth.erase(forth.begin());
         while (const auto ack = receiver.poll_ack(now)) {

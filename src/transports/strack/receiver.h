@@ -30,9 +30,11 @@ class Receiver {
   constexpr Receiver(const StrackParams& params, Psn initial_psn, Events events = {})
       : params_(&params), epsn_(initial_psn), highest_(initial_psn - 1u), events_(events) {}
 
-  /// One packet off the network; `ecn` as marked on it. Poll for a SACK afterwards.
-  constexpr Arrival on_packet(const Packet& packet, bool ecn, Instant /*now*/) {
+  /// One packet off the network, and what happened to it there. Poll for a SACK afterwards.
+  constexpr Arrival on_packet(const Packet& packet, const Signals& signals, Instant /*now*/) {
+    const bool ecn = signals.ecn;
     events_.on(PacketArrived{packet, ecn});
+    if (signals.trimmed) return {ArrivalKind::trimmed, false};  // a loss like any other [D61]
     if (packet.type == PacketType::probe) {
       // [R.sack.probe] [R.probe.reply] A probe is answered at once.
       if (packet.path_id >= params_->max_paths) return malformed();

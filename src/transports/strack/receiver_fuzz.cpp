@@ -269,7 +269,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Packet packet = any_packet(input, receiver.epsn(), params);
     now = now + us(1);
 
-    const Arrival ours = receiver.on_packet(packet, ecn, now);
+    const Arrival ours = receiver.on_packet(packet, {.ecn = ecn}, now);
     const Arrival expected = model.on_packet(packet, ecn);
     STRACK_CHECK_OP(static_cast<int>(ours.kind), ==, static_cast<int>(expected.kind));
     STRACK_CHECK_OP(ours.delivered, ==, expected.delivered);

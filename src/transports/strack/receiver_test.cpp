@@ -81,7 +81,7 @@ class ReceiverTest : public testing::TestWithParam<std::uint32_t> {
   /// Hands over unmarked one-packet messages and throws the SACKs away.
   void arrive(Receiver<Sink>& receiver, std::uint32_t from, std::uint32_t to) const {
     for (std::uint32_t n = from; n < to; ++n) {
-      EXPECT_EQ(receiver.on_packet(data(n), false, kNow).kind, ArrivalKind::accepted);
+      EXPECT_EQ(receiver.on_packet(data(n), {}, kNow).kind, ArrivalKind::accepted);
       (void)receiver.poll_ack(kNow);
     }
   }
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(FirstPsn, ReceiverTest,
 TEST_P(ReceiverTest, New_WaitsForTheInitialPsn) {
   auto receiver = make();
 
-  receiver.on_packet(probe(0), false, kNow);
+  receiver.on_packet(probe(0), {}, kNow);
   const Sack sack = receiver.poll_ack(kNow).value();
 
   EXPECT_EQ(rel(sack.epsn), 0);
@@ -119,10 +119,10 @@ TEST_P(ReceiverTest, OnPacket_EnoughBytesTriggerASack) {
   auto receiver = make();
 
   for (const std::uint32_t n : {1u, 2u, 3u}) {
-    receiver.on_packet(data(n), false, kNow);
+    receiver.on_packet(data(n), {}, kNow);
     EXPECT_FALSE(receiver.poll_ack(kNow));
   }
-  receiver.on_packet(data(4), false, kNow);
+  receiver.on_packet(data(4), {}, kNow);
 
   EXPECT_TRUE(receiver.poll_ack(kNow));
 }
@@ -131,10 +131,10 @@ TEST_P(ReceiverTest, OnPacket_EnoughBytesTriggerASack) {
 TEST_P(ReceiverTest, OnPacket_OneByteShortTriggersNothing) {
   auto receiver = make();
 
-  for (const std::uint32_t n : {1u, 2u, 3u}) receiver.on_packet(data(n), false, kNow);
-  receiver.on_packet(data(4, 999), false, kNow);
+  for (const std::uint32_t n : {1u, 2u, 3u}) receiver.on_packet(data(n), {}, kNow);
+  receiver.on_packet(data(4, 999), {}, kNow);
   EXPECT_FALSE(receiver.poll_ack(kNow));
-  receiver.on_packet(data(5, 1), false, kNow);
+  receiver.on_packet(data(5, 1), {}, kNow);
 
   EXPECT_TRUE(receiver.poll_ack(kNow));
 }
@@ -143,15 +143,15 @@ TEST_P(ReceiverTest, OnPacket_OneByteShortTriggersNothing) {
 TEST_P(ReceiverTest, OnPacket_ByteCountStartsAfreshWithEachSack) {
   auto receiver = make();
 
-  for (const std::uint32_t n : {1u, 2u, 3u}) receiver.on_packet(data(n), false, kNow);
-  receiver.on_packet(probe(0), false, kNow);
+  for (const std::uint32_t n : {1u, 2u, 3u}) receiver.on_packet(data(n), {}, kNow);
+  receiver.on_packet(probe(0), {}, kNow);
   EXPECT_TRUE(receiver.poll_ack(kNow));
 
   for (const std::uint32_t n : {4u, 5u, 6u}) {
-    receiver.on_packet(data(n), false, kNow);
+    receiver.on_packet(data(n), {}, kNow);
     EXPECT_FALSE(receiver.poll_ack(kNow));
   }
-  receiver.on_packet(data(7), false, kNow);
+  receiver.on_packet(data(7), {}, kNow);
   EXPECT_TRUE(receiver.poll_ack(kNow));
 }
 
@@ -164,7 +164,7 @@ TEST_P(ReceiverTest, OnPacket_DefaultAnswersEveryFullPacket) {
   auto receiver = make();
 
   for (const std::uint32_t n : {1u, 3u, 2u, 0u}) {
-    receiver.on_packet(data(n, 4'096), false, kNow);
+    receiver.on_packet(data(n, 4'096), {}, kNow);
     EXPECT_TRUE(receiver.poll_ack(kNow));
   }
 }
@@ -174,9 +174,9 @@ TEST_P(ReceiverTest, OnPacket_DefaultAnswersEveryFullPacket) {
 TEST_P(ReceiverTest, OnPacket_ExpectedPacketTriggersASack) {
   auto receiver = make();
 
-  receiver.on_packet(data(1), false, kNow);
+  receiver.on_packet(data(1), {}, kNow);
   EXPECT_FALSE(receiver.poll_ack(kNow));
-  receiver.on_packet(data(0), false, kNow);
+  receiver.on_packet(data(0), {}, kNow);
 
   EXPECT_TRUE(receiver.poll_ack(kNow));
 }
@@ -187,10 +187,10 @@ TEST_P(ReceiverTest, OnPacket_WithoutTheEpsnRuleOnlyBytesTrigger) {
   auto receiver = make();
 
   for (const std::uint32_t n : {0u, 1u, 2u}) {
-    receiver.on_packet(data(n), false, kNow);
+    receiver.on_packet(data(n), {}, kNow);
     EXPECT_FALSE(receiver.poll_ack(kNow));
   }
-  receiver.on_packet(data(3), false, kNow);
+  receiver.on_packet(data(3), {}, kNow);
 
   EXPECT_EQ(rel(receiver.poll_ack(kNow).value().epsn), 4);
 }
@@ -199,7 +199,7 @@ TEST_P(ReceiverTest, OnPacket_WithoutTheEpsnRuleOnlyBytesTrigger) {
 TEST_P(ReceiverTest, OnPacket_ProbeTriggersASack) {
   auto receiver = make();
 
-  EXPECT_EQ(receiver.on_packet(probe(0), false, kNow).kind, ArrivalKind::probe);
+  EXPECT_EQ(receiver.on_packet(probe(0), {}, kNow).kind, ArrivalKind::probe);
 
   EXPECT_TRUE(receiver.poll_ack(kNow));
 }
@@ -209,7 +209,7 @@ TEST_P(ReceiverTest, OnPacket_DuplicateBelowEpsnIsAcknowledgedAgain) {
   auto receiver = make();
   arrive(receiver, 0, 2);
 
-  const Arrival arrival = receiver.on_packet(data(1), false, kNow);
+  const Arrival arrival = receiver.on_packet(data(1), {}, kNow);
   const Sack sack = receiver.poll_ack(kNow).value();
 
   EXPECT_EQ(arrival.kind, ArrivalKind::duplicate);
@@ -225,10 +225,10 @@ TEST_P(ReceiverTest, OnPacket_DuplicateBelowEpsnIsAcknowledgedAgain) {
 // [D11] [R.bitmap.receiver] So is one whose bit is set beyond EPSN.
 TEST_P(ReceiverTest, OnPacket_DuplicateAboveEpsnIsAcknowledgedAgain) {
   auto receiver = make();
-  receiver.on_packet(data(5), false, kNow);
+  receiver.on_packet(data(5), {}, kNow);
   EXPECT_FALSE(receiver.poll_ack(kNow));
 
-  const Arrival arrival = receiver.on_packet(data(5), false, kNow);
+  const Arrival arrival = receiver.on_packet(data(5), {}, kNow);
   const Sack sack = receiver.poll_ack(kNow).value();
 
   EXPECT_EQ(arrival.kind, ArrivalKind::duplicate);
@@ -248,15 +248,30 @@ TEST_P(ReceiverTest, OnPacket_DropsWhatLiesBeyondTheTrackingWindow) {
   auto receiver = make();
   params.sack_bytes = bytes(1);
 
-  EXPECT_EQ(receiver.on_packet(data(1'024), true, kNow).kind, ArrivalKind::beyond_window);
+  EXPECT_EQ(receiver.on_packet(data(1'024), {.ecn = true}, kNow).kind, ArrivalKind::beyond_window);
   EXPECT_FALSE(receiver.poll_ack(kNow));
   EXPECT_EQ(receiver.beyond_window(), 1u);
   EXPECT_EQ(receiver.ooo_count(), 0);
   EXPECT_EQ(receiver.bytes_recvd(), 0u);
 
-  EXPECT_EQ(receiver.on_packet(data(1'023), false, kNow).kind, ArrivalKind::accepted);
+  EXPECT_EQ(receiver.on_packet(data(1'023), {}, kNow).kind, ArrivalKind::accepted);
   EXPECT_TRUE(receiver.poll_ack(kNow));
   EXPECT_EQ(receiver.ooo_count(), 1);
+}
+
+// [D61] A trimmed packet has not arrived: it changes nothing and is not answered.
+TEST_P(ReceiverTest, OnPacket_ATrimmedPacketIsLost) {
+  params.sack_bytes = bytes(1);
+  auto receiver = make();
+
+  EXPECT_EQ(receiver.on_packet(data(0), {.ecn = true, .trimmed = true}, kNow).kind,
+            ArrivalKind::trimmed);
+  EXPECT_FALSE(receiver.poll_ack(kNow));
+  EXPECT_FALSE(receiver.has_arrived(data(0).psn));
+  EXPECT_EQ(receiver.bytes_recvd(), 0u);
+
+  EXPECT_EQ(receiver.on_packet(data(0), {}, kNow).kind, ArrivalKind::accepted);
+  EXPECT_FALSE(receiver.poll_ack(kNow)->ecn);
 }
 
 // [D26] A smaller window is kept just as well, and moves with EPSN.
@@ -264,12 +279,12 @@ TEST_P(ReceiverTest, OnPacket_SmallTrackingWindowMovesWithEpsn) {
   params.tracking_window = 16;
   auto receiver = make();
 
-  EXPECT_EQ(receiver.on_packet(data(16), false, kNow).kind, ArrivalKind::beyond_window);
-  EXPECT_EQ(receiver.on_packet(data(15), false, kNow).kind, ArrivalKind::accepted);
+  EXPECT_EQ(receiver.on_packet(data(16), {}, kNow).kind, ArrivalKind::beyond_window);
+  EXPECT_EQ(receiver.on_packet(data(15), {}, kNow).kind, ArrivalKind::accepted);
   arrive(receiver, 0, 1);
 
-  EXPECT_EQ(receiver.on_packet(data(16), false, kNow).kind, ArrivalKind::accepted);
-  EXPECT_EQ(receiver.on_packet(data(17), false, kNow).kind, ArrivalKind::beyond_window);
+  EXPECT_EQ(receiver.on_packet(data(16), {}, kNow).kind, ArrivalKind::accepted);
+  EXPECT_EQ(receiver.on_packet(data(17), {}, kNow).kind, ArrivalKind::beyond_window);
 }
 
 // [D26] The whole window can be held while EPSN is missing; then EPSN passes over all of it at
@@ -279,7 +294,7 @@ TEST_P(ReceiverTest, OnPacket_HoldsAWholeTrackingWindow) {
   arrive(receiver, 1, 1'024);
   EXPECT_EQ(receiver.ooo_count(), 1'023);
 
-  receiver.on_packet(data(0), false, kNow);
+  receiver.on_packet(data(0), {}, kNow);
   const Sack sack = receiver.poll_ack(kNow).value();
 
   EXPECT_EQ(rel(sack.epsn), 1'024);
@@ -291,9 +306,9 @@ TEST_P(ReceiverTest, OnPacket_HoldsAWholeTrackingWindow) {
 // [R.bitmap.receiver] EPSN passes everything received in sequence and stops at the next hole.
 TEST_P(ReceiverTest, OnPacket_EpsnPassesWhatIsHeldUpToTheNextHole) {
   auto receiver = make();
-  for (const std::uint32_t n : {1u, 2u, 4u}) receiver.on_packet(data(n), false, kNow);
+  for (const std::uint32_t n : {1u, 2u, 4u}) receiver.on_packet(data(n), {}, kNow);
 
-  receiver.on_packet(data(0), false, kNow);
+  receiver.on_packet(data(0), {}, kNow);
   const Sack sack = receiver.poll_ack(kNow).value();
 
   EXPECT_EQ(rel(sack.epsn), 3);
@@ -344,7 +359,8 @@ TEST_P(ReceiverTest, OnPacket_DropsWhatContradictsItself) {
   };
 
   for (std::size_t i = 0; i < malformed.size(); ++i) {
-    EXPECT_EQ(receiver.on_packet(malformed[i], true, kNow).kind, ArrivalKind::malformed) << i;
+    EXPECT_EQ(receiver.on_packet(malformed[i], {.ecn = true}, kNow).kind, ArrivalKind::malformed)
+        << i;
     EXPECT_EQ(receiver.malformed_packets(), i + 1);
     EXPECT_FALSE(receiver.poll_ack(kNow)) << i;
   }
@@ -352,10 +368,10 @@ TEST_P(ReceiverTest, OnPacket_DropsWhatContradictsItself) {
   EXPECT_EQ(receiver.bytes_recvd(), 0u);
 
   const Packet sound = with([](Packet&) {});
-  EXPECT_EQ(receiver.on_packet(sound, false, kNow).kind, ArrivalKind::accepted);
+  EXPECT_EQ(receiver.on_packet(sound, {}, kNow).kind, ArrivalKind::accepted);
   Packet probe_on_last_path = probe(0);
   probe_on_last_path.path_id = 3;
-  EXPECT_EQ(receiver.on_packet(probe_on_last_path, false, kNow).kind, ArrivalKind::probe);
+  EXPECT_EQ(receiver.on_packet(probe_on_last_path, {}, kNow).kind, ArrivalKind::probe);
   EXPECT_EQ(receiver.malformed_packets(), malformed.size());
 }
 
@@ -363,9 +379,9 @@ TEST_P(ReceiverTest, OnPacket_DropsWhatContradictsItself) {
 TEST_P(ReceiverTest, OnPacket_TellsOfEveryArrival) {
   auto receiver = make();
 
-  receiver.on_packet(data(0), true, kNow);
-  receiver.on_packet(data(5'000), false, kNow);
-  receiver.on_packet(probe(0), true, kNow);
+  receiver.on_packet(data(0), {.ecn = true}, kNow);
+  receiver.on_packet(data(5'000), {}, kNow);
+  receiver.on_packet(probe(0), {.ecn = true}, kNow);
 
   EXPECT_EQ(log.marks, (std::vector<bool>{true, false, true}));
 }
@@ -377,9 +393,9 @@ TEST_P(ReceiverTest, OnPacket_TellsOfEveryArrival) {
 TEST_P(ReceiverTest, OnPacket_DeliversOutOfOrder) {
   auto receiver = make();
 
-  EXPECT_TRUE(receiver.on_packet(data(9), false, kNow).delivered);
+  EXPECT_TRUE(receiver.on_packet(data(9), {}, kNow).delivered);
   EXPECT_EQ(log.count(Rare::out_of_order_delivery), 1);
-  EXPECT_TRUE(receiver.on_packet(data(0), false, kNow).delivered);
+  EXPECT_TRUE(receiver.on_packet(data(0), {}, kNow).delivered);
 
   EXPECT_EQ(log.delivered, (std::vector<MessageId>{109, 100}));
   EXPECT_EQ(log.count(Rare::out_of_order_delivery), 1);
@@ -392,10 +408,10 @@ TEST_P(ReceiverTest, OnPacket_DeliversWithTheLastMissingPacket) {
     auto receiver = make();
     for (const std::uint32_t index : {0u, 1u, 2u}) {
       if (index == last) continue;
-      EXPECT_FALSE(receiver.on_packet(part(0, index, 2'500, 9), false, kNow).delivered);
+      EXPECT_FALSE(receiver.on_packet(part(0, index, 2'500, 9), {}, kNow).delivered);
     }
 
-    EXPECT_TRUE(receiver.on_packet(part(0, last, 2'500, 9), false, kNow).delivered);
+    EXPECT_TRUE(receiver.on_packet(part(0, last, 2'500, 9), {}, kNow).delivered);
     EXPECT_EQ(receiver.bytes_recvd(), 2'500u);
   }
 }
@@ -404,13 +420,13 @@ TEST_P(ReceiverTest, OnPacket_DeliversWithTheLastMissingPacket) {
 TEST_P(ReceiverTest, OnPacket_DeliversBehindAHoleOnlyWhatIsWhole) {
   for (const std::uint32_t last : {0u, 1u, 2u}) {
     auto receiver = make();
-    receiver.on_packet(data(7), false, kNow);  // highest seen, and not part of it
+    receiver.on_packet(data(7), {}, kNow);  // highest seen, and not part of it
     for (const std::uint32_t index : {0u, 1u, 2u}) {
       if (index == last) continue;
-      EXPECT_FALSE(receiver.on_packet(part(2, index, 2'500, 9), false, kNow).delivered);
+      EXPECT_FALSE(receiver.on_packet(part(2, index, 2'500, 9), {}, kNow).delivered);
     }
 
-    EXPECT_TRUE(receiver.on_packet(part(2, last, 2'500, 9), false, kNow).delivered);
+    EXPECT_TRUE(receiver.on_packet(part(2, last, 2'500, 9), {}, kNow).delivered);
   }
 }
 
@@ -418,8 +434,8 @@ TEST_P(ReceiverTest, OnPacket_DeliversBehindAHoleOnlyWhatIsWhole) {
 TEST_P(ReceiverTest, OnPacket_DeliveryAtEpsnIsInOrder) {
   auto receiver = make();
 
-  receiver.on_packet(part(0, 1, 2'000, 9), false, kNow);
-  EXPECT_TRUE(receiver.on_packet(part(0, 0, 2'000, 9), false, kNow).delivered);
+  receiver.on_packet(part(0, 1, 2'000, 9), {}, kNow);
+  EXPECT_TRUE(receiver.on_packet(part(0, 0, 2'000, 9), {}, kNow).delivered);
 
   EXPECT_EQ(log.count(Rare::out_of_order_delivery), 0);
 }
@@ -428,10 +444,10 @@ TEST_P(ReceiverTest, OnPacket_DeliveryAtEpsnIsInOrder) {
 TEST_P(ReceiverTest, OnPacket_DeliversAMessageThatEpsnHasEntered) {
   auto receiver = make();
 
-  EXPECT_FALSE(receiver.on_packet(part(0, 0, 4'000, 9), false, kNow).delivered);
-  EXPECT_FALSE(receiver.on_packet(part(0, 1, 4'000, 9), false, kNow).delivered);
-  EXPECT_FALSE(receiver.on_packet(part(0, 3, 4'000, 9), false, kNow).delivered);
-  EXPECT_TRUE(receiver.on_packet(part(0, 2, 4'000, 9), false, kNow).delivered);
+  EXPECT_FALSE(receiver.on_packet(part(0, 0, 4'000, 9), {}, kNow).delivered);
+  EXPECT_FALSE(receiver.on_packet(part(0, 1, 4'000, 9), {}, kNow).delivered);
+  EXPECT_FALSE(receiver.on_packet(part(0, 3, 4'000, 9), {}, kNow).delivered);
+  EXPECT_TRUE(receiver.on_packet(part(0, 2, 4'000, 9), {}, kNow).delivered);
 
   EXPECT_EQ(log.delivered, (std::vector<MessageId>{9}));
 }
@@ -441,9 +457,9 @@ TEST_P(ReceiverTest, OnPacket_LongMessageIsNotDeliveredByAPart) {
   auto receiver = make();
 
   for (std::uint32_t index = 1'023; index > 0; --index) {
-    EXPECT_FALSE(receiver.on_packet(part(0, index, 2'000'000, 9), false, kNow).delivered);
+    EXPECT_FALSE(receiver.on_packet(part(0, index, 2'000'000, 9), {}, kNow).delivered);
   }
-  EXPECT_FALSE(receiver.on_packet(part(0, 0, 2'000'000, 9), false, kNow).delivered);
+  EXPECT_FALSE(receiver.on_packet(part(0, 0, 2'000'000, 9), {}, kNow).delivered);
 
   EXPECT_EQ(rel(receiver.epsn()), 1'024);
 }
@@ -451,13 +467,13 @@ TEST_P(ReceiverTest, OnPacket_LongMessageIsNotDeliveredByAPart) {
 // [D21] Exactly once: neither duplicates nor later arrivals of other messages deliver it again.
 TEST_P(ReceiverTest, OnPacket_DeliversOnce) {
   auto receiver = make();
-  receiver.on_packet(part(1, 0, 2'000, 9), false, kNow);
-  receiver.on_packet(part(1, 1, 2'000, 9), false, kNow);
+  receiver.on_packet(part(1, 0, 2'000, 9), {}, kNow);
+  receiver.on_packet(part(1, 1, 2'000, 9), {}, kNow);
 
-  EXPECT_FALSE(receiver.on_packet(part(1, 0, 2'000, 9), false, kNow).delivered);
-  EXPECT_FALSE(receiver.on_packet(part(1, 1, 2'000, 9), false, kNow).delivered);
-  receiver.on_packet(data(0), false, kNow);
-  EXPECT_FALSE(receiver.on_packet(part(1, 1, 2'000, 9), false, kNow).delivered);
+  EXPECT_FALSE(receiver.on_packet(part(1, 0, 2'000, 9), {}, kNow).delivered);
+  EXPECT_FALSE(receiver.on_packet(part(1, 1, 2'000, 9), {}, kNow).delivered);
+  receiver.on_packet(data(0), {}, kNow);
+  EXPECT_FALSE(receiver.on_packet(part(1, 1, 2'000, 9), {}, kNow).delivered);
 
   EXPECT_EQ(log.delivered, (std::vector<MessageId>{9, 100}));
 }
@@ -466,7 +482,7 @@ TEST_P(ReceiverTest, OnPacket_DeliversOnce) {
 TEST_P(ReceiverTest, OnPacket_DeliversAnEmptyMessage) {
   auto receiver = make();
 
-  const Arrival arrival = receiver.on_packet(data(0, 0), false, kNow);
+  const Arrival arrival = receiver.on_packet(data(0, 0), {}, kNow);
 
   EXPECT_EQ(arrival.kind, ArrivalKind::accepted);
   EXPECT_TRUE(arrival.delivered);
@@ -481,7 +497,7 @@ TEST_P(ReceiverTest, OnPacket_TakesTheLastPacketOfTheLargestMessage) {
   packet.message_length = 0xffff'ffff;
   packet.offset = 4'294'967'000;
 
-  const Arrival arrival = receiver.on_packet(packet, false, kNow);
+  const Arrival arrival = receiver.on_packet(packet, {}, kNow);
 
   EXPECT_EQ(arrival.kind, ArrivalKind::accepted);
   EXPECT_FALSE(arrival.delivered);
@@ -494,7 +510,7 @@ TEST_P(ReceiverTest, PollAck_GivesEachSackOnce) {
   auto receiver = make();
   EXPECT_FALSE(receiver.poll_ack(kNow));
 
-  receiver.on_packet(data(0), false, kNow);
+  receiver.on_packet(data(0), {}, kNow);
   EXPECT_TRUE(receiver.poll_ack(kNow));
   EXPECT_FALSE(receiver.poll_ack(kNow));
 
@@ -505,12 +521,12 @@ TEST_P(ReceiverTest, PollAck_GivesEachSackOnce) {
 // fills the hold time.
 TEST_P(ReceiverTest, PollAck_EchoesTheTriggeringPacket) {
   auto receiver = make();
-  receiver.on_packet(data(1), false, kNow);
+  receiver.on_packet(data(1), {}, kNow);
   Packet trigger = data(0);
   trigger.path_id = 255;
   trigger.timestamp = {0xffff'fff0};
 
-  receiver.on_packet(trigger, true, kNow);
+  receiver.on_packet(trigger, {.ecn = true}, kNow);
   const Sack sack = receiver.poll_ack(kNow).value();
 
   EXPECT_EQ(sack.path_id, 255);
@@ -524,8 +540,8 @@ TEST_P(ReceiverTest, PollAck_EchoesTheTriggeringPacket) {
 // [D13] A packet that triggers nothing leaves the echo of one that did.
 TEST_P(ReceiverTest, PollAck_EchoIsNotTheLastPacketsButTheTriggers) {
   auto receiver = make();
-  receiver.on_packet(data(0), true, kNow);
-  receiver.on_packet(data(2), false, kNow);
+  receiver.on_packet(data(0), {.ecn = true}, kNow);
+  receiver.on_packet(data(2), {}, kNow);
 
   const Sack sack = receiver.poll_ack(kNow).value();
 
@@ -536,8 +552,8 @@ TEST_P(ReceiverTest, PollAck_EchoIsNotTheLastPacketsButTheTriggers) {
 // A SACK that was not polled is replaced by the next one.
 TEST_P(ReceiverTest, PollAck_UnpolledSackIsReplaced) {
   auto receiver = make();
-  receiver.on_packet(data(0), true, kNow);
-  receiver.on_packet(data(1), false, kNow);
+  receiver.on_packet(data(0), {.ecn = true}, kNow);
+  receiver.on_packet(data(1), {}, kNow);
 
   const Sack sack = receiver.poll_ack(kNow).value();
 
@@ -550,8 +566,8 @@ TEST_P(ReceiverTest, PollAck_UnpolledSackIsReplaced) {
 // [D13] With `trigger` the mark of a packet in between goes unseen.
 TEST_P(ReceiverTest, PollAck_TriggerRuleIgnoresMarksInBetween) {
   auto receiver = make();
-  receiver.on_packet(data(1), true, kNow);
-  receiver.on_packet(data(0), false, kNow);
+  receiver.on_packet(data(1), {.ecn = true}, kNow);
+  receiver.on_packet(data(0), {}, kNow);
 
   EXPECT_FALSE(receiver.poll_ack(kNow).value().ecn);
 }
@@ -560,14 +576,14 @@ TEST_P(ReceiverTest, PollAck_TriggerRuleIgnoresMarksInBetween) {
 TEST_P(ReceiverTest, PollAck_AnyMarkRuleEchoesMarksInBetween) {
   params.echo_rule = EchoRule::any_mark;
   auto receiver = make();
-  receiver.on_packet(data(2), true, kNow);
-  receiver.on_packet(data(0), false, kNow);
+  receiver.on_packet(data(2), {.ecn = true}, kNow);
+  receiver.on_packet(data(0), {}, kNow);
 
   const Sack marked = receiver.poll_ack(kNow).value();
   EXPECT_TRUE(marked.ecn);
   EXPECT_EQ(marked.path_id, 0);
 
-  receiver.on_packet(data(1), false, kNow);
+  receiver.on_packet(data(1), {}, kNow);
   EXPECT_FALSE(receiver.poll_ack(kNow).value().ecn);
 }
 
@@ -577,18 +593,18 @@ TEST_P(ReceiverTest, PollAck_AnyMarkRuleCountsEveryKindOfPacket) {
   params.echo_rule = EchoRule::any_mark;
   auto receiver = make();
 
-  receiver.on_packet(data(0), true, kNow);
+  receiver.on_packet(data(0), {.ecn = true}, kNow);
   EXPECT_TRUE(receiver.poll_ack(kNow).value().ecn);
-  receiver.on_packet(data(0), true, kNow);
+  receiver.on_packet(data(0), {.ecn = true}, kNow);
   EXPECT_TRUE(receiver.poll_ack(kNow).value().ecn);
-  receiver.on_packet(probe(0), true, kNow);
-  EXPECT_TRUE(receiver.poll_ack(kNow).value().ecn);
-
-  receiver.on_packet(data(2), true, kNow);
-  receiver.on_packet(probe(0), false, kNow);
+  receiver.on_packet(probe(0), {.ecn = true}, kNow);
   EXPECT_TRUE(receiver.poll_ack(kNow).value().ecn);
 
-  receiver.on_packet(probe(0), false, kNow);
+  receiver.on_packet(data(2), {.ecn = true}, kNow);
+  receiver.on_packet(probe(0), {}, kNow);
+  EXPECT_TRUE(receiver.poll_ack(kNow).value().ecn);
+
+  receiver.on_packet(probe(0), {}, kNow);
   EXPECT_FALSE(receiver.poll_ack(kNow).value().ecn);
 }
 
@@ -599,9 +615,9 @@ TEST_P(ReceiverTest, PollAck_AnyMarkRuleIgnoresDroppedPackets) {
   Packet malformed = data(1);
   malformed.payload = 1;
 
-  receiver.on_packet(malformed, true, kNow);
-  receiver.on_packet(data(1'024), true, kNow);
-  receiver.on_packet(data(0), false, kNow);
+  receiver.on_packet(malformed, {.ecn = true}, kNow);
+  receiver.on_packet(data(1'024), {.ecn = true}, kNow);
+  receiver.on_packet(data(0), {}, kNow);
 
   EXPECT_FALSE(receiver.poll_ack(kNow).value().ecn);
 }
@@ -610,9 +626,9 @@ TEST_P(ReceiverTest, PollAck_AnyMarkRuleIgnoresDroppedPackets) {
 TEST_P(ReceiverTest, PollAck_CarriesEpsn) {
   auto receiver = make();
   arrive(receiver, 0, 5);
-  receiver.on_packet(data(6), false, kNow);
+  receiver.on_packet(data(6), {}, kNow);
 
-  receiver.on_packet(probe(0), false, kNow);
+  receiver.on_packet(probe(0), {}, kNow);
 
   EXPECT_EQ(rel(receiver.poll_ack(kNow).value().epsn), 5);
 }
@@ -621,7 +637,7 @@ TEST_P(ReceiverTest, PollAck_CarriesEpsn) {
 // bit is 0.
 TEST_P(ReceiverTest, PollAck_CarriesOneSegmentOfTheBitmap) {
   auto receiver = make();
-  for (const std::uint32_t n : {1u, 3u, 63u, 64u}) receiver.on_packet(data(n), false, kNow);
+  for (const std::uint32_t n : {1u, 3u, 63u, 64u}) receiver.on_packet(data(n), {}, kNow);
 
   const Sack sack = receiver.poll_ack(kNow).value();
 
@@ -632,10 +648,10 @@ TEST_P(ReceiverTest, PollAck_CarriesOneSegmentOfTheBitmap) {
 // [R.sack.field.bytes_recvd] [D16] [D20] Payload bytes, each packet once however often it arrives.
 TEST_P(ReceiverTest, PollAck_CarriesBytesWithoutDuplicates) {
   auto receiver = make();
-  receiver.on_packet(data(0, 300), false, kNow);
-  receiver.on_packet(data(2, 500), false, kNow);
-  receiver.on_packet(data(2, 500), false, kNow);
-  receiver.on_packet(data(0, 300), false, kNow);
+  receiver.on_packet(data(0, 300), {}, kNow);
+  receiver.on_packet(data(2, 500), {}, kNow);
+  receiver.on_packet(data(2, 500), {}, kNow);
+  receiver.on_packet(data(0, 300), {}, kNow);
 
   EXPECT_EQ(receiver.poll_ack(kNow).value().bytes_recvd, 800u);
 }
@@ -644,10 +660,10 @@ TEST_P(ReceiverTest, PollAck_CarriesBytesWithoutDuplicates) {
 TEST_P(ReceiverTest, PollAck_BytesWrap) {
   params = StrackParams::for_link(gbps(400), us(8), bytes(65'535)).value();
   auto receiver = make();
-  for (std::uint32_t n = 0; n < 65'537; ++n) receiver.on_packet(data(n, 65'535), false, kNow);
+  for (std::uint32_t n = 0; n < 65'537; ++n) receiver.on_packet(data(n, 65'535), {}, kNow);
   EXPECT_EQ(receiver.poll_ack(kNow).value().bytes_recvd, 0xffff'ffffu);
 
-  receiver.on_packet(data(65'537, 3), false, kNow);
+  receiver.on_packet(data(65'537, 3), {}, kNow);
 
   EXPECT_EQ(receiver.poll_ack(kNow).value().bytes_recvd, 2u);
 }
@@ -655,12 +671,12 @@ TEST_P(ReceiverTest, PollAck_BytesWrap) {
 // [R.sack.field.ooo] [D14] The counter is of packets held beyond EPSN, holes not counted.
 TEST_P(ReceiverTest, PollAck_CarriesTheOutOfOrderCount) {
   auto receiver = make();
-  for (const std::uint32_t n : {2u, 4u, 100u, 900u}) receiver.on_packet(data(n), false, kNow);
+  for (const std::uint32_t n : {2u, 4u, 100u, 900u}) receiver.on_packet(data(n), {}, kNow);
   EXPECT_EQ(receiver.poll_ack(kNow).value().ooo_count, 4);
 
-  receiver.on_packet(data(0), false, kNow);
+  receiver.on_packet(data(0), {}, kNow);
   EXPECT_EQ(receiver.poll_ack(kNow).value().ooo_count, 4);
-  receiver.on_packet(data(1), false, kNow);
+  receiver.on_packet(data(1), {}, kNow);
   EXPECT_EQ(receiver.poll_ack(kNow).value().ooo_count, 3);
 }
 
@@ -677,7 +693,7 @@ TEST_P(ReceiverTest, PollAck_ShowsTheSegmentOfLpsn) {
     auto receiver = make();
     arrive(receiver, 0, 10);
 
-    receiver.on_packet(data(lpsn), false, kNow);
+    receiver.on_packet(data(lpsn), {}, kNow);
     const Sack sack = receiver.poll_ack(kNow).value();
 
     EXPECT_EQ(rel(sack.sack_base), base) << lpsn;
@@ -688,13 +704,13 @@ TEST_P(ReceiverTest, PollAck_ShowsTheSegmentOfLpsn) {
 // [R.sack.lpsn] [D12] The segment is the one holding the lowest PSN received since the last SACK.
 TEST_P(ReceiverTest, PollAck_LpsnIsTheLowestSinceTheLastSack) {
   auto receiver = make();
-  for (const std::uint32_t n : {200u, 70u, 300u, 130u}) receiver.on_packet(data(n), false, kNow);
+  for (const std::uint32_t n : {200u, 70u, 300u, 130u}) receiver.on_packet(data(n), {}, kNow);
   const Sack first = receiver.poll_ack(kNow).value();
   EXPECT_EQ(rel(first.sack_base), 64);
   EXPECT_EQ(first.bitmap, std::uint64_t{1} << 6);
   EXPECT_EQ(log.count(Rare::later_segment), 1);
 
-  for (const std::uint32_t n : {500u, 501u, 400u, 502u}) receiver.on_packet(data(n), false, kNow);
+  for (const std::uint32_t n : {500u, 501u, 400u, 502u}) receiver.on_packet(data(n), {}, kNow);
 
   EXPECT_EQ(rel(receiver.poll_ack(kNow).value().sack_base), 384);
 }
@@ -702,11 +718,11 @@ TEST_P(ReceiverTest, PollAck_LpsnIsTheLowestSinceTheLastSack) {
 // [R.sack.lpsn] A SACK for a probe starts LPSN afresh as well.
 TEST_P(ReceiverTest, PollAck_ProbesSackStartsLpsnAfresh) {
   auto receiver = make();
-  receiver.on_packet(data(70), false, kNow);
-  receiver.on_packet(probe(0), false, kNow);
+  receiver.on_packet(data(70), {}, kNow);
+  receiver.on_packet(probe(0), {}, kNow);
   EXPECT_TRUE(receiver.poll_ack(kNow));
 
-  for (const std::uint32_t n : {200u, 201u, 202u, 203u}) receiver.on_packet(data(n), false, kNow);
+  for (const std::uint32_t n : {200u, 201u, 202u, 203u}) receiver.on_packet(data(n), {}, kNow);
 
   EXPECT_EQ(rel(receiver.poll_ack(kNow).value().sack_base), 192);
 }
@@ -717,7 +733,7 @@ TEST_P(ReceiverTest, PollAck_DuplicateMovesTheSegment) {
   auto receiver = make();
   arrive(receiver, 130, 134);
 
-  receiver.on_packet(data(131), false, kNow);
+  receiver.on_packet(data(131), {}, kNow);
   const Sack sack = receiver.poll_ack(kNow).value();
 
   EXPECT_EQ(rel(sack.sack_base), 128);
@@ -728,7 +744,7 @@ TEST_P(ReceiverTest, PollAck_DuplicateMovesTheSegment) {
 TEST_P(ReceiverTest, PollAck_LpsnBelowEpsnMeansTheFirstSegment) {
   params.sack_on_epsn = false;
   auto receiver = make();
-  for (const std::uint32_t n : {0u, 200u, 201u, 202u}) receiver.on_packet(data(n), false, kNow);
+  for (const std::uint32_t n : {0u, 200u, 201u, 202u}) receiver.on_packet(data(n), {}, kNow);
 
   const Sack sack = receiver.poll_ack(kNow).value();
 
@@ -742,11 +758,11 @@ TEST_P(ReceiverTest, PollAck_LpsnBelowEpsnMeansTheFirstSegment) {
 TEST_P(ReceiverTest, PollAck_LpsnFarBelowEpsnMeansTheFirstSegment) {
   for (const std::uint32_t distance : {0x7fff'ffffu, 0x8000'0000u}) {
     auto receiver = make();
-    for (std::uint32_t n = 1; n < 4; ++n) receiver.on_packet(data(n), false, kNow);
+    for (std::uint32_t n = 1; n < 4; ++n) receiver.on_packet(data(n), {}, kNow);
 
-    EXPECT_EQ(receiver.on_packet(data(0u - distance), false, kNow).kind, ArrivalKind::duplicate);
-    receiver.on_packet(data(0), false, kNow);  // without a poll in between
-    receiver.on_packet(data(100), false, kNow);
+    EXPECT_EQ(receiver.on_packet(data(0u - distance), {}, kNow).kind, ArrivalKind::duplicate);
+    receiver.on_packet(data(0), {}, kNow);  // without a poll in between
+    receiver.on_packet(data(100), {}, kNow);
     const Sack sack = receiver.poll_ack(kNow).value();
 
     EXPECT_EQ(rel(sack.epsn), 4);
@@ -758,7 +774,7 @@ TEST_P(ReceiverTest, PollAck_LpsnFarBelowEpsnMeansTheFirstSegment) {
 TEST_P(ReceiverTest, PollAck_AnswersAProbeAsSuch) {
   auto receiver = make();
 
-  receiver.on_packet(probe(0, 41), true, kNow);
+  receiver.on_packet(probe(0, 41), {.ecn = true}, kNow);
   const Sack answer = receiver.poll_ack(kNow).value();
   EXPECT_TRUE(answer.for_probe);
   EXPECT_EQ(answer.probe_id, 41);
@@ -766,7 +782,7 @@ TEST_P(ReceiverTest, PollAck_AnswersAProbeAsSuch) {
   EXPECT_EQ(answer.timestamp.ns, 90'000u);
   EXPECT_TRUE(answer.ecn);
 
-  receiver.on_packet(data(0), false, kNow);
+  receiver.on_packet(data(0), {}, kNow);
   EXPECT_FALSE(receiver.poll_ack(kNow).value().for_probe);
 }
 
@@ -774,10 +790,10 @@ TEST_P(ReceiverTest, PollAck_AnswersAProbeAsSuch) {
 // LPSN or not.
 TEST_P(ReceiverTest, PollAck_HonoursTheProbesBase) {
   auto receiver = make();
-  receiver.on_packet(data(1), false, kNow);
-  receiver.on_packet(data(107), false, kNow);
+  receiver.on_packet(data(1), {}, kNow);
+  receiver.on_packet(data(107), {}, kNow);
 
-  receiver.on_packet(probe(100), false, kNow);
+  receiver.on_packet(probe(100), {}, kNow);
   const Sack sack = receiver.poll_ack(kNow).value();
 
   EXPECT_EQ(rel(sack.epsn), 0);
@@ -795,13 +811,13 @@ TEST_P(ReceiverTest, PollAck_ProbesBaseOutsideTheWindowBecomesEpsn) {
     arrive(receiver, 0, 10);
     log = {};
 
-    receiver.on_packet(probe(10 + window - 1), false, kNow);
+    receiver.on_packet(probe(10 + window - 1), {}, kNow);
     EXPECT_EQ(rel(receiver.poll_ack(kNow).value().sack_base), static_cast<int>(9 + window));
     EXPECT_EQ(log.count(Rare::probe_base_outside), 0);
-    receiver.on_packet(probe(10 + window), false, kNow);
+    receiver.on_packet(probe(10 + window), {}, kNow);
     EXPECT_EQ(rel(receiver.poll_ack(kNow).value().sack_base), 10);
     EXPECT_EQ(log.count(Rare::probe_base_outside), 1);
-    receiver.on_packet(probe(9), false, kNow);
+    receiver.on_packet(probe(9), {}, kNow);
     EXPECT_EQ(rel(receiver.poll_ack(kNow).value().sack_base), 10);
     EXPECT_EQ(log.count(Rare::probe_base_outside), 2);
   }
@@ -814,7 +830,7 @@ TEST_P(ReceiverTest, PollAck_BitsBeyondTheWindowAreMasked) {
   arrive(receiver, 1, 64);
   arrive(receiver, 960, 1'024);
   const auto bitmap_from = [&](std::uint32_t base) {
-    receiver.on_packet(probe(base), false, kNow);
+    receiver.on_packet(probe(base), {}, kNow);
     return receiver.poll_ack(kNow).value().bitmap;
   };
 
@@ -830,7 +846,7 @@ TEST_P(ReceiverTest, PollAck_BitsBeyondTheWindowAreMasked) {
 // A receiver acts on arrivals only.
 TEST_P(ReceiverTest, NextDeadline_IsNever) {
   auto receiver = make();
-  receiver.on_packet(data(1), false, kNow);
+  receiver.on_packet(data(1), {}, kNow);
 
   receiver.on_timeout(at(seconds(9)));
 

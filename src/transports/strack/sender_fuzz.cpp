@@ -446,7 +446,7 @@ class Harness {
       packets_.erase(packets_.begin() + static_cast<std::ptrdiff_t>(index));
     }
     if ((how & 0b1100'0000) == 0b1000'0000 || now_ - chosen.sent > seconds(1)) return;
-    receiver_.on_packet(chosen.packet, input_.flag(), now_);
+    receiver_.on_packet(chosen.packet, {.ecn = input_.flag()}, now_);
     if (const auto sack = receiver_.poll_ack(now_)) sacks_.push_back({*sack, chosen.sent, now_});
   }
 
