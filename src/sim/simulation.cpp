@@ -7,6 +7,8 @@
 #include "sim/cluster.h"
 #include "sim/net/switch.h"
 #include "sim/net/topology.h"
+#include "transports/rocev2/sim.h"
+#include "transports/strack/sim.h"
 
 namespace strack::sim {
 

@@ -7,10 +7,8 @@
 #include <vector>
 
 #include "base/units.h"
-#include "core/events.h"
 #include "core/packet.h"
 #include "metrics/records.h"
-#include "transports/rocev2/events.h"
 
 namespace strack::sim {
 
@@ -34,47 +32,13 @@ class FlowLog {
     row.path = packet.path_id;
   }
 
-  [[gnu::noinline]] void on(const core::SackReceived& event) {
-    metrics::FlowEvent& row = add(event.sack.for_probe ? Kind::probe_ack : Kind::ack);
-    row.psn = event.sack.epsn.value;
-    row.path = event.sack.path_id;
-    row.ecn = event.sack.ecn;
-    if (event.rtt > ps(0)) row.rtt = event.rtt;
-    row.acked = event.acked;
-  }
-  [[gnu::noinline]] void on(const core::LossDeclared& event) {
-    metrics::FlowEvent& row = add(Kind::loss);
-    row.psn = event.from.value;
-    switch (event.cause) {
-      case core::LossCause::out_of_order:
-        row.cause = metrics::LossCause::out_of_order;
-        break;
-      case core::LossCause::probe:
-        row.cause = metrics::LossCause::probe;
-        break;
-      case core::LossCause::timeout:
-        row.cause = metrics::LossCause::timeout;
-        break;
-    }
-  }
-
-  [[gnu::noinline]] void on(const core::RoceAckReceived& event) {
-    const core::RoceAck& ack = event.ack;
-    if (ack.kind == core::RoceAckKind::cnp) {
-      add(Kind::cnp).path = ack.qp;
-      return;
-    }
-    const bool nak = ack.kind == core::RoceAckKind::nak;
-    metrics::FlowEvent& row = add(nak ? Kind::nak : Kind::ack);
-    row.psn = ack.epsn.value;
-    row.path = ack.qp;
-    row.rtt = event.rtt;
-    row.acked = event.acked;
-    // The sender has gone back before it tells of the NAK; here the reason comes first.
-    if (nak) went_back(ack.qp, ack.epsn, metrics::LossCause::nak);
-  }
-  [[gnu::noinline]] void on(const core::WentBack& event) {
-    if (event.timeout) went_back(event.qp, event.from, metrics::LossCause::timeout);
+  /// A row for what has just happened; the transport's sink fills in the rest.
+  metrics::FlowEvent& add(Kind kind) {
+    metrics::FlowEvent& row = rows_.emplace_back();
+    row.time = *now_;
+    row.flow = flow_;
+    row.kind = kind;
+    return row;
   }
 
   /// The sender has done what it does: calls fill(row) for each event of that, to note the state it
@@ -92,20 +56,6 @@ class FlowLog {
   }
 
  private:
-  metrics::FlowEvent& add(Kind kind) {
-    metrics::FlowEvent& row = rows_.emplace_back();
-    row.time = *now_;
-    row.flow = flow_;
-    row.kind = kind;
-    return row;
-  }
-  void went_back(core::PathId qp, core::Psn from, metrics::LossCause cause) {
-    metrics::FlowEvent& row = add(Kind::loss);
-    row.psn = from.value;
-    row.path = qp;
-    row.cause = cause;
-  }
-
   std::uint32_t flow_;
   const Instant* now_ = nullptr;
   std::vector<metrics::FlowEvent> rows_;

@@ -18,6 +18,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "core/transport.h"
 #include "metrics/records.h"
 #include "sim/host/protocol.h"
 #include "sim/net/link_pause.h"
@@ -137,10 +138,9 @@ class Host {
     core::PathId last_path = 0;
     bool queued = false;  ///< in the port's turn list
 
-    Outgoing(const typename Protocol::Params& params, const OutgoingFlow& f, SimEvents events)
-        : Protocol::SendingEnd(params, f.slots, events),
-          flow(f),
-          log(events.watch == nullptr ? nullptr : events.watch->log) {}
+    Outgoing(const typename Protocol::Params& params, const OutgoingFlow& f,
+             typename Protocol::Events events)
+        : Protocol::SendingEnd(params, f.slots, events), flow(f), log(events.log()) {}
   };
   struct Incoming : Protocol::ReceivingEnd {
     IncomingFlow flow;
@@ -348,7 +348,7 @@ class Host {
       }
     }
     while (const auto ack = incoming->receiver.poll_ack(now_)) {
-      control_.push(SimPacket::from(*ack, incoming->flow.src, incoming->flow.src_slot));
+      control_.push(Protocol::pack(*ack, incoming->flow.src, incoming->flow.src_slot));
       port_wanted_ = true;
     }
   }
@@ -367,7 +367,7 @@ class Host {
     if (!slot) return;  // a straggler for a flow that is done
     Outgoing& o = *slot;
     const Bytes before = o.acked();
-    o.sender.on_receiving_ack(Protocol::ack_of(packet), now_);
+    o.sender.on_receiving_ack(Protocol::unpack(packet), now_);
     if (o.log != nullptr) [[unlikely]]
       settle(o, rules);
     report.bytes_acked += static_cast<std::uint64_t>((o.acked() - before).value);
@@ -516,11 +516,12 @@ class Host {
   }
 
   /// What watches the sender of a connection with this number.
-  [[nodiscard]] SimEvents events_of(std::uint32_t flow, const Rules& rules) const {
-    if (flow >= rules.watches->size()) return {};
-    SenderWatch& watch = (*rules.watches)[flow];
-    if (watch.log != nullptr) watch.log->set_clock(&now_);
-    return {&watch};
+  [[nodiscard]] typename Protocol::Events events_of(std::uint32_t flow, const Rules& rules) const {
+    typename Protocol::Events events;
+    if (flow >= rules.watches->size()) return events;
+    events.watch = &(*rules.watches)[flow];
+    if (events.log() != nullptr) events.log()->set_clock(&now_);
+    return events;
   }
   static void settle(const Outgoing& o, const Rules& rules) {
     o.log->settle([&](metrics::FlowEvent& event) { Protocol::fill(event, o, *rules.transport); });

@@ -7,6 +7,7 @@
 
 #include "base/testing.h"
 #include "sim/testing.h"
+#include "transports/strack/sim.h"
 
 namespace strack::sim {
 namespace {

@@ -1,0 +1,114 @@
+// RoCEv2 in a simulated host: both ends of a connection, how its ACKs, NAKs and CNPs travel, what of
+// its state is recorded. See sim/host/protocol.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/units.h"
+#include "metrics/records.h"
+#include "sim/config.h"
+#include "sim/host/flow_log.h"
+#include "sim/host/protocol.h"
+#include "sim/net/sim_packet.h"
+#include "transports/rocev2/events.h"
+#include "transports/rocev2/receiver.h"
+#include "transports/rocev2/sender.h"
+
+namespace strack::sim {
+
+struct RoceProtocol {
+  using Params = core::RoceParams;
+  static const Params& params(const SimConfig& config) { return config.roce; }
+
+  struct Events : SimEvents {
+    using SimEvents::on;
+    void on(const core::RoceAckReceived& event) const {
+      if (watch == nullptr) [[likely]]
+        return;
+      if (log() != nullptr) [[unlikely]]
+        write(*log(), event);
+      if (event.ack.kind == core::RoceAckKind::cnp) {
+        ++watch->cnps;
+        return;
+      }
+      watch->rtt = event.rtt;
+      watch->acked += event.acked.value;
+    }
+    void on(const core::WentBack& event) const {
+      if (event.timeout && log() != nullptr) [[unlikely]]
+        went_back(*log(), event.qp, event.from, metrics::LossCause::timeout);
+    }
+
+   private:
+    [[gnu::noinline]] static void write(FlowLog& log, const core::RoceAckReceived& event) {
+      using Kind = metrics::EventKind;
+      const core::RoceAck& ack = event.ack;
+      if (ack.kind == core::RoceAckKind::cnp) {
+        log.add(Kind::cnp).path = ack.qp;
+        return;
+      }
+      const bool nak = ack.kind == core::RoceAckKind::nak;
+      metrics::FlowEvent& row = log.add(nak ? Kind::nak : Kind::ack);
+      row.psn = ack.epsn.value;
+      row.path = ack.qp;
+      row.rtt = event.rtt;
+      row.acked = event.acked;
+      // The sender has gone back before it tells of the NAK; here the reason comes first.
+      if (nak) went_back(log, ack.qp, ack.epsn, metrics::LossCause::nak);
+    }
+    [[gnu::noinline]] static void went_back(FlowLog& log, core::PathId qp, core::Psn from,
+                                            metrics::LossCause cause) {
+      metrics::FlowEvent& row = log.add(metrics::EventKind::loss);
+      row.psn = from.value;
+      row.path = qp;
+      row.cause = cause;
+    }
+  };
+
+  struct SendingEnd {
+    std::unique_ptr<core::MessageSlot[]> slots;
+    std::unique_ptr<core::RoceSenderQp[]> qps;
+    core::RoceSender<Events> sender;
+
+    SendingEnd(const Params& params, std::size_t slot_count, Events events,
+               core::Psn first = core::Psn{0})
+        : slots(std::make_unique<core::MessageSlot[]>(slot_count)),
+          qps(std::make_unique<core::RoceSenderQp[]>(params.qps_per_conn)),
+          sender(params, {slots.get(), slot_count}, {qps.get(), params.qps_per_conn}, first,
+                 events) {}
+    [[nodiscard]] Bytes acked() const { return sender.acked_bytes(); }
+  };
+  struct ReceivingEnd {
+    std::unique_ptr<core::RoceReceiverQp[]> qps;
+    core::RoceReceiver<> receiver;
+
+    explicit ReceivingEnd(const Params& params, core::Psn first = core::Psn{0})
+        : qps(std::make_unique<core::RoceReceiverQp[]>(params.qps_per_conn)),
+          receiver(params, {qps.get(), params.qps_per_conn}, first) {}
+  };
+
+  static SimPacket pack(const core::RoceAck& ack, std::uint32_t dst, std::uint32_t slot) {
+    return SimPacket::from(ack, dst, slot);
+  }
+  static core::RoceAck unpack(const SimPacket& packet) { return packet.to_roce_ack(); }
+
+  static void fill(metrics::FlowRecord& record, const SendingEnd& end) {
+    const core::RoceSenderCounters& c = end.sender.counters();
+    record.retransmissions = c.retransmissions;
+    record.timeouts = c.timeouts;
+    record.cnps = c.cnps;
+    record.naks = c.naks;
+  }
+  static void fill(metrics::FlowSample& sample, const SendingEnd& end) {
+    sample.rate = end.sender.rate(sample.time);
+  }
+  static void fill(metrics::FlowEvent& event, const SendingEnd& end, const Params& params) {
+    if (!event.path) return;
+    core::Dcqcn limiter = end.sender.qp(*event.path).dcqcn;  // a copy, as looking changes it
+    event.rate = limiter.rate(params, event.time);
+  }
+};
+
+}  // namespace strack::sim
