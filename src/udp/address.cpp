@@ -64,6 +64,14 @@ bool Address::is_loopback() const {
   return ip == kLoopback;
 }
 
+std::uint64_t Address::source() const {
+  const bool link_local = v6 && ip[0] == 0xfe && (ip[1] & 0xc0) == 0x80;
+  std::uint64_t number = 0;
+  const std::size_t from = link_local ? 8 : 0;
+  for (std::size_t i = from; i < from + (v6 ? 8u : 4u); ++i) number = number << 8 | ip[i];
+  return number;
+}
+
 bool Address::is_any() const { return ip == std::array<std::uint8_t, 16>{}; }
 
 Result<std::vector<Address>, std::string> resolve_all(std::string_view host_and_port,

@@ -27,6 +27,9 @@ struct Address {
   [[nodiscard]] bool is_loopback() const;
   /// "0.0.0.0" or "[::]".
   [[nodiscard]] bool is_any() const;
+  /// Who counts as one where connections are counted: an IPv4 address, or an IPv6 network of 64 bits, any
+  /// address of which a host can take; among link-local addresses, which share one, the host's part.
+  [[nodiscard]] std::uint64_t source() const;
   /// IP and UDP headers of a datagram to there.
   [[nodiscard]] std::uint32_t header_bytes() const { return v6 ? 48 : 28; }
 };

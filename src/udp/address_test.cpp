@@ -30,6 +30,15 @@ TEST(Address, KnowsLoopback) {
   EXPECT_FALSE(Address::parse("[::1]:1")->is_any());
 }
 
+TEST(Address, Source_IsTheHostOrItsNetwork) {
+  const auto source = [](const char* text) { return Address::parse(text)->source(); };
+  EXPECT_EQ(source("192.0.2.7:1"), 0xc000'0207u);
+  EXPECT_EQ(source("192.0.2.7:2"), 0xc000'0207u);
+  EXPECT_EQ(source("[2001:db8:0:1::7]:1"), 0x2001'0db8'0000'0001u);
+  EXPECT_EQ(source("[2001:db8:0:1:ffff::]:1"), 0x2001'0db8'0000'0001u);
+  EXPECT_EQ(source("[fe80::7]:1"), 7u);
+}
+
 // Whatever the system's files say of names: a numeric one has one address, and none comes twice.
 TEST(Address, ResolveAll_EachAddressOnce) {
   const auto one = resolve_all("[::1]:5", 7);

@@ -188,7 +188,10 @@ struct EndpointOptions {
   std::uint32_t message_slots = 64;       ///< messages under way per connection and direction, 2^n
   std::uint32_t unexpected_messages = 4;  ///< granted to a peer beyond the posted receives
   std::uint32_t max_connections = 1024;   ///< more are turned away
-  std::uint32_t max_receives = 65'536;    ///< posted and not completed
+  /// Of these, from one IPv4 address or IPv6 network of 64 bits, so that it leaves some to others.
+  /// 0: no such limit.
+  std::uint32_t max_connections_per_source = 0;
+  std::uint32_t max_receives = 65'536;  ///< posted and not completed
   std::uint32_t max_regions = 1024;
   /// The pool for packets whose buffer is not known yet. Allocated as needed, up to this.
   std::size_t held_bytes = std::size_t{16} << 20;

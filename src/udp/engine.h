@@ -78,6 +78,7 @@ class Engine {
   void on_challenge(const wire::Header& header, wire::ConstBytes body, const Address& from);
   void on_accept(const wire::Header& header, wire::ConstBytes datagram, const Address& from);
   void on_reject(const wire::Header& header, wire::ConstBytes body, const Address& from);
+  [[nodiscard]] std::size_t connections_from(std::uint64_t source) const;
   [[nodiscard]] std::optional<wire::RejectReason> objection(const wire::Header& header,
                                                             const wire::Terms& terms,
                                                             const Address& from) const;

@@ -145,6 +145,37 @@ TEST(SetUp, MoreThanMaxConnectionsAreTurnedAway) {
   EXPECT_FALSE(duo.server().connect(duo.hosts[1]->address(), 0));
 }
 
+// One source leaves room for others, whatever its ports; what has ended no longer counts.
+TEST(SetUp, ASourceGetsItsShareAndNoMore) {
+  EndpointOptions o = options(false);
+  o.max_connections_per_source = 2;
+  Duo duo(o);
+  Engine greedy(options(false), duo.world.add_host());
+  Engine modest(options(false), duo.world.add_host());
+  Engine* all[] = {&greedy, &modest, &duo.server()};
+  std::array<Completion, 8> room;
+  const auto outcomes = [&](Engine& client) {
+    std::vector<Status> found;
+    for (const Instant end = duo.world.now() + ms(1'000); duo.world.now() < end;) {
+      run_until(duo.world, all, end);
+      for (const Completion& c : client.completions(room)) found.push_back(c.status);
+      static_cast<void>(duo.server().completions(room));
+    }
+    return found;
+  };
+  std::array<ConnectionId, 2> held;
+  for (ConnectionId& id : held) id = greedy.connect(duo.hosts[0]->address(), 1).value();
+  EXPECT_EQ(outcomes(greedy), (std::vector<Status>{Status::ok, Status::ok}));
+  ASSERT_TRUE(greedy.connect(duo.hosts[0]->address(), 1));
+  EXPECT_EQ(outcomes(greedy), (std::vector<Status>{Status::busy}));
+  ASSERT_TRUE(modest.connect(duo.hosts[0]->address(), 1));
+  EXPECT_EQ(outcomes(modest), (std::vector<Status>{Status::ok}));
+  greedy.abort(held[0]);
+  static_cast<void>(outcomes(greedy));
+  ASSERT_TRUE(greedy.connect(duo.hosts[0]->address(), 1));
+  EXPECT_EQ(outcomes(greedy), (std::vector<Status>{Status::ok}));
+}
+
 // Large packets that the route does not carry: set-up finds out, and offers less.
 TEST(SetUp, NarrowPathGetsASmallerPayload) {
   SimulatedFaults faults;

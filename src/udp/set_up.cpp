@@ -265,6 +265,14 @@ void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram, con
   send_challenge(terms, header.keyed, datagram, from);
 }
 
+/// Those that have not ended. Counted for peers only who have proved that they receive at their address.
+std::size_t Engine::connections_from(std::uint64_t source) const {
+  return static_cast<std::size_t>(
+      std::count_if(connections_.begin(), connections_.end(), [source](const auto& c) {
+        return !c->initiator && c->state < State::over && c->peer.source() == source;
+      }));
+}
+
 void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
                         const Address& from) {
   const auto connect = wire::decode_connect(header, datagram.subspan(header.bytes()));
@@ -302,6 +310,11 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
       ++statistics_.refused_forged;
       return;
     }
+  }
+  if (options_.max_connections_per_source != 0 &&
+      connections_from(from.source()) >= options_.max_connections_per_source) {
+    send_reject(wire::RejectReason::busy, terms.connection_id, echo, wire::kVersion, from);
+    return;
   }
   if (half_open_ >= std::max(options_.max_connections / 2, 1u)) {
     // So that those who never go on leave room for others. Who is honest asks again.
