@@ -28,6 +28,10 @@ using transfer::Worker;
 
 constexpr std::uint32_t kSlots = 128;         ///< messages under way of a connection
 constexpr std::uint32_t kMostTransfers = 32;  ///< at a time; each takes 17 MB
+/// More than transfers, for those that are being turned away; and less than half of them, as many as may be in
+/// the middle of set-up, to one source.
+constexpr std::uint32_t kMostConnections = 2 * kMostTransfers;
+constexpr std::uint32_t kMostOfOneSource = 28;
 constexpr auto kSpin = std::chrono::microseconds(50);
 constexpr auto kNap = std::chrono::milliseconds(100);
 
@@ -111,7 +115,8 @@ int recv_files(const RecvOptions& options) {
   udp::EndpointOptions settings;
   settings.paths = options.paths;
   settings.burst = options.burst;
-  settings.max_connections = kMostTransfers;
+  settings.max_connections = kMostConnections;
+  settings.max_connections_per_source = kMostOfOneSource;
   if (!prepare(options.peer_timeout, options.protection, settings)) return 2;
   const auto descriptors = transfer::raise_file_limit(options.paths);
   if (!descriptors) return fail(descriptors.error());
@@ -160,8 +165,10 @@ int recv_files(const RecvOptions& options) {
   {
     // The worker ends last: it writes down what is safe of transfers that were cut off.
     Worker worker;
-    transfer::Receiver receiver(endpoint, worker, store.value(), events, std::chrono::seconds(5),
-                                descriptors.value() / transfer::IncomingFile::kMostDescriptors);
+    transfer::Receiver::Limits limits;
+    limits.most_transfers = kMostTransfers;
+    limits.most_files = descriptors.value() / transfer::IncomingFile::kMostDescriptors;
+    transfer::Receiver receiver(endpoint, worker, store.value(), events, limits);
     auto busy_at = Clock::now();
     while (!stop.load(std::memory_order_relaxed) && !(options.once && ended > 0)) {
       turn(endpoint, worker, receiver, busy_at);
@@ -203,6 +210,7 @@ int copy_files(const CopyOptions& options) {
   const transfer::Tree& tree = scanned.value();
   for (const std::string& skipped : tree.skipped)
     fmt::print(stderr, "warning: not copied: {}\n", skipped);
+  if (tree.entries.empty()) return fail("nothing is left to copy", 1);
 
   std::atomic<bool>& stop = stop_on_signals();
   const auto interrupted = [&](std::uint64_t done) {
@@ -262,6 +270,7 @@ int copy_files(const CopyOptions& options) {
     if (progress.kept_bytes > 0 && progress.files > progress.there)
       text += fmt::format("; {} did not have to be sent", size_of(progress.kept_bytes));
     if (progress.refused > 0) text += fmt::format("; {} refused", progress.refused);
+    if (!tree.skipped.empty()) text += fmt::format("; {} skipped", tree.skipped.size());
     fmt::print("{}\n", text);
   }
   return progress.refused > 0 || !tree.skipped.empty() ? 1 : 0;

@@ -2,6 +2,8 @@
 
 #include <sodium.h>
 
+#include <cstring>
+
 #include "base/check.h"
 
 namespace strack::transfer {
@@ -29,13 +31,21 @@ Digest file_digest(std::uint64_t size, std::span<const Digest> blocks) {
   return digest;
 }
 
-std::string path_id(std::string_view path) {
+PathKey path_key(std::string_view path) {
   STRACK_CHECK(sodium_init() >= 0);
-  std::array<std::uint8_t, 16> id;
-  crypto_generichash(id.data(), id.size(), reinterpret_cast<const unsigned char*>(path.data()),
+  PathKey key;
+  crypto_generichash(key.data(), key.size(), reinterpret_cast<const unsigned char*>(path.data()),
                      path.size(), nullptr, 0);
-  return hex(id);
+  return key;
 }
+
+std::size_t PathKeyHash::operator()(const PathKey& key) const {
+  std::size_t hash = 0;
+  std::memcpy(&hash, key.data(), sizeof hash);
+  return hash;
+}
+
+std::string path_id(std::string_view path) { return hex(path_key(path)); }
 
 std::string hex(std::span<const std::uint8_t> bytes) {
   static constexpr std::string_view kDigits = "0123456789abcdef";

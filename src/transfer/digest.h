@@ -16,7 +16,13 @@ namespace strack::transfer {
 
 [[nodiscard]] Digest block_digest(std::span<const std::byte> block);
 [[nodiscard]] Digest file_digest(std::uint64_t size, std::span<const Digest> blocks);
-/// A file name for any path: 32 hexadecimal digits.
+/// What a path is known by where its length must not matter.
+using PathKey = std::array<std::uint8_t, 16>;
+[[nodiscard]] PathKey path_key(std::string_view path);
+struct PathKeyHash {
+  std::size_t operator()(const PathKey& key) const;
+};
+/// A file name for any path: its key as 32 hexadecimal digits.
 [[nodiscard]] std::string path_id(std::string_view path);
 [[nodiscard]] std::string hex(std::span<const std::uint8_t> bytes);
 /// From the system's generator.

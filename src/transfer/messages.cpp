@@ -21,6 +21,7 @@ enum class Type : std::uint8_t {
   done,
   finish,
   finished,
+  still_here,
 };
 
 constexpr std::uint64_t kMagic = 0x5354'5241'434b'4350;  // "STRACKCP"
@@ -283,6 +284,9 @@ struct Encoder {
   }
   std::vector<std::byte> operator()(const Finish&) const { return Writer(Type::finish).take(); }
   std::vector<std::byte> operator()(const Finished&) const { return Writer(Type::finished).take(); }
+  std::vector<std::byte> operator()(const StillHere&) const {
+    return Writer(Type::still_here).take();
+  }
 };
 
 }  // namespace
@@ -340,6 +344,8 @@ Result<Control, Fault> decode(std::span<const std::byte> bytes) {
       return decode_empty<Finish>(in);
     case Type::finished:
       return decode_empty<Finished>(in);
+    case Type::still_here:
+      return decode_empty<StillHere>(in);
   }
   return Fault::unknown_type;
 }

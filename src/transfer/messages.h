@@ -19,9 +19,10 @@
 
 namespace strack::transfer {
 
-/// What endpoints of the transfer tools tell their peers as user data: "STRKCP" and the version.
+/// What endpoints of the transfer tools tell their peers as user data: "STRKCP" and a one. The version
+/// is the hello's, so that one side can tell the other which it speaks.
 inline constexpr std::uint64_t kService = 0x5354'524b'4350'0001;
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 2;
 
 inline constexpr std::uint32_t kBlockBytes = 1 << 20;
 inline constexpr std::size_t kMaxControlBytes = 64 << 10;
@@ -154,8 +155,14 @@ struct Finished {
   friend bool operator==(const Finished&, const Finished&) = default;
 };
 
-using Control =
-    std::variant<Hello, Welcome, Refusal, Entry, Need, FileEnd, Skip, Done, Finish, Finished>;
+/// The sender has had nothing to send for a while, and is still at work: it reads what the receiver has
+/// already. Not answered; who is silent for long is taken for dead.
+struct StillHere {
+  friend bool operator==(const StillHere&, const StillHere&) = default;
+};
+
+using Control = std::variant<Hello, Welcome, Refusal, Entry, Need, FileEnd, Skip, Done, Finish,
+                             Finished, StillHere>;
 
 /// Why bytes are not a control message.
 enum class Fault : std::uint8_t {

@@ -50,6 +50,7 @@ TEST(TransferMessages, EveryMessageComesBackAsItWas) {
       Done{6, Outcome::fatal, "the disk is full"},
       Finish{},
       Finished{},
+      StillHere{},
   };
   for (const Control& message : messages) {
     const auto decoded = decode(encode(message));
@@ -72,7 +73,7 @@ TEST(TransferMessages, BytesAreAsDocumented) {
 TEST(TransferMessages, LengthsAreExact) {
   const std::vector<Control> messages{Hello{},           Welcome{1, 1}, Refusal{"a"}, file_entry(),
                                       Need{1, {{0, 1}}}, FileEnd{},     Skip{},       Done{},
-                                      Finish{},          Finished{}};
+                                      Finish{},          Finished{},    StillHere{}};
   for (const Control& message : messages) {
     std::vector<std::byte> whole = encode(message);
     for (std::size_t size = 0; size < whole.size(); ++size)
@@ -88,7 +89,7 @@ TEST(TransferMessages, LengthsAreExact) {
 
 TEST(TransferMessages, WhatIsOutOfRangeIsRefused) {
   EXPECT_EQ(fault_of(bytes_of({0})), Fault::unknown_type);
-  EXPECT_EQ(fault_of(bytes_of({11})), Fault::unknown_type);
+  EXPECT_EQ(fault_of(bytes_of({12})), Fault::unknown_type);
   EXPECT_EQ(fault_of(Hello{0, false, false, 0, 0}), Fault::bad_number);
   std::vector<std::byte> hello = encode(Hello{});
   hello[12] = std::byte{4};

@@ -29,6 +29,8 @@ std::optional<std::string> characters_fault(std::string_view path) {
   if (std::any_of(path.begin(), path.end(), is_control)) return "has control characters";
   if (path.front() == '/') return "is not relative";
   if (path.back() == '/') return "ends in a slash";
+  const auto names = static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) + 1;
+  if (names > kMaxDepth) return fmt::format("is {} names deep; {} are possible", names, kMaxDepth);
   return std::nullopt;
 }
 

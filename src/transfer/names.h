@@ -14,13 +14,16 @@ namespace strack::transfer {
 inline constexpr std::string_view kPartsFolder = ".strack";
 inline constexpr std::size_t kMaxPathBytes = 4095;
 inline constexpr std::size_t kMaxNameBytes = 255;
+/// Names of a path. Each step of one is a system call, and a folder if it is missing.
+inline constexpr std::size_t kMaxDepth = 256;
 
 [[nodiscard]] constexpr bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
 /// What is wrong with a path that is to be created below a folder, in words; nothing if it is safe: names
-/// between single slashes, none of them "." or "..", no control characters, and not in `kPartsFolder`.
+/// between single slashes, kMaxDepth at most, none of them "." or "..", no control characters, and not in
+/// `kPartsFolder`.
 [[nodiscard]] std::optional<std::string> path_fault(std::string_view path);
 
 /// The same for where the symbolic link `path` points. It must be relative, and stay below the folder by its text

@@ -20,6 +20,10 @@ TEST(Names, TricksAreNot) {
     EXPECT_NE(path_fault(path), std::nullopt) << path;
   EXPECT_NE(path_fault(std::string("a\0b", 3)), std::nullopt);
   EXPECT_NE(path_fault(std::string(256, 'x')), std::nullopt);
+  std::string deepest = "a";
+  for (std::size_t i = 1; i < kMaxDepth; ++i) deepest += "/a";
+  EXPECT_EQ(path_fault(deepest), std::nullopt);
+  EXPECT_EQ(path_fault(deepest + "/a"), "is 257 names deep; 256 are possible");
   std::string deep = "a";
   while (deep.size() <= kMaxPathBytes) deep += "/a";
   EXPECT_NE(path_fault(deep), std::nullopt);

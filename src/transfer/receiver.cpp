@@ -49,11 +49,15 @@ struct Receiver::Session {
   std::uint64_t total_bytes = 0;
   std::uint64_t done_bytes = 0;
   std::uint32_t next_number = 0;
+  std::uint64_t packets = 0;  ///< of data that had come when it was last looked at
+  std::uint64_t notes = 0;
   Clock::time_point began = Clock::now();
-  Clock::time_point refused_at{};
+  Clock::time_point heard = began;
+  Clock::time_point parted_at{};  ///< when it was refused, or told that all is stored
   std::unordered_map<std::uint32_t, OpenEntry> open;
   std::size_t open_files = 0;
-  std::unordered_set<std::string> folders;  ///< that it has begun and not ended
+  std::uint64_t open_blocks = 0;
+  std::unordered_set<PathKey, PathKeyHash> folders;  ///< that it has begun and not ended
   std::vector<std::vector<std::byte>> control;
   std::vector<std::vector<std::byte>> data;
   Outbox outbox;
@@ -61,13 +65,13 @@ struct Receiver::Session {
 };
 
 Receiver::Receiver(udp::Endpoint& endpoint, Worker& worker, std::shared_ptr<Store> store,
-                   Events events, std::chrono::milliseconds patience, std::size_t most_files)
+                   Events events, Limits limits)
     : endpoint_(endpoint),
       worker_(worker),
       store_(std::move(store)),
       events_(std::move(events)),
-      patience_(patience),
-      most_files_(most_files) {}
+      limits_(limits),
+      guests_(limits.most_transfers) {}
 
 Receiver::~Receiver() {
   stop();
@@ -123,7 +127,16 @@ void Receiver::on_accepted(const udp::Completion& completion) {
   session->control.assign(kControlBuffers, std::vector<std::byte>(kMaxControlBytes));
   for (std::uint32_t i = 0; i < kControlBuffers; ++i) post_control(*session, i);
   if (completion.tag != kService)
-    refuse(session, "this is `strack recv`: it takes files from `strack cp`");
+    return refuse(session, "this is `strack recv`: it takes files from `strack cp`");
+  const auto id = static_cast<std::uint64_t>(completion.connection);
+  const auto leaves = guests_.enter(id, source_of(session->summary.peer), session->began);
+  if (leaves == id)
+    return refuse(session, fmt::format("{} transfers are under way, and no more are possible",
+                                       limits_.most_transfers));
+  if (!leaves) return;
+  const SessionPtr other = sessions_.at(*leaves);
+  endpoint_.abort(other->id);
+  end(other, false, "it had to make room for others");
 }
 
 void Receiver::post_control(Session& session, std::uint32_t index) {
@@ -184,8 +197,14 @@ void Receiver::handle(const SessionPtr& session, const Entry& entry) {
   open.entry = entry;
   const auto alive = alive_;
   if (entry.kind == EntryKind::folder_end) return end_folder(session, entry);
-  if (entry.kind == EntryKind::folder && session->folders.insert(entry.path).second)
-    ++folders_[entry.path].sessions;
+  if (entry.kind == EntryKind::folder) {
+    if (session->folders.size() == limits_.most_folders ||
+        folders_.size() == 2 * limits_.most_folders)
+      return refuse(session, fmt::format("more than the {} folders that a transfer may have",
+                                         limits_.most_folders));
+    const PathKey key = path_key(entry.path);
+    if (session->folders.insert(key).second) ++folders_[key].sessions;
+  }
   if (entry.kind != EntryKind::file) {
     auto verdict = std::make_shared<Verdict>();
     worker_.run(
@@ -194,10 +213,18 @@ void Receiver::handle(const SessionPtr& session, const Entry& entry) {
                                                      : store->make_link(entry, force);
         },
         [this, alive, session, entry, verdict] {
-          if (*alive) done(session, entry, *verdict);
+          if (!*alive) return;
+          // One that was refused is not filled, and must not cost anything.
+          if (entry.kind == EntryKind::folder && verdict->outcome > Outcome::there)
+            forget_folder(session, path_key(entry.path));
+          done(session, entry, *verdict);
         });
     return;
   }
+  if (block_count(entry.size) > limits_.most_blocks)
+    return done(session, entry,
+                {Outcome::refused, fmt::format("is larger than the {} MiB that the receiver takes",
+                                               limits_.most_blocks)});
   const auto claim = claims_.find(entry.path);
   if (claim != claims_.end() && claim->second.lock() == session) {
     session->open.erase(entry.number);
@@ -212,11 +239,12 @@ void Receiver::handle(const SessionPtr& session, const Entry& entry) {
 
 /// The last one that fills a folder finishes it: with permissions that forbid it, the others could not go on.
 void Receiver::end_folder(const SessionPtr& session, const Entry& entry) {
-  const auto found = folders_.find(entry.path);
+  const PathKey key = path_key(entry.path);
+  const auto found = folders_.find(key);
   if (found != folders_.end()) {
-    found->second.sessions -= session->folders.erase(entry.path);
+    found->second.sessions -= session->folders.erase(key);
     if (found->second.sessions > 0) {
-      found->second.end = entry;
+      found->second.end = std::make_unique<Entry>(entry);
       return done(session, entry, {});
     }
     folders_.erase(found);
@@ -228,11 +256,17 @@ void Receiver::end_folder(const SessionPtr& session, const Entry& entry) {
               });
 }
 
+void Receiver::forget_folder(const SessionPtr& session, const PathKey& key) {
+  const auto found = folders_.find(key);
+  if (session->folders.erase(key) == 0 || found == folders_.end()) return;
+  if (--found->second.sessions == 0) folders_.erase(found);
+}
+
 /// The transfer is over: what others have left to it to finish is finished.
 void Receiver::leave_folders(const SessionPtr& session) {
   std::vector<Entry> ends;
-  for (const std::string& path : session->folders) {
-    const auto found = folders_.find(path);
+  for (const PathKey& key : session->folders) {
+    const auto found = folders_.find(key);
     if (--found->second.sessions > 0) continue;
     if (found->second.end) ends.push_back(std::move(*found->second.end));
     folders_.erase(found);
@@ -258,18 +292,25 @@ void Receiver::leave_folders(const SessionPtr& session) {
       });
 }
 
-/// Begins those that wait, as far as descriptors go. No transfer gets more than are left for the others: one
-/// whose sender hangs must not hold all of them.
+/// Begins those that wait, as far as descriptors and memory go. No transfer gets more than are left for the
+/// others: one whose sender hangs must not hold all of them.
 void Receiver::begin_files() {
   std::size_t i = 0;
-  while (i < waiting_.size() && open_files_ < most_files_) {
-    if (waiting_[i].session->open_files >= most_files_ - open_files_) {
-      ++i;
-      continue;
-    }
+  while (i < waiting_.size() && open_files_ < limits_.most_files) {
     const Waiting next = waiting_[i];
+    const Session& session = *next.session;
+    if (session.state == Session::State::running) {
+      const std::uint64_t blocks = block_count(session.open.at(next.number).entry.size);
+      const bool fits =
+          session.open_files < limits_.most_files - open_files_ &&
+          (open_blocks_ == 0 || session.open_blocks + blocks <= limits_.most_blocks - open_blocks_);
+      if (!fits) {
+        ++i;
+        continue;
+      }
+    }
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (next.session->state == Session::State::running) begin_file(next.session, next.number);
+    if (session.state == Session::State::running) begin_file(next.session, next.number);
   }
 }
 
@@ -278,6 +319,8 @@ void Receiver::begin_file(const SessionPtr& session, std::uint32_t number) {
   open.begun = true;
   ++session->open_files;
   ++open_files_;
+  session->open_blocks += block_count(open.entry.size);
+  open_blocks_ += block_count(open.entry.size);
   const auto alive = alive_;
   auto step = std::make_shared<IncomingFile::Step>();
   worker_.run([file = open.file, step] { *step = file->begin(); },
@@ -328,7 +371,7 @@ void Receiver::on_data(const SessionPtr& session, const udp::Completion& complet
         // Other blocks of it are on their way and would break a rule: this ends the transfer.
         const std::string why =
             fmt::format("{}: {}", printable(open->second.entry.path), verdict->value().text);
-        if (events_.noted) events_.noted(session->summary.peer, why);
+        note(session, why);
         refuse(session, why);
       });
 }
@@ -362,6 +405,9 @@ void Receiver::handle(const SessionPtr& session, const Skip& skip) {
               });
 }
 
+/// That it came is all there is to it.
+void Receiver::handle(const SessionPtr& /*session*/, const StillHere& /*still_here*/) {}
+
 void Receiver::handle(const SessionPtr& session, const Finish& /*finish*/) {
   if (session->state != Session::State::running || !session->open.empty())
     return refuse(session, "the end came too early");
@@ -378,8 +424,9 @@ void Receiver::handle(const SessionPtr& session, const Finish& /*finish*/) {
         if (!*synced) return refuse(session, "the receiver's disk reports an error");
         session->outbox.send(Finished{});
         session->state = Session::State::over;
+        session->parted_at = Clock::now();
         session->summary.seconds =
-            std::chrono::duration<double>(Clock::now() - session->began).count();
+            std::chrono::duration<double>(session->parted_at - session->began).count();
       });
 }
 
@@ -390,19 +437,25 @@ void Receiver::handle(const SessionPtr& session, const Other& /*other*/) {
 
 /// An entry is over.
 void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict& verdict) {
-  if (session->open.erase(entry.number) == 0) return;  // the session has ended
-  if (entry.kind == EntryKind::file) {
+  const auto found = session->open.find(entry.number);
+  if (found == session->open.end()) return;  // the session has ended
+  const bool begun = found->second.begun;
+  session->open.erase(found);
+  if (begun) {
     claims_.erase(entry.path);
     --session->open_files;
     --open_files_;
+    session->open_blocks -= block_count(entry.size);
+    open_blocks_ -= block_count(entry.size);
     begin_files();
   }
   const bool good = verdict.outcome <= Outcome::there;
   if (!good) {
     ++session->summary.refused;
-    if (events_.noted)
-      events_.noted(session->summary.peer,
-                    fmt::format("{}: {}", printable(entry.path), verdict.text));
+    note(session, fmt::format("{}: {}", printable(entry.path), verdict.text));
+    if (session->summary.refused == limits_.most_refused)
+      return refuse(session, fmt::format("{} entries were refused, and no more are looked at",
+                                         limits_.most_refused));
   } else if (entry.kind == EntryKind::file) {
     ++session->summary.files;
     if (verdict.outcome == Outcome::there) {
@@ -418,11 +471,20 @@ void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict
       Done{entry.number, verdict.outcome, good ? std::string{} : clean_text(verdict.text)});
 }
 
+/// A log is not filled by one peer either: the summary has the number.
+void Receiver::note(const SessionPtr& session, const std::string& text) {
+  if (!events_.noted || session->notes > limits_.most_notes) return;
+  events_.noted(session->summary.peer, ++session->notes > limits_.most_notes
+                                           ? "more was refused, which is not shown here"
+                                           : text);
+}
+
 /// Ends a transfer that broke a rule, and tells the peer.
 void Receiver::refuse(const SessionPtr& session, const std::string& why) {
   if (session->state >= Session::State::refused) return;
   session->state = Session::State::refused;
-  session->refused_at = Clock::now();
+  guests_.leave(static_cast<std::uint64_t>(session->id));
+  session->parted_at = Clock::now();
   session->summary.problem = why;
   session->outbox.send(Refusal{clean_text(why)});
 }
@@ -430,6 +492,7 @@ void Receiver::refuse(const SessionPtr& session, const std::string& why) {
 /// The connection is over. What was being written is put in order for another time.
 void Receiver::end(const SessionPtr& session, bool finished, const std::string& problem) {
   if (sessions_.erase(static_cast<std::uint64_t>(session->id)) == 0) return;
+  guests_.leave(static_cast<std::uint64_t>(session->id));
   session->state = Session::State::over;
   session->summary.finished = finished;
   if (!finished && session->summary.problem.empty()) session->summary.problem = problem;
@@ -441,9 +504,10 @@ void Receiver::end(const SessionPtr& session, bool finished, const std::string& 
     open.file->cancel();
     const auto alive = alive_;
     worker_.run([file = open.file, session] { file->suspend(); },
-                [this, alive, begun = open.begun] {
+                [this, alive, begun = open.begun, blocks = block_count(open.entry.size)] {
                   if (!*alive || !begun) return;
                   --open_files_;
+                  open_blocks_ -= blocks;
                   begin_files();
                 });
   }
@@ -457,20 +521,40 @@ bool Receiver::pump() {
   bool any = false;
   std::vector<SessionPtr> stubborn;
   const auto now = Clock::now();
+  const bool look = now - looked_at_ > limits_.patience / 8;
+  if (look) looked_at_ = now;
   for (const auto& [id, session] : sessions_) {
     any = session->outbox.flush() || any;
-    if (session->state == Session::State::new_born && now - session->began > patience_)
-      refuse(session, "no hello came");
-    if (session->state != Session::State::refused) continue;
+    if (look) look_for_silence(session, now);
+    if (session->state < Session::State::refused) continue;
     // The peer has the reason once the outbox is empty.
-    if (session->outbox.empty()) endpoint_.close(session->id);
-    if (now - session->refused_at > patience_) stubborn.push_back(session);
+    if (session->state == Session::State::refused && session->outbox.empty())
+      endpoint_.close(session->id);
+    if (now - session->parted_at > limits_.patience) stubborn.push_back(session);
   }
   for (const SessionPtr& session : stubborn) {
     endpoint_.abort(session->id);
-    end(session, false, {});
+    end(session, session->state == Session::State::over, {});
   }
   return any;
+}
+
+/// What comes counts, not whole messages: a block takes its time on a slow link.
+void Receiver::look_for_silence(const SessionPtr& session, Clock::time_point now) {
+  if (session->state >= Session::State::refused) return;
+  if (const auto statistics = endpoint_.statistics(session->id);
+      statistics && statistics.value().data_packets_received != session->packets) {
+    session->packets = statistics.value().data_packets_received;
+    session->heard = now;
+    guests_.heard(static_cast<std::uint64_t>(session->id), now);
+  }
+  if (session->state == Session::State::new_born && now - session->began > limits_.patience)
+    refuse(session, "no hello came");
+  if (session->state != Session::State::running) return;
+  if (session->next_number == 0 && now - session->began > limits_.patience)
+    refuse(session, "a hello came, and nothing after it");
+  if (now - session->heard > limits_.silence)
+    refuse(session, fmt::format("nothing came for {} s", limits_.silence.count() / 1000));
 }
 
 void Receiver::stop() {

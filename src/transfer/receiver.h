@@ -13,6 +13,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "transfer/digest.h"
+#include "transfer/guests.h"
 #include "transfer/store.h"
 #include "transfer/worker.h"
 #include "udp/endpoint.h"
@@ -42,11 +44,24 @@ class Receiver {
     std::function<void(const std::string& peer, const std::string& text)> noted;
   };
 
-  /// `patience`: how long a peer may say nothing at first, or stay after it was refused. `most_files`: so many
-  /// are open at a time, of all transfers together; the others wait for their turn.
+  /// What peers can cost at most. Who goes beyond ends its transfer, with a reason, and not the receiver.
+  struct Limits {
+    /// Until a connection has said hello and begun an entry; and for one to leave that was refused.
+    std::chrono::milliseconds patience = std::chrono::seconds(5);
+    /// Without a word in a transfer. A sender that is at work speaks every kStillHereAfter.
+    std::chrono::milliseconds silence = std::chrono::seconds(30);
+    std::size_t most_transfers = 32;  ///< at a time; beyond, Guests says who goes
+    /// Open at a time, of all transfers together; the others wait for their turn.
+    std::size_t most_files = SIZE_MAX;
+    /// Blocks of all open files together: each takes 33 bytes of memory. A larger file is refused.
+    std::uint64_t most_blocks = std::uint64_t{1} << 24;
+    std::size_t most_folders = std::size_t{1} << 20;  ///< begun and not ended, of one transfer
+    std::uint64_t most_refused = 100'000;             ///< entries of one transfer
+    std::uint64_t most_notes = 100;                   ///< of one transfer, told to `Events::noted`
+  };
+
   Receiver(udp::Endpoint& endpoint, Worker& worker, std::shared_ptr<Store> store, Events events,
-           std::chrono::milliseconds patience = std::chrono::seconds(5),
-           std::size_t most_files = SIZE_MAX);
+           Limits limits);
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
   ~Receiver();
@@ -64,6 +79,8 @@ class Receiver {
     std::uint64_t of = 0;
   };
   [[nodiscard]] Progress progress() const;
+  /// Folders that transfers have begun and not ended.
+  [[nodiscard]] std::size_t open_folders() const { return folders_.size(); }
 
   static constexpr std::uint32_t kMostOpen = 64;       ///< entries of a transfer under way
   static constexpr std::uint32_t kDataBuffers = 16;    ///< of a block each
@@ -81,6 +98,7 @@ class Receiver {
   void handle(const SessionPtr& session, const FileEnd& end);
   void handle(const SessionPtr& session, const Skip& skip);
   void handle(const SessionPtr& session, const Finish& finish);
+  void handle(const SessionPtr& session, const StillHere& still_here);
   template <class Other>
   void handle(const SessionPtr& session, const Other& other);
   void begin_files();
@@ -88,8 +106,11 @@ class Receiver {
   void take_step(const SessionPtr& session, std::uint32_t number, const IncomingFile::Step& step);
   void done(const SessionPtr& session, const Entry& entry, const Verdict& verdict);
   void refuse(const SessionPtr& session, const std::string& why);
+  void note(const SessionPtr& session, const std::string& text);
+  void look_for_silence(const SessionPtr& session, Guests::Clock::time_point now);
   void take_over(const std::string& path);
   void end_folder(const SessionPtr& session, const Entry& entry);
+  void forget_folder(const SessionPtr& session, const PathKey& key);
   void leave_folders(const SessionPtr& session);
   void end(const SessionPtr& session, bool finished, const std::string& problem);
   void post_control(Session& session, std::uint32_t index);
@@ -99,17 +120,19 @@ class Receiver {
   Worker& worker_;
   std::shared_ptr<Store> store_;
   Events events_;
-  std::chrono::milliseconds patience_;
+  Limits limits_;
+  Guests guests_;
+  Guests::Clock::time_point looked_at_{};                           ///< for silence
   std::unordered_map<std::uint64_t, SessionPtr> sessions_;          ///< by connection
   std::unordered_map<std::string, std::weak_ptr<Session>> claims_;  ///< who writes which path
   /// A folder gets its permissions when nobody fills it any more.
   struct Filling {
     std::size_t sessions = 0;
-    std::optional<Entry> end;  ///< of one that has left it to the others
+    std::unique_ptr<Entry> end;  ///< of one that has left it to the others
   };
-  std::unordered_map<std::string, Filling> folders_;  ///< by path
-  std::size_t most_files_;
-  std::size_t open_files_ = 0;  ///< begun and not over, those of ended transfers included
+  std::unordered_map<PathKey, Filling, PathKeyHash> folders_;
+  std::size_t open_files_ = 0;     ///< begun and not over, those of ended transfers included
+  std::uint64_t open_blocks_ = 0;  ///< of these
   struct Waiting {
     SessionPtr session;
     std::uint32_t number;

@@ -207,6 +207,9 @@ bool Sender::pump() {
   if (state_ != State::running) return any;
   any = announce() || any;
   any = read_on() || any;
+  const auto now = std::chrono::steady_clock::now();
+  if (!outbox_.empty()) sent_at_ = now;
+  if (now - sent_at_ > kStillHereAfter) outbox_.send(StillHere{});
   if ((giving_up_ || next_ == tree_.entries.size()) && open_ == 0 && state_ == State::running) {
     state_ = State::finishing;
     outbox_.send(Finish{});

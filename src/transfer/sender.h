@@ -2,6 +2,7 @@
 // worker's; the endpoint's thread never waits for a disk.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -52,6 +53,8 @@ class Sender {
   [[nodiscard]] const Progress& progress() const { return progress_; }
 
   static constexpr std::uint32_t kBuffers = 16;  ///< of a block each
+  /// So long without anything to send, and it says that it is there.
+  static constexpr std::chrono::seconds kStillHereAfter{5};
 
  private:
   enum class State : std::uint8_t { connecting, hello, running, finishing, closing, over };
@@ -93,6 +96,7 @@ class Sender {
   std::vector<std::shared_ptr<Buffer>> free_;
   std::vector<std::vector<std::byte>> control_;
   Progress progress_;
+  std::chrono::steady_clock::time_point sent_at_ = std::chrono::steady_clock::now();
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

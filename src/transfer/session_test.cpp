@@ -29,9 +29,10 @@ using testing::write_file;
 
 namespace fs = std::filesystem;
 
-udp::Endpoint open_endpoint(const std::string& listen) {
+udp::Endpoint open_endpoint(const std::string& listen, const std::string& bind = {}) {
   udp::EndpointOptions options;
   options.listen = listen;
+  options.bind = bind;
   options.user_data = kService;
   options.paths = 4;
   auto opened = udp::Endpoint::open(options);
@@ -42,7 +43,8 @@ udp::Endpoint open_endpoint(const std::string& listen) {
 /// A peer that says what a test wants, and keeps what it hears.
 class Puppet {
  public:
-  explicit Puppet(const std::string& address) : endpoint_(open_endpoint("")) {
+  explicit Puppet(const std::string& address, const std::string& from = {})
+      : endpoint_(open_endpoint("", from)) {
     const auto connection = endpoint_.connect(address);
     if (!connection) throw std::runtime_error(connection.error().text);
     connection_ = connection.value();
@@ -97,18 +99,22 @@ class Puppet {
 
 class SessionTest : public ::testing::Test {
  protected:
-  SessionTest() : endpoint_(open_endpoint("127.0.0.1:0")) { open_receiver(SIZE_MAX); }
+  SessionTest() : endpoint_(open_endpoint("127.0.0.1:0")) { open_receiver(patient()); }
   ~SessionTest() override { receiver_.reset(); }
 
   /// The patience is longer than any machine takes, however busy: only who says nothing is to feel it.
-  void open_receiver(std::size_t most_files,
-                     std::chrono::milliseconds patience = std::chrono::minutes(1)) {
+  static Receiver::Limits patient() {
+    Receiver::Limits limits;
+    limits.patience = limits.silence = std::chrono::minutes(1);
+    return limits;
+  }
+  void open_receiver(const Receiver::Limits& limits) {
+    receiver_.reset();
     auto store = Store::open((folder_ / "in").string());
     Receiver::Events events;
     events.ended = [this](const TransferSummary& summary) { ended_.push_back(summary); };
     events.noted = [this](const std::string&, const std::string& text) { notes_.push_back(text); };
-    receiver_ =
-        std::make_unique<Receiver>(endpoint_, worker_, store.value(), events, patience, most_files);
+    receiver_ = std::make_unique<Receiver>(endpoint_, worker_, store.value(), events, limits);
   }
 
   [[nodiscard]] std::string address() const { return endpoint_.local_address(); }
@@ -218,7 +224,9 @@ TEST_F(SessionTest, ManySmallFilesArrive) {
 
 // Files with journals, and more of them than may be open: each gets its turn.
 TEST_F(SessionTest, FewFilesAreOpenAtATime) {
-  open_receiver(3);
+  Receiver::Limits limits = patient();
+  limits.most_files = 3;
+  open_receiver(limits);
   fs::create_directories(out("t"));
   const std::string text = random_text(kBlockBytes + 1, 1);
   for (int i = 0; i < 20; ++i) write_file(out("t/" + std::to_string(i)), text);
@@ -242,7 +250,9 @@ TEST_F(SessionTest, FewFilesAreOpenAtATime) {
 
 // It has as many files open as it may have, and another transfer still gets one.
 TEST_F(SessionTest, ASenderThatHangsLeavesFilesForOthers) {
-  open_receiver(4);
+  Receiver::Limits limits = patient();
+  limits.most_files = 4;
+  open_receiver(limits);
   Puppet hanging(address());
   hanging.say(Hello{});
   for (std::uint32_t i = 0; i < 8; ++i)
@@ -454,7 +464,7 @@ TEST_F(SessionTest, ALinkIsNotAWayOut) {
   fs::create_directories(folder_ / "out");
   fs::create_directory_symlink(folder_ / "out", in("way"));
   Puppet puppet(address());
-  puppet.say(Hello{1, true, false, 0, 0});
+  puppet.say(Hello{kVersion, true, false, 0, 0});
   puppet.say(Entry{0, EntryKind::file, 0644, 0, 0, "way/f", {}});
   puppet.say(Entry{1, EntryKind::folder, 0755, 0, 0, "way/d", {}});
   run(puppet, [&] { return puppet.last<Done>() != nullptr && puppet.last<Done>()->number == 1; });
@@ -467,11 +477,188 @@ TEST_F(SessionTest, ALinkIsNotAWayOut) {
 }
 
 TEST_F(SessionTest, WhoSaysNothingIsSentAway) {
-  open_receiver(SIZE_MAX, std::chrono::seconds(1));
+  Receiver::Limits limits = patient();
+  limits.patience = std::chrono::seconds(1);
+  open_receiver(limits);
   Puppet puppet(address());
   run(puppet, [&] { return puppet.gone; });
   EXPECT_NE(puppet.last<Refusal>(), nullptr);
   EXPECT_TRUE(ended_.empty()) << "there was no transfer";
+}
+
+TEST_F(SessionTest, WhoSaysHelloAndNoMoreIsSentAway) {
+  Receiver::Limits limits = patient();
+  limits.patience = std::chrono::seconds(1);
+  open_receiver(limits);
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  run(puppet, [&] { return puppet.gone; });
+  ASSERT_NE(puppet.last<Refusal>(), nullptr);
+  EXPECT_EQ(puppet.last<Refusal>()->text, "a hello came, and nothing after it");
+  wait_for_end(1);
+}
+
+TEST_F(SessionTest, WhoFallsSilentInATransferIsSentAway) {
+  Receiver::Limits limits = patient();
+  limits.silence = std::chrono::seconds(1);
+  limits.patience = std::chrono::seconds(2);
+  open_receiver(limits);
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  puppet.say(Entry{0, EntryKind::file, 0644, 0, 5, "f", {}});
+  run(puppet, [&] { return puppet.gone; });
+  ASSERT_NE(puppet.last<Refusal>(), nullptr);
+  EXPECT_EQ(puppet.last<Refusal>()->text, "nothing came for 1 s");
+}
+
+// It reads a long file that the receiver has, or its disk hangs.
+TEST_F(SessionTest, WhoSaysThatItIsStillThereMayStay) {
+  Receiver::Limits limits = patient();
+  limits.silence = std::chrono::seconds(1);
+  limits.patience = std::chrono::seconds(2);
+  open_receiver(limits);
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  puppet.say(Entry{0, EntryKind::file, 0644, 0, 5, "f", {}});
+  const auto begin = std::chrono::steady_clock::now();
+  auto said = begin;
+  run(puppet, [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said > std::chrono::milliseconds(100)) {
+      puppet.say(StillHere{});
+      said = now;
+    }
+    return puppet.gone || now - begin > std::chrono::seconds(3);
+  });
+  EXPECT_EQ(puppet.last<Refusal>(), nullptr);
+  EXPECT_EQ(receiver_->active(), 1u);
+}
+
+// After the end there is nothing to stay for.
+TEST_F(SessionTest, WhoDoesNotLeaveIsCutOff) {
+  Receiver::Limits limits = patient();
+  limits.patience = std::chrono::seconds(1);
+  open_receiver(limits);
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  puppet.say(Finish{});
+  run(puppet, [&] { return puppet.last<Finished>() != nullptr; });
+  run(puppet, [&] { return puppet.gone; });
+  wait_for_end(1);
+  EXPECT_TRUE(ended_[0].finished);
+}
+
+// --- What peers can cost ---
+
+// All of its transfers wait, however politely: the others come in all the same.
+TEST_F(SessionTest, OneSourceDoesNotKeepOthersOut) {
+  Receiver::Limits limits = patient();
+  limits.most_transfers = 4;
+  open_receiver(limits);
+  std::vector<std::unique_ptr<Puppet>> idle;
+  for (std::uint32_t i = 0; i < limits.most_transfers; ++i) {
+    idle.push_back(std::make_unique<Puppet>(address(), "127.0.0.2:0"));
+    Puppet& one = *idle.back();
+    one.say(Hello{});
+    one.say(Entry{0, EntryKind::file, 0644, 0, 5, "idle" + std::to_string(i), {}});
+    run(one, [&] { return one.last<Need>() != nullptr; });
+  }
+  write_file(out("f"), "content");
+  EXPECT_EQ(copy({out("f").string()}, ""), "");
+  EXPECT_EQ(read_file(in("f")), "content");
+  wait_for_end(2);
+  EXPECT_EQ(ended_[0].problem, "it had to make room for others");
+  EXPECT_EQ(ended_[0].peer.substr(0, 10), "127.0.0.2:");
+  // It is one of several now. It has as many as anybody else could have, and gets no more.
+  Puppet again(address(), "127.0.0.2:0");
+  run(again, [&] { return receiver_->active() == 3 && again.heard.empty(); });
+  again.say(Hello{});
+  run(again, [&] { return again.last<Welcome>() != nullptr; });
+  Puppet too_many(address(), "127.0.0.2:0");
+  run(too_many, [&] { return too_many.gone; });
+  ASSERT_NE(too_many.last<Refusal>(), nullptr);
+  EXPECT_EQ(too_many.last<Refusal>()->text, "4 transfers are under way, and no more are possible");
+}
+
+TEST_F(SessionTest, RefusedFoldersCostNothing) {
+  Receiver::Limits limits = patient();
+  limits.most_refused = 300;
+  limits.most_notes = 2;
+  open_receiver(limits);
+  write_file(in("f"), "not a folder");
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  std::uint32_t number = 0;
+  run(puppet, [&] {
+    const Done* done = puppet.last<Done>();
+    if (number == 0 || (done != nullptr && done->number + 1 == number)) {
+      if (done != nullptr) {
+        EXPECT_EQ(done->outcome, Outcome::refused);
+      }
+      EXPECT_EQ(receiver_->open_folders(), 0u);
+      puppet.say(Entry{number,
+                       EntryKind::folder,
+                       0755,
+                       0,
+                       0,
+                       "f/" + std::to_string(number) + std::string(200, 'x'),
+                       {}});
+      ++number;
+    }
+    return puppet.gone;
+  });
+  EXPECT_EQ(number, 300u);
+  ASSERT_NE(puppet.last<Refusal>(), nullptr);
+  EXPECT_EQ(puppet.last<Refusal>()->text, "300 entries were refused, and no more are looked at");
+  EXPECT_EQ(notes_.size(), 3u);
+  EXPECT_EQ(notes_.back(), "more was refused, which is not shown here");
+}
+
+TEST_F(SessionTest, FoldersThatAreNotEndedAreBounded) {
+  Receiver::Limits limits = patient();
+  limits.most_folders = 3;
+  open_receiver(limits);
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  for (std::uint32_t i = 0; i < 4; ++i)
+    puppet.say(Entry{i, EntryKind::folder, 0755, 0, 0, "d" + std::to_string(i), {}});
+  run(puppet, [&] { return puppet.gone; });
+  ASSERT_NE(puppet.last<Refusal>(), nullptr);
+  EXPECT_EQ(puppet.last<Refusal>()->text, "more than the 3 folders that a transfer may have");
+  puppet.abort();
+  run(puppet, [&] { return receiver_->open_folders() == 0; });
+}
+
+// The digests of a file's blocks are memory: too large a file is refused, and others wait for their turn.
+TEST_F(SessionTest, BlocksOfOpenFilesAreBounded) {
+  Receiver::Limits limits = patient();
+  limits.most_blocks = 4;
+  open_receiver(limits);
+  fs::create_directories(out("t"));
+  const std::string text = random_text(2 * kBlockBytes, 1);
+  for (int i = 0; i < 5; ++i) write_file(out("t/" + std::to_string(i)), text);
+  write_file(out("t/large"), random_text(4 * kBlockBytes + 1, 1));
+  std::vector<std::string> told;
+  Sender::Options options;
+  options.noted = [&](const std::string& one) { told.push_back(one); };
+  EXPECT_EQ(copy({out("t").string()}, "", options), "");
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("/large: is larger than the 4 MiB that the receiver takes"),
+            std::string::npos)
+      << told[0];
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(read_file(in("t/" + std::to_string(i))) == text);
+}
+
+// Each would be a record in the journal.
+TEST_F(SessionTest, ABlockThatComesTwiceIsRefused) {
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  puppet.say(Entry{0, EntryKind::file, 0644, 0, kBlockBytes + 5, "f", {}});
+  run(puppet, [&] { return puppet.last<Need>() != nullptr; });
+  for (int i = 0; i < 2; ++i) puppet.send(data_tag({0, 1}), std::vector<std::byte>(5));
+  run(puppet, [&] { return puppet.gone; });
+  ASSERT_NE(puppet.last<Refusal>(), nullptr);
+  EXPECT_EQ(puppet.last<Refusal>()->text, "f: a block came that was not asked for");
 }
 
 // An end without its blocks leaves no part behind that could not be resumed.

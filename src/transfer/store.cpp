@@ -362,7 +362,10 @@ IncomingFile::Step IncomingFile::begin_part() {
   digests_.assign(block_count(entry_.size), Digest{});
   have_.assign(block_count(entry_.size), false);
   if (journaled()) keep_safe_blocks(parts.value().get());
-  return missing();
+  const std::vector<BlockRange> ranges = missing();
+  for (const BlockRange& range : ranges)
+    std::fill_n(have_.begin() + static_cast<std::ptrdiff_t>(range.first), range.count, false);
+  return ranges;
 }
 
 /// Opens the .part file and makes sure that no other process has it.
@@ -468,6 +471,8 @@ std::optional<Verdict> IncomingFile::write(std::uint32_t block, std::span<const 
   if (comparing_ || !part_) return Verdict{Outcome::refused, "a block came that was not asked for"};
   STRACK_CHECK_OP(block, <, have_.size());
   STRACK_CHECK_OP(bytes.size(), ==, block_length(entry_.size, block));
+  // A journal has a record for each: who sends one block again and again would fill the disk with them.
+  if (have_[block]) return Verdict{Outcome::refused, "a block came that was not asked for"};
   if (!write_all(part_.get(), bytes, std::uint64_t{block} * kBlockBytes))
     return failure("cannot be written", errno);
   digests_[block] = block_digest(bytes);

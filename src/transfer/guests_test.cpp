@@ -1,0 +1,62 @@
+#include "transfer/guests.h"
+
+#include <gtest/gtest.h>
+
+namespace strack::transfer {
+namespace {
+
+using std::chrono::seconds;
+
+Guests::Clock::time_point at(int second) { return Guests::Clock::time_point(seconds(second)); }
+
+constexpr std::uint64_t kGreedy = 1;
+constexpr std::uint64_t kModest = 2;
+
+TEST(Guests, WhereThereIsRoomNobodyGoes) {
+  Guests guests(3);
+  for (Guests::Id id = 1; id <= 3; ++id) EXPECT_EQ(guests.enter(id, kGreedy, at(0)), std::nullopt);
+  guests.leave(2);
+  EXPECT_EQ(guests.enter(4, kModest, at(0)), std::nullopt);
+  EXPECT_EQ(guests.size(), 3u);
+}
+
+// However busy they are: a source does not keep others out by being busy.
+TEST(Guests, TheIdlestOfTheSourceWithMostGoesFirst) {
+  Guests guests(3);
+  for (Guests::Id id = 1; id <= 3; ++id) EXPECT_EQ(guests.enter(id, kGreedy, at(0)), std::nullopt);
+  guests.heard(1, at(3));
+  guests.heard(2, at(1));
+  guests.heard(3, at(2));
+  EXPECT_EQ(guests.enter(4, kModest, at(3)), 2u);
+  EXPECT_EQ(guests.size(), 3u);
+  // Now it is two to two, counting the newcomer: nobody is idle, so it has to go itself.
+  EXPECT_EQ(guests.enter(5, kModest, at(3)), 5u);
+  EXPECT_EQ(guests.size(), 3u);
+}
+
+TEST(Guests, ASourceMakesRoomForItselfOnlyByItsOwnIdleOnes) {
+  Guests guests(2, seconds(15));
+  EXPECT_EQ(guests.enter(1, kModest, at(0)), std::nullopt);
+  EXPECT_EQ(guests.enter(2, kGreedy, at(1)), std::nullopt);
+  EXPECT_EQ(guests.enter(3, kGreedy, at(15)), 3u) << "14 s are not idle";
+  EXPECT_EQ(guests.enter(4, kGreedy, at(16)), 2u) << "its own, though the other is idle for longer";
+}
+
+TEST(Guests, AmongEqualsTheIdleOneGoes) {
+  Guests guests(2, seconds(15));
+  EXPECT_EQ(guests.enter(1, 10, at(0)), std::nullopt);
+  EXPECT_EQ(guests.enter(2, 11, at(5)), std::nullopt);
+  EXPECT_EQ(guests.enter(3, 12, at(14)), 3u);
+  EXPECT_EQ(guests.enter(4, 12, at(15)), 1u);
+}
+
+TEST(Guests, ASourceIsAHostWhateverItsPort) {
+  EXPECT_EQ(source_of("192.0.2.7:1"), source_of("192.0.2.7:65000"));
+  EXPECT_NE(source_of("192.0.2.7:1"), source_of("192.0.2.8:1"));
+  // A host can take any address of its IPv6 network.
+  EXPECT_EQ(source_of("[2001:db8::1]:1"), source_of("[2001:db8::ffff:1]:1"));
+  EXPECT_NE(source_of("[2001:db8::1]:1"), source_of("[2001:db8:0:1::1]:1"));
+}
+
+}  // namespace
+}  // namespace strack::transfer
