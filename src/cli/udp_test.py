@@ -512,8 +512,6 @@ class CopyTest(UdpTest):
                                     (self.to("/etc"), "not relative"), (self.to(".strack/x"), ".strack")):
             self.assertIn(wanted, self.bad("cp", self.out / "a", destination))
         self.assertIn("No such file", self.bad("cp", self.out / "missing", self.to()))
-        (self.out / "line\nbreak").write_bytes(b"")
-        self.assertIn("control characters", self.bad("cp", self.out, self.to()))
         self.assertIn("nobody answers", self.bad("cp", self.out / "a", self.to(), status=1))
         self.assertIn("cannot be opened", self.bad("recv", "--bind", self.address, "--dir", self.out / "a"))
         self.start("perf", "server", "--bind", self.address)
@@ -539,10 +537,34 @@ class CopyTest(UdpTest):
         self.write("t/f")
         os.mkfifo(self.out / "t/pipe")
         (self.out / "t/escape").symlink_to("/etc/passwd")
-        done = self.strack("cp", self.out / "t", self.to())
+        self.write("t/line\nbreak")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self.out / "t/socket"))
+        self.write("t/closed/within").chmod(0)
+        self.write("t/shut/within")
+        options = {}
+        if os.geteuid() == 0:
+            for path in (self.folder, self.out, self.out / "t"):
+                path.chmod(0o755)
+            options["user"] = NOBODY
+        (self.out / "t/shut").chmod(0)
+        try:
+            done = self.strack("cp", self.out / "t", self.to(), **options)
+        except PermissionError:
+            self.skipTest("the program cannot be run by another user from where it is")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(len(re.findall(r"^warning: not copied: ", done.stderr, re.MULTILINE)), 2)
-        self.assertEqual(sorted(os.listdir(self.into / "t")), ["f"])
+        self.assertEqual(re.findall(r"^warning: not copied: .*/t/(.*)$", done.stderr, re.MULTILINE),
+                         ["closed/within: cannot be read: Permission denied",
+                          "escape: a link to '/etc/passwd', which is not relative",
+                          r"line\x0abreak: its name has control characters",
+                          "pipe: neither a file, a folder nor a link",
+                          "shut: cannot be read: Permission denied",
+                          "socket: neither a file, a folder nor a link"])
+        self.assertRegex(done.stdout, r"\Acopied 1 file, 1 B in .*; 6 skipped\n\Z")
+        self.assertEqual(sorted(os.listdir(self.into / "t")), ["closed", "f"])
+        os.chmod(self.out / "t/line\nbreak", 0)
+        done = self.strack("cp", self.out / "t/line\nbreak", self.to())
+        self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (1, "error: nothing is left to copy"))
 
     # --- folders ---
 

@@ -28,79 +28,85 @@ class Scan {
     if (!seen_.insert(path).second)
       return fmt::format("{}: two things would be called '{}' at the receiver", printable(local),
                          printable(path));
-    if (const auto fault = path_fault(path))
-      return fmt::format("{}: its name {}. rename it, or leave it out", printable(local), *fault);
-    SourceEntry source;
-    source.local = local;
-    source.entry.path = path;
-    source.entry.mode = static_cast<std::uint16_t>(found.st_mode & 0777);
-    source.entry.mtime_ns =
-        std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
-    if (S_ISREG(found.st_mode)) {
-      source.entry.size = static_cast<std::uint64_t>(found.st_size);
-      if (source.entry.size > kMaxFileBytes)
-        return fmt::format("{}: {} bytes are more than the 2^50 that a file can have",
-                           printable(local), source.entry.size);
-      if (::access(local.c_str(), R_OK) != 0)
-        return fmt::format("{}: cannot be read: {}", printable(local), std::strerror(errno));
-      ++tree_.files;
-      tree_.bytes += source.entry.size;
-      tree_.entries.push_back(std::move(source));
-      return {};
-    }
-    if (S_ISLNK(found.st_mode)) return add_link(std::move(source));
-    if (S_ISDIR(found.st_mode)) return add_folder(std::move(source));
-    tree_.skipped.push_back(
-        fmt::format("{}: neither a file, a folder nor a link", printable(local)));
+    add(local, path, found);
     return {};
   }
 
   std::vector<SourceEntry>& folders() { return folders_; }
 
  private:
-  std::string add_link(SourceEntry source) {
-    std::array<char, kMaxPathBytes + 1> target;
-    const ssize_t length = ::readlink(source.local.c_str(), target.data(), target.size());
-    if (length < 0)
-      return fmt::format("{}: cannot be read: {}", printable(source.local), std::strerror(errno));
-    source.entry.kind = EntryKind::link;
-    source.entry.target.assign(target.data(), static_cast<std::size_t>(length));
-    if (const auto fault = target_fault(source.entry.path, source.entry.target)) {
-      tree_.skipped.push_back(fmt::format("{}: a link to '{}', which {}", printable(source.local),
-                                          printable(source.entry.target), *fault));
-      return {};
-    }
-    tree_.entries.push_back(std::move(source));
-    return {};
+  void skip(const std::string& local, std::string_view why) {
+    tree_.skipped.push_back(fmt::format("{}: {}", printable(local), why));
+  }
+  void skip_unreadable(const std::string& local) {
+    skip(local, fmt::format("cannot be read: {}", std::strerror(errno)));
   }
 
-  std::string add_folder(SourceEntry source) {
+  void add(const std::string& local, const std::string& path, const struct stat& found) {
+    if (const auto fault = path_fault(path)) return skip(local, fmt::format("its name {}", *fault));
+    SourceEntry source;
+    source.local = local;
+    source.entry.path = path;
+    source.entry.mode = static_cast<std::uint16_t>(found.st_mode & 0777);
+    source.entry.mtime_ns =
+        std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
+    if (S_ISLNK(found.st_mode)) return add_link(std::move(source));
+    if (S_ISDIR(found.st_mode)) return add_folder(std::move(source));
+    if (!S_ISREG(found.st_mode)) return skip(local, "neither a file, a folder nor a link");
+    source.entry.size = static_cast<std::uint64_t>(found.st_size);
+    if (source.entry.size > kMaxFileBytes)
+      return skip(local, fmt::format("{} bytes are more than the 2^50 that a file can have",
+                                     source.entry.size));
+    if (::access(local.c_str(), R_OK) != 0) return skip_unreadable(local);
+    ++tree_.files;
+    tree_.bytes += source.entry.size;
+    tree_.entries.push_back(std::move(source));
+  }
+
+  void add_link(SourceEntry source) {
+    std::array<char, kMaxPathBytes + 1> target;
+    const ssize_t length = ::readlink(source.local.c_str(), target.data(), target.size());
+    if (length < 0) return skip_unreadable(source.local);
+    source.entry.kind = EntryKind::link;
+    source.entry.target.assign(target.data(), static_cast<std::size_t>(length));
+    if (const auto fault = target_fault(source.entry.path, source.entry.target))
+      return skip(source.local,
+                  fmt::format("a link to '{}', which {}", printable(source.entry.target), *fault));
+    tree_.entries.push_back(std::move(source));
+  }
+
+  void add_folder(SourceEntry source) {
     source.entry.kind = EntryKind::folder;
     const std::string local = source.local;
     const std::string path = source.entry.path;
-    folders_.push_back(source);
-    folders_.back().entry.kind = EntryKind::folder_end;
-    tree_.entries.push_back(std::move(source));
     std::vector<std::string> names;
     {
       const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(local.c_str()), ::closedir);
-      if (!folder)
-        return fmt::format("{}: cannot be read: {}", printable(local), std::strerror(errno));
+      if (!folder) return skip_unreadable(local);
       errno = 0;
       while (const dirent* entry = ::readdir(folder.get())) {
         const std::string name = entry->d_name;
         if (name != "." && name != "..") names.push_back(name);
         errno = 0;
       }
-      if (errno != 0)
-        return fmt::format("{}: cannot be read: {}", printable(local), std::strerror(errno));
+      if (errno != 0) skip_unreadable(local);  // what was found of it is copied
     }
+    folders_.push_back(source);
+    folders_.back().entry.kind = EntryKind::folder_end;
+    tree_.entries.push_back(std::move(source));
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
-      std::string wrong = add(local + "/" + name, path + "/" + name);
-      if (!wrong.empty()) return wrong;
+      struct stat found {};
+      const std::string within = local + "/" + name;
+      if (::lstat(within.c_str(), &found) != 0) {
+        skip(within, std::strerror(errno));
+      } else if (std::string called = path + "/" + name; seen_.insert(called).second) {
+        add(within, called, found);
+      } else {
+        skip(within, fmt::format("another source is called '{}' at the receiver already",
+                                 printable(called)));
+      }
     }
-    return {};
   }
 
   Tree& tree_;
