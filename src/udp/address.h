@@ -18,6 +18,10 @@ struct Address {
   std::uint16_t port = 0;
   bool v6 = false;
 
+  /// The same but for the port.
+  [[nodiscard]] bool same_host(const Address& other) const {
+    return v6 == other.v6 && ip == other.ip;
+  }
   friend bool operator==(const Address&, const Address&) = default;
 
   /// "192.0.2.7:4794", "[2001:db8::7]:4794" or "[fe80::1%eth0]:4794"; nothing for anything else.

@@ -118,7 +118,9 @@ struct Connection {
   std::uint32_t rtt_samples = 0;  ///< of full ones
   std::uint32_t rtt_asked = 0;
   std::uint32_t attempts = 0;
-  std::uint32_t mtu_step = 0;  ///< how often the offer was lowered
+  std::uint32_t mtu_step = 0;     ///< how often the offer was lowered
+  std::uint16_t set_up_path = 0;  ///< the entropy of the last hello, connect or accept
+  std::uint32_t accepts_sent = 0;
   std::optional<wire::RejectReason> rejected;
 
   // Cryptography; unused without a key.

@@ -79,13 +79,16 @@ std::uint8_t best_cipher(std::uint8_t offered) {
   return common & wire::kChaCha20Poly1305;
 }
 
-JobKey::JobKey(const Secret& psk) : psk_(psk), setup_(hash<32>(psk, "strack1 setup", {})) {
-  const auto named = hash<32>(psk, "strack1 key id", {});
+JobKey::JobKey(const Secret& psk) : psk_(psk), setup_(hash<32>(psk, "strack2 setup", {})) {
+  const auto named = hash<32>(psk, "strack2 key id", {});
   id_ = std::uint32_t{named[0]} << 24 | std::uint32_t{named[1]} << 16 |
         std::uint32_t{named[2]} << 8 | named[3];
   if (id_ == 0) id_ = 1;
 }
 
+wire::Mac JobKey::hello_mac(wire::ConstBytes packet) const {
+  return hash<wire::kTagBytes>(setup_, "hello", {packet});
+}
 wire::Mac JobKey::connect_mac(wire::ConstBytes packet) const {
   return hash<wire::kTagBytes>(setup_, "connect", {packet});
 }
@@ -98,7 +101,7 @@ wire::Mac JobKey::reset_mac(wire::ConstBytes packet, const Address& sender) cons
 
 std::array<Secret, 2> JobKey::session_keys(const TermsBytes& initiator,
                                            const TermsBytes& responder) const {
-  const auto both = hash<64>(psk_, "strack1 session", {initiator, responder});
+  const auto both = hash<64>(psk_, "strack2 session", {initiator, responder});
   std::array<Secret, 2> keys;
   std::copy_n(both.begin(), 32, keys[0].begin());
   std::copy_n(both.begin() + 32, 32, keys[1].begin());

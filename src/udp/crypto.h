@@ -30,6 +30,7 @@ class JobKey {
   explicit JobKey(const Secret& psk);
   [[nodiscard]] std::uint32_t id() const { return id_; }
   /// `packet` is all before the MAC.
+  [[nodiscard]] wire::Mac hello_mac(wire::ConstBytes packet) const;
   [[nodiscard]] wire::Mac connect_mac(wire::ConstBytes packet) const;
   [[nodiscard]] wire::Mac accept_mac(const TermsBytes& initiator, wire::ConstBytes packet) const;
   [[nodiscard]] wire::Mac reset_mac(wire::ConstBytes packet, const Address& sender) const;

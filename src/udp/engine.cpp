@@ -30,6 +30,17 @@ constexpr std::uint32_t kAskedEnough = 3;
 constexpr std::uint32_t kMostHeldUnexpected = 64;  ///< packets per connection
 constexpr std::int32_t kWidestSack = core::kSackBits / 2;
 constexpr std::uint64_t kCounterReserve = 1u << 16;
+/// [D47] Challenges: a job of a thousand starts at once. Rejects are for people to read.
+constexpr AnswerBudget::Rate kChallenges{10'000, 2'000};
+constexpr AnswerBudget::Rate kChallengesOfAPart{2'500, 1'000};
+constexpr AnswerBudget::Rate kRejects{1'000, 200};
+constexpr AnswerBudget::Rate kRejectsOfAPart{250, 100};
+
+[[nodiscard]] std::uint64_t draw(Network& network) {
+  std::array<std::uint8_t, 8> raw{};
+  network.random(raw);
+  return std::bit_cast<std::uint64_t>(raw);
+}
 
 [[nodiscard]] std::int32_t ahead(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::int32_t>(a - b);
@@ -85,7 +96,13 @@ std::optional<Error> Engine::check(const EndpointOptions& o) {
 }
 
 Engine::Engine(const EndpointOptions& options, Network& network)
-    : options_(options), network_(network), burst_(options.burst), pool_(options.max_receives) {
+    : options_(options),
+      network_(network),
+      burst_(options.burst),
+      answer_path_(static_cast<std::uint32_t>(draw(network))),
+      challenge_budget_(kChallenges, kChallengesOfAPart, draw(network)),
+      reject_budget_(kRejects, kRejectsOfAPart, draw(network)),
+      pool_(options.max_receives) {
   STRACK_CHECK(!check(options));
   if (options.key) {
     Secret psk;
@@ -1092,7 +1109,8 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
                        .bytes = total,
                        .entropy = path,
                        .segment = static_cast<std::uint16_t>(count > 1 ? segment : 0),
-                       .ect = true};
+                       .ect = true,
+                       .patient = true};
     const SendResult result = network_.send({&out, 1});
     if (result == SendResult::too_large) {
       // The path has become narrower. This packet is lost; those to come are cut in pieces.
@@ -1129,7 +1147,8 @@ void Engine::send_small(Connection& c, std::uint16_t entropy, bool ect, Encode&&
                               .bytes = static_cast<std::uint32_t>(size),
                               .entropy = entropy,
                               .segment = 0,
-                              .ect = ect};
+                              .ect = ect,
+                              .patient = true};
   ++small_count_;
 }
 
@@ -1143,15 +1162,16 @@ void Engine::flush_small() {
 }
 
 void Engine::send_plain(std::span<const std::uint8_t> datagram, const Address& to,
-                        const Address& from) {
+                        const Address& from, std::uint32_t path, bool patient) {
   const Piece piece{datagram.data(), datagram.size()};
   const Outgoing out{.to = &to,
                      .from = &from,
                      .pieces = {&piece, 1},
                      .bytes = static_cast<std::uint32_t>(datagram.size()),
-                     .entropy = kPrimary,
+                     .entropy = static_cast<std::uint16_t>(path % options_.paths),
                      .segment = 0,
-                     .ect = false};
+                     .ect = false,
+                     .patient = patient};
   network_.send({&out, 1});
   count_sent(1, datagram.size());
 }
@@ -1199,7 +1219,8 @@ void Engine::send_full_ping(Connection& c) {
                      .bytes = static_cast<std::uint32_t>(size),
                      .entropy = ping.path_id,
                      .segment = 0,
-                     .ect = true};
+                     .ect = true,
+                     .patient = true};
   network_.send({&out, 1});
   count_sent(1, size);
 }
@@ -1264,7 +1285,8 @@ void Engine::maybe_close(Connection& c) {
 }
 
 void Engine::send_close(Connection& c) {
-  const wire::Close close{c.close_reason, c.sender ? c.sender->psn_next() : c.mine.initial_psn};
+  const wire::Close close{c.close_reason, c.sender ? c.sender->psn_next() : c.mine.initial_psn,
+                          c.mine.connection_id};
   const auto entropy = static_cast<std::uint16_t>(++c.ping_path % options_.paths);
   send_small(c, entropy, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
     return wire::encode_close(out, envelope, close);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "udp/answer_budget.h"
 #include "udp/connection.h"
 #include "udp/endpoint.h"
 #include "udp/network.h"
@@ -82,13 +83,16 @@ class Engine {
   [[nodiscard]] std::optional<wire::RejectReason> objection(const wire::Header& header,
                                                             const wire::Terms& terms,
                                                             const Address& from) const;
-  void send_challenge(const wire::Terms& terms, bool keyed, wire::ConstBytes datagram,
-                      const Address& to);
+  void send_challenge(const wire::Terms& terms, const wire::Header& header,
+                      wire::ConstBytes datagram, const Address& to);
   void send_reject(wire::RejectReason reason, std::uint32_t id, std::uint64_t echo,
                    std::uint8_t version, const Address& to);
+  [[nodiscard]] bool answer(AnswerBudget& budget, std::size_t size, std::uint32_t copies,
+                            const Address& to);
+  void ask(Connection& c, std::size_t size);
   void send_hello(Connection& c);
   void send_connect(Connection& c);
-  void send_accept(Connection& c);
+  void send_accept(Connection& c, std::uint32_t copies);
   void offer_mtu(Connection& c);
   [[nodiscard]] std::uint32_t largest_payload(const Address& to) const;
   void draw_terms(Connection& c);
@@ -151,7 +155,8 @@ class Engine {
   /// A small session packet, sealed where there is a key.
   template <class Encode>
   void send_small(Connection& c, std::uint16_t entropy, bool ect, Encode&& encode);
-  void send_plain(std::span<const std::uint8_t> datagram, const Address& to, const Address& from);
+  void send_plain(std::span<const std::uint8_t> datagram, const Address& to, const Address& from,
+                  std::uint32_t path, bool patient);
   void flush_small();
   void count_sent(std::uint64_t datagrams, std::uint64_t bytes);
 
@@ -182,7 +187,10 @@ class Engine {
   std::optional<CookieJar> jar_;
   std::uint32_t burst_;
   Instant now_{};
-  Address came_to_;  ///< the own address that the datagram being looked at came to
+  Address came_to_;            ///< the own address that the datagram being looked at came to
+  std::uint32_t answer_path_;  ///< the entropy of the last answer to a stranger
+  AnswerBudget challenge_budget_;
+  AnswerBudget reject_budget_;
 
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unordered_map<std::uint32_t, Connection*> by_local_id_;

@@ -72,6 +72,7 @@ TEST(SetUp, ResponderWithoutKeyTurnsAwayWhoIsNotOnLoopback) {
   terms.idle_timeout_ms = 1;
   terms.mtu = 1'000;
   terms.paths = terms.tracking_window = 1;
+  terms.reply_port = 4'794;
   std::vector<std::uint8_t> hello(wire::kHelloMinBytes);
   wire::encode(hello, {0, false, 0}, wire::Hello{terms});
   duo.world.inject(*duo.hosts[0], *Address::parse("192.0.2.1:4794"), hello);

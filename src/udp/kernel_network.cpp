@@ -311,7 +311,6 @@ SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
     }
     STRACK_CHECK(count > 0);
     std::size_t sent = 0;
-    bool waited = false;
     while (sent < count) {
       ++counters_.send_calls;
       int n = 0;
@@ -325,9 +324,10 @@ SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
         continue;
       }
       if (errno == EINTR) continue;
-      if ((errno == EAGAIN || errno == ENOBUFS) && !waited) {
-        // The link's own queue is full: that is back-pressure, and short.
-        waited = true;
+      if ((errno == EAGAIN || errno == ENOBUFS) && batch[done + sent].patient && may_wait_) {
+        // The link's own queue is full: that is back-pressure, and short. What waits meanwhile is
+        // everything, so once is enough.
+        may_wait_ = false;
         pollfd p{fd, POLLOUT, 0};
         ::poll(&p, 1, 1);
         continue;
@@ -348,6 +348,7 @@ SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
 
 std::span<Incoming> KernelNetwork::receive() {
   if (primary_ < 0) return {};
+  may_wait_ = true;
   Buffers& b = *buffers_;
   for (std::size_t i = 0; i < b.used; ++i) {
     b.vectors[i] = {b.memory.get() + i * kReceiveBytes, kReceiveBytes};

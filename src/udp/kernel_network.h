@@ -36,6 +36,7 @@ class KernelNetwork final : public Network {
   [[nodiscard]] Instant now() override;
   SendResult send(std::span<const Outgoing> batch) override;
   [[nodiscard]] std::span<Incoming> receive() override;
+  [[nodiscard]] std::uint16_t port() const override { return local_.port; }
   [[nodiscard]] std::uint32_t largest_datagram(const Address& to) override;
   void allow_fragments() override;
   void random(std::span<std::uint8_t> out) override;
@@ -52,6 +53,7 @@ class KernelNetwork final : public Network {
   std::int64_t clock_start_;
   int primary_ = -1;
   bool fragments_ = false;
+  bool may_wait_ = true;  ///< it has not been waited for room since the last receive()
   Address local_;
   std::vector<int> entropies_;
   std::unique_ptr<Buffers> buffers_;

@@ -26,9 +26,11 @@ struct Outgoing {
   const Address* from = nullptr;
   std::span<const Piece> pieces;
   std::uint32_t bytes;    ///< all pieces together
-  std::uint16_t entropy;  ///< which source port; 0 is the primary socket's
+  std::uint16_t entropy;  ///< which source port; kPrimary is the one that receives
   std::uint16_t segment;  ///< each datagram's bytes, the last's at most; 0: it is a single one
   bool ect;               ///< ECN-capable: may be marked on the way
+  /// If there is no room, wait a moment for it. Never on behalf of strangers.
+  bool patient = false;
 };
 
 enum class SendResult : std::uint8_t {
@@ -66,10 +68,13 @@ class Network {
 
   /// Never runs backwards.
   [[nodiscard]] virtual Instant now() = 0;
-  /// In this order. What cannot be sent is lost, like anything else on a network.
+  /// In this order. What cannot be sent is lost, like anything else on a network. However much is
+  /// sent patiently, between two calls of receive() no more than a millisecond is waited.
   virtual SendResult send(std::span<const Outgoing> batch) = 0;
   /// What has come to the primary port, up to kReceiveBatch; nothing when nothing waits.
   [[nodiscard]] virtual std::span<Incoming> receive() = 0;
+  /// The port that receives: the primary's.
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
   /// The largest UDP payload the route to an address takes, as far as this host knows.
   [[nodiscard]] virtual std::uint32_t largest_datagram(const Address& to) = 0;
   /// From now on too large datagrams are to be fragmented rather than refused or lost.

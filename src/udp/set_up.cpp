@@ -8,11 +8,15 @@ namespace strack::udp {
 namespace {
 
 constexpr Picoseconds kFirstRetry = ms(100);
-constexpr Picoseconds kLongestRetry = seconds(1);
+constexpr Picoseconds kLongestRetry = ms(400);
 constexpr Picoseconds kHalfOpenLife = seconds(3);
 constexpr Picoseconds kFirstPing = ms(20);
 constexpr std::uint32_t kRttSamples = 3;
 constexpr std::uint32_t kMostRttQuestions = 8;
+/// [D46] A question that was not answered goes so many ways at once, and so does its answer.
+constexpr std::uint32_t kMostCopies = 4;
+/// For one connection; who goes on asking gets one for each.
+constexpr std::uint32_t kGenerousAccepts = 64;
 
 Status status_of(wire::RejectReason reason) {
   switch (reason) {
@@ -27,9 +31,22 @@ Status status_of(wire::RejectReason reason) {
       return Status::not_listening;
     case wire::RejectReason::version:
     case wire::RejectReason::terms:
+    case wire::RejectReason::transport:
+    case wire::RejectReason::extension:
       return Status::refused;
   }
   return Status::refused;
+}
+
+/// Where a peer wants its answers: its packets come from any of its ports.
+Address reply_address(const Address& from, const wire::Terms& terms) {
+  Address to = from;
+  to.port = terms.reply_port;
+  return to;
+}
+
+std::uint32_t copies_for(const wire::Header& question) {
+  return std::min<std::uint32_t>(question.path_id + 1u, kMostCopies);
 }
 
 void put_mac(std::uint8_t* packet, std::size_t size, const wire::Mac& mac) {
@@ -58,6 +75,8 @@ void Engine::draw_terms(Connection& c) {
   c.mine.paths = static_cast<std::uint16_t>(options_.paths);
   c.mine.tracking_window = core::kMaxTrackingWindow;
   c.mine.ciphers = keyed() ? usable_ciphers() : 0;
+  c.mine.reply_port = network_.port();
+  c.set_up_path = static_cast<std::uint16_t>(random32());
   c.granted = c.mine.credit;
 }
 
@@ -106,11 +125,23 @@ void Engine::send_hello(Connection& c) {
   }
   const auto size =
       std::max<std::size_t>(wire::kHelloMinBytes, c.mine.mtu + wire::data_overhead_bytes(keyed()));
-  wire::Hello hello{c.mine, static_cast<std::uint16_t>(size)};
+  const auto attempt = static_cast<std::uint8_t>(std::min(c.attempts, 255u));
+  const wire::Hello hello{c.mine, static_cast<std::uint16_t>(size), attempt, {}};
   const std::size_t n = wire::encode(scratch_, {0, keyed(), 0}, hello);
-  ++c.attempts;
+  if (key_) {
+    const wire::Mac mac = key_->hello_mac({scratch_.data(), wire::kHelloMacAt});
+    std::copy(mac.begin(), mac.end(), scratch_.begin() + wire::kHelloMacAt);
+  }
+  ask(c, n);
+}
+
+/// [D46] Sends what lies in scratch_. The path that it takes may be dead, or the answer's: each
+/// repetition takes others, and more of them.
+void Engine::ask(Connection& c, std::size_t size) {
+  const std::uint32_t copies = std::min(++c.attempts, kMostCopies);
   c.asked_at = network_.now();
-  send_plain({scratch_.data(), n}, c.peer, c.local);
+  for (std::uint32_t i = 0; i < copies; ++i)
+    send_plain({scratch_.data(), size}, c.peer, c.local, ++c.set_up_path, true);
   c.retry_interval = c.attempts == 1 ? kFirstRetry : std::min(2 * c.retry_interval, kLongestRetry);
   c.retry_at = now_ + c.retry_interval;
 }
@@ -123,7 +154,7 @@ void Engine::on_challenge(const wire::Header& header, wire::ConstBytes body, con
   }
   const auto found = by_local_id_.find(header.connection_id);
   Connection* c = found == by_local_id_.end() ? nullptr : found->second;
-  if (c == nullptr || c->state > State::connect_sent || !(c->peer == from) ||
+  if (c == nullptr || c->state > State::connect_sent || !c->peer.same_host(from) ||
       challenge.value().echo != wire::nonce_echo(c->mine.nonce)) {
     ++statistics_.refused_set_up;
     return;
@@ -131,6 +162,7 @@ void Engine::on_challenge(const wire::Header& header, wire::ConstBytes body, con
   // After a challenge to a connect (its cookie was old) the clock is not started again: whoever
   // makes up challenges gets one connect for each, of twice its size, and no more time.
   const bool first = c->state == State::hello_sent;
+  if (!first && c->cookie == challenge.value().cookie) return;  // it came by two ways
   if (first) note_set_up_rtt(*c);
   c->state = State::connect_sent;
   c->cookie = challenge.value().cookie;
@@ -142,16 +174,13 @@ void Engine::on_challenge(const wire::Header& header, wire::ConstBytes body, con
 }
 
 void Engine::send_connect(Connection& c) {
-  const std::size_t n =
-      wire::encode(scratch_, {0, keyed(), 0}, wire::Connect{c.mine, c.cookie, {}});
+  const std::size_t n = wire::encode(
+      scratch_, {0, keyed(), 0},
+      wire::Connect{c.mine, c.cookie, {}, static_cast<std::uint8_t>(std::min(c.attempts, 255u))});
   if (key_) {
     put_mac(scratch_.data(), n, key_->connect_mac({scratch_.data(), n - wire::kTagBytes}));
   }
-  ++c.attempts;
-  c.asked_at = network_.now();
-  send_plain({scratch_.data(), n}, c.peer, c.local);
-  c.retry_interval = c.attempts == 1 ? kFirstRetry : std::min(2 * c.retry_interval, kLongestRetry);
-  c.retry_at = now_ + c.retry_interval;
+  ask(c, n);
 }
 
 /// Only of questions asked once: an answer does not say which repetition it answers.
@@ -169,7 +198,7 @@ void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, co
   }
   const auto found = by_local_id_.find(header.connection_id);
   Connection* c = found == by_local_id_.end() ? nullptr : found->second;
-  if (c == nullptr || c->state != State::connect_sent || !(c->peer == from)) {
+  if (c == nullptr || c->state != State::connect_sent || !c->peer.same_host(from)) {
     // Usually the repetition of one that has been taken.
     ++statistics_.refused_set_up;
     return;
@@ -184,7 +213,8 @@ void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, co
     }
   }
   if (terms.mtu > c->mine.mtu || terms.key_id != c->mine.key_id ||
-      (terms.ciphers & c->mine.ciphers) != terms.ciphers) {
+      (terms.ciphers & c->mine.ciphers) != terms.ciphers || terms.transport != c->mine.transport ||
+      (terms.extensions & ~c->mine.extensions & wire::kCriticalExtensions) != 0) {
     ++statistics_.refused_set_up;
     return;
   }
@@ -202,7 +232,7 @@ void Engine::on_reject(const wire::Header& header, wire::ConstBytes body, const 
   }
   const auto found = by_local_id_.find(header.connection_id);
   Connection* c = found == by_local_id_.end() ? nullptr : found->second;
-  if (c == nullptr || c->state > State::connect_sent || !(c->peer == from) ||
+  if (c == nullptr || c->state > State::connect_sent || !c->peer.same_host(from) ||
       reject.value().echo != wire::nonce_echo(c->mine.nonce)) {
     ++statistics_.refused_set_up;
     return;
@@ -223,6 +253,8 @@ std::optional<wire::RejectReason> Engine::objection(const wire::Header& header,
   if (!keyed() && !options_.insecure && !from.is_loopback())
     return wire::RejectReason::key_required;
   if (key_ && terms.key_id != key_->id()) return wire::RejectReason::key_unknown;
+  if (terms.transport != wire::kTransportStrack) return wire::RejectReason::transport;
+  if ((terms.extensions & wire::kCriticalExtensions) != 0) return wire::RejectReason::extension;
   if (key_ && best_cipher(terms.ciphers) == 0) return wire::RejectReason::no_cipher;
   if (living_ >= options_.max_connections || !room_for_completions())
     return wire::RejectReason::busy;
@@ -231,38 +263,60 @@ std::optional<wire::RejectReason> Engine::objection(const wire::Header& header,
 
 void Engine::send_reject(wire::RejectReason reason, std::uint32_t id, std::uint64_t echo,
                          std::uint8_t version, const Address& to) {
-  ++statistics_.rejected;
   wire::Reject reject;
   reject.echo = echo;
   reject.reason = reason;
   reject.header_version = version;
   const std::size_t n = wire::encode(scratch_, {id, false, 0}, reject);
-  send_plain({scratch_.data(), n}, to, came_to_);
+  if (answer(reject_budget_, n, 1, to)) ++statistics_.rejected;
 }
 
-void Engine::send_challenge(const wire::Terms& terms, bool keyed, wire::ConstBytes datagram,
-                            const Address& to) {
+/// [D47] To somebody who has proved nothing: what lies in scratch_, if there is a budget for it. Who
+/// is honest asks again. Further copies only while plenty is left.
+bool Engine::answer(AnswerBudget& budget, std::size_t size, std::uint32_t copies,
+                    const Address& to) {
+  if (!budget.take(to, now_)) {
+    ++statistics_.refused_set_up;
+    return false;
+  }
+  do {
+    send_plain({scratch_.data(), size}, to, came_to_, ++answer_path_, false);
+  } while (--copies > 0 && budget.take(to, now_, true));
+  return true;
+}
+
+void Engine::send_challenge(const wire::Terms& terms, const wire::Header& header,
+                            wire::ConstBytes datagram, const Address& to) {
   wire::Challenge challenge;
   challenge.echo = wire::nonce_echo(terms.nonce);
-  challenge.cookie = jar_->make(to, keyed, wire::terms_bytes(datagram), now_);
+  challenge.cookie = jar_->make(to, header.keyed, wire::terms_bytes(datagram), now_);
   challenge.hello_size = static_cast<std::uint16_t>(datagram.size());
   const std::size_t n = wire::encode(scratch_, {terms.connection_id, false, 0}, challenge);
-  ++statistics_.challenges_sent;
-  send_plain({scratch_.data(), n}, to, came_to_);
+  // Never more bytes than were asked with.
+  const auto most = static_cast<std::uint32_t>(datagram.size() / n);
+  if (answer(challenge_budget_, n, std::min(copies_for(header), most), to))
+    ++statistics_.challenges_sent;
 }
 
-void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram, const Address& from) {
+void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram,
+                      const Address& source) {
   const auto hello = wire::decode_hello(header, datagram.subspan(header.bytes()));
   if (!hello) {
     ++statistics_.refused_malformed;
     return;
   }
   const wire::Terms& terms = hello.value().terms;
+  const Address from = reply_address(source, terms);
   if (const auto reason = objection(header, terms, from)) {
     send_reject(*reason, terms.connection_id, wire::nonce_echo(terms.nonce), wire::kVersion, from);
     return;
   }
-  send_challenge(terms, header.keyed, datagram, from);
+  // [D47] Who does not know the key gets no answer, however many hellos he sends.
+  if (key_ && !same(key_->hello_mac(datagram.first(wire::kHelloMacAt)), hello.value().mac)) {
+    ++statistics_.refused_forged;
+    return;
+  }
+  send_challenge(terms, header, datagram, from);
 }
 
 /// Those that have not ended. Counted for peers only who have proved that they receive at their address.
@@ -274,21 +328,23 @@ std::size_t Engine::connections_from(std::uint64_t source) const {
 }
 
 void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
-                        const Address& from) {
+                        const Address& source) {
   const auto connect = wire::decode_connect(header, datagram.subspan(header.bytes()));
   if (!connect) {
     ++statistics_.refused_malformed;
     return;
   }
   const wire::Terms& terms = connect.value().terms;
+  const Address from = reply_address(source, terms);
   const std::uint64_t echo = wire::nonce_echo(terms.nonce);
   if (const auto known = by_nonce_.find(echo); known != by_nonce_.end()) {
     Connection& c = *known->second;
     if (c.peer == from && c.theirs.nonce == terms.nonce &&
         c.theirs.connection_id == terms.connection_id) {
-      // Our accept was lost. Somebody who plays this again gets one more, smaller than what he
-      // sent.
-      if (c.state == State::half_open || c.state == State::open) send_accept(c);
+      // Our accept was lost. Somebody who plays this again gets some more, and then one for each,
+      // smaller than what he sent.
+      if (c.state == State::half_open || c.state == State::open)
+        send_accept(c, c.accepts_sent < kGenerousAccepts ? copies_for(header) : 1);
     } else {
       ++statistics_.refused_set_up;
     }
@@ -301,7 +357,7 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
   if (!jar_->is_good(connect.value().cookie, from, header.keyed, wire::terms_bytes(datagram),
                      now_)) {
     ++statistics_.refused_set_up;
-    send_challenge(terms, header.keyed, datagram, from);
+    send_challenge(terms, header, datagram, from);
     return;
   }
   if (key_) {
@@ -334,18 +390,20 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
   c.give_up_at = now_ + kHalfOpenLife;
   by_nonce_.emplace(echo, &c);
   start_session(c);
-  send_accept(c);
+  send_accept(c, copies_for(header));
   rearm(c);
 }
 
-void Engine::send_accept(Connection& c) {
+void Engine::send_accept(Connection& c, std::uint32_t copies) {
   const std::size_t n =
       wire::encode(scratch_, {c.theirs.connection_id, keyed(), 0}, wire::Accept{c.mine, {}});
   if (key_) {
     put_mac(scratch_.data(), n,
             key_->accept_mac(c.initiator_terms, {scratch_.data(), n - wire::kTagBytes}));
   }
-  send_plain({scratch_.data(), n}, c.peer, c.local);
+  c.accepts_sent += copies;
+  for (std::uint32_t i = 0; i < copies; ++i)
+    send_plain({scratch_.data(), n}, c.peer, c.local, ++c.set_up_path, true);
 }
 
 // ---- Both ----
@@ -395,9 +453,10 @@ void Engine::note_rtt(Connection& c, Picoseconds rtt, bool full) {
 }
 
 /// A small ping, and behind it a full one on the same path: what that takes longer tells how fast
-/// the path's links are.
+/// the path's links are. Another small one goes another way, should that path be dead [D46].
 void Engine::ask_rtt(Connection& c) {
   ++c.rtt_asked;
+  send_ping(c);
   send_ping(c);
   send_full_ping(c);
   c.ping_retry_at = now_ + c.ping_interval;

@@ -20,7 +20,11 @@ struct SimulatedFaults {
   Picoseconds one_way = us(10);
   Picoseconds per_byte{0};           ///< the links' slowness
   std::uint32_t dead_entropies = 0;  ///< the first so many lead nowhere
-  Picoseconds jitter{0};             ///< up to so much more, drawn for each: reorders
+  std::uint32_t spines = 0;  ///< entropies are hashed onto so many ways; 0: there is no such thing
+  std::uint32_t dead_spines = 0;  ///< the first so many, for good
+  std::uint64_t hash_seed = 0;
+  Instant spines_die_at = Instant::never();
+  Picoseconds jitter{0};  ///< up to so much more, drawn for each: reorders
   Ratio loss{0, 1};
   Ratio duplication{0, 1};
   Ratio corruption{0, 1};  ///< of one bit
@@ -33,6 +37,16 @@ struct SimulatedFaults {
   bool says_too_large = false;          ///< as the kernel does when it has heard of it
 };
 
+/// Whether a packet between two hosts meets a dead spine: each direction of each pair has a hash of its
+/// own, as with ECMP. Set-up's own socket is spared; it has no other way to go.
+[[nodiscard]] inline bool meets_dead_spine(const SimulatedFaults& faults, const Address& from,
+                                           const Address& to, std::uint16_t entropy) {
+  if (faults.spines == 0 || entropy == kPrimary) return false;
+  const std::uint64_t flow =
+      std::uint64_t{from.ip[3]} << 32 | std::uint64_t{to.ip[3]} << 16 | entropy;
+  return mix64(faults.hash_seed ^ mix64(flow)) % faults.spines < faults.dead_spines;
+}
+
 class SimulatedWorld;
 
 class SimulatedHost final : public Network {
@@ -43,6 +57,7 @@ class SimulatedHost final : public Network {
   [[nodiscard]] Instant now() override;
   SendResult send(std::span<const Outgoing> batch) override;
   [[nodiscard]] std::span<Incoming> receive() override;
+  [[nodiscard]] std::uint16_t port() const override { return address_.port; }
   [[nodiscard]] std::uint32_t largest_datagram(const Address& to) override;
   void allow_fragments() override { fragments_ = true; }
   void random(std::span<std::uint8_t> out) override {
@@ -78,13 +93,16 @@ class SimulatedWorld {
       : faults_(faults), rng_(Rng(seed).stream("network")), seed_(seed) {}
 
   SimulatedHost& add_host() {
-    Address address;
-    address.ip[0] = 127;
-    address.ip[3] = static_cast<std::uint8_t>(hosts_.size() + 1);
-    address.port = 4794;
-    hosts_.push_back(std::make_unique<SimulatedHost>(*this, address,
+    hosts_.push_back(std::make_unique<SimulatedHost>(*this, address_of(hosts_.size()),
                                                      mix64(seed_ ^ (hosts_.size() + 1) * 0x9e37)));
     return *hosts_.back();
+  }
+  [[nodiscard]] static Address address_of(std::size_t host) {
+    Address address;
+    address.ip[0] = 127;
+    address.ip[3] = static_cast<std::uint8_t>(host + 1);
+    address.port = 4794;
+    return address;
   }
 
   [[nodiscard]] Instant now() const { return now_; }
@@ -154,7 +172,9 @@ class SimulatedWorld {
     const std::uint32_t size = out.segment != 0 ? out.segment : out.bytes;
     const bool silent = now_ >= faults_.silent_from && now_ < faults_.silent_until;
     const bool too_large = size > faults_.largest && !from.fragments_;
-    const bool dead = out.entropy < faults_.dead_entropies;
+    const bool dead = out.entropy < faults_.dead_entropies ||
+                      (now_ >= faults_.spines_die_at &&
+                       meets_dead_spine(faults_, from.address_, *out.to, out.entropy));
     if (to == nullptr || silent || dead || too_large || (!perfect && rng_.chance(faults_.loss))) {
       ++lost;
       return;

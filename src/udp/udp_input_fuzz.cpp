@@ -104,7 +104,7 @@ void run(FuzzInput& input) {
       bytes.resize(input.in_range<std::size_t>(0, 120));
       for (std::uint8_t& b : bytes) b = input.byte();
       if (bytes.size() >= 8 && (how & 4) != 0) {
-        bytes[0] = static_cast<std::uint8_t>(0x10 | (bytes[0] & 0x0f));
+        bytes[0] = static_cast<std::uint8_t>(wire::kVersion << 4 | (bytes[0] & 0x0f));
         if (!ids.empty()) {
           const auto& id = ids[input.in_range<std::size_t>(0, ids.size() - 1)];
           std::copy(id.begin(), id.end(), bytes.begin() + 4);

@@ -106,6 +106,9 @@ inline void describe_terms(Text& text, const Terms& terms) {
   text.number("terms.paths", terms.paths);
   text.number("terms.tracking_window", terms.tracking_window);
   text.hex("terms.ciphers", terms.ciphers, 2);
+  text.number("terms.transport", terms.transport);
+  text.number("terms.reply_port", terms.reply_port);
+  text.hex("terms.extensions", terms.extensions, 4);
 }
 
 /// One line for each field, in the order of the packet.
@@ -123,6 +126,7 @@ inline std::string describe(const Packet& packet) {
     STRACK_CHECK(data->packet.path_id == header.path_id);
     text.number("data.retransmission", data->packet.retransmission);
     text.number("data.write", data->kind == DataKind::write);
+    text.number("data.piece", data->piece);
     text.number("data.psn", data->packet.psn.value);
     text.number("data.timestamp", data->packet.timestamp.ns);
     text.number("data.message_id", data->packet.message_id);
@@ -172,15 +176,19 @@ inline std::string describe(const Packet& packet) {
     text.number("pong.size", pong->size);
   } else if (const auto* close = std::get_if<Close>(&packet.body)) {
     text.number("close.end_psn", close->end_psn.value);
+    text.hex("close.source_id", close->source_id, 8);
     text.add("close.reason", name(close->reason));
   } else if (const auto* hello = std::get_if<Hello>(&packet.body)) {
     describe_terms(text, hello->terms);
+    STRACK_CHECK(hello->attempt == header.path_id);
+    if (header.keyed) text.bytes("hello.mac", hello->mac);
     text.number("hello.size", hello->size);
   } else if (const auto* challenge = std::get_if<Challenge>(&packet.body)) {
     text.hex("challenge.echo", challenge->echo, 16);
     text.bytes("challenge.cookie", challenge->cookie);
     text.number("challenge.hello_size", challenge->hello_size);
   } else if (const auto* connect = std::get_if<Connect>(&packet.body)) {
+    STRACK_CHECK(connect->attempt == header.path_id);
     describe_terms(text, connect->terms);
     text.bytes("connect.cookie", connect->cookie);
     if (header.keyed) text.bytes("connect.mac", connect->mac);
@@ -195,8 +203,8 @@ inline std::string describe(const Packet& packet) {
   } else {
     const Reset& reset = std::get<Reset>(packet.body);
     text.hex("reset.unknown_id", reset.unknown_id, 8);
-    text.number("reset.counter", reset.counter);
-    text.bytes("reset.mac", reset.mac);
+    text.hex("reset.echo", reset.echo, 16);
+    if (header.keyed) text.bytes("reset.mac", reset.mac);
   }
   return text.take();
 }
@@ -217,9 +225,9 @@ class RandomPackets {
     Packet packet;
     Header& header = packet.header;
     header.type = type;
-    header.keyed = type == Type::reset ||
-                   (type != Type::challenge && type != Type::reject && rng_.below(2) == 0);
-    if (type <= Type::pong) header.path_id = number<core::PathId>(0, kMaxPaths - 1);
+    header.keyed = type != Type::challenge && type != Type::reject && rng_.below(2) == 0;
+    if (type <= Type::hello || type == Type::connect)
+      header.path_id = number<core::PathId>(0, kMaxPaths - 1);
     if (type != Type::hello && type != Type::connect && type != Type::reset)
       header.connection_id = number<std::uint32_t>(1, 0xffff'ffff);
     if (header.sealed()) header.counter = number<std::uint64_t>(0, kCounterLimit - 1);
@@ -262,6 +270,9 @@ class RandomPackets {
     t.paths = number<std::uint16_t>(1, kMaxPaths);
     t.tracking_window = number<std::uint16_t>(1, kMaxTrackingWindow);
     if (keyed) t.ciphers = number<std::uint8_t>(1, one_cipher ? 2 : 3);
+    t.transport = number<std::uint8_t>(1, 0xff);
+    t.reply_port = number<std::uint16_t>(1, 0xffff);
+    t.extensions = any<std::uint16_t>();
     return t;
   }
 
@@ -281,6 +292,7 @@ class RandomPackets {
           const std::uint64_t most =
               std::min<std::uint64_t>(packet.message_length - packet.offset, payload_.size());
           packet.payload = number<std::uint16_t>(1, most);
+          data.piece = flag();
         }
         data.payload = payload_.first(packet.payload);
         if (flag()) {
@@ -336,12 +348,21 @@ class RandomPackets {
         pong.size = any<std::uint16_t>();
         return pong;
       }
-      case Type::hello:
-        return Hello{terms(header.keyed, false), number<std::uint16_t>(kHelloMinBytes, 9000)};
+      case Type::hello: {
+        Hello hello{terms(header.keyed, false),
+                    number<std::uint16_t>(kHelloMinBytes, 9000),
+                    static_cast<std::uint8_t>(header.path_id),
+                    {}};
+        if (header.keyed) hello.mac = array<kTagBytes>();
+        return hello;
+      }
       case Type::challenge:
         return Challenge{any<std::uint64_t>(), array<kCookieBytes>(), any<std::uint16_t>()};
       case Type::connect: {
-        Connect connect{terms(header.keyed, false), array<kCookieBytes>(), {}};
+        Connect connect{terms(header.keyed, false),
+                        array<kCookieBytes>(),
+                        {},
+                        static_cast<std::uint8_t>(header.path_id)};
         if (header.keyed) connect.mac = array<kTagBytes>();
         return connect;
       }
@@ -361,12 +382,16 @@ class RandomPackets {
       case Type::close:
       case Type::close_ack:
         return Close{static_cast<CloseReason>(number<std::uint16_t>(0, kCloseReasons - 1)),
-                     {any<std::uint32_t>()}};
+                     {any<std::uint32_t>()},
+                     number<std::uint32_t>(1, 0xffff'ffff)};
       case Type::reset:
         break;
     }
-    return Reset{number<std::uint32_t>(1, 0xffff'ffff), number<std::uint64_t>(0, kCounterLimit - 1),
-                 array<kTagBytes>()};
+    Reset reset{number<std::uint32_t>(1, 0xffff'ffff),
+                number<std::uint64_t>(0, header.keyed ? kCounterLimit - 1 : ~std::uint64_t{0}),
+                {}};
+    if (header.keyed) reset.mac = array<kTagBytes>();
+    return reset;
   }
 
   Rng rng_;

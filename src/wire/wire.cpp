@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint8_t kKeyedFlag = 0x80;
 constexpr std::uint8_t kDataRetransmission = 0x01;
 constexpr std::uint8_t kDataWrite = 0x02;
+constexpr std::uint8_t kDataPiece = 0x04;
+constexpr std::uint8_t kDataFlags = kDataRetransmission | kDataWrite | kDataPiece;
 constexpr std::uint8_t kEchoEcn = 0x01;  ///< SACK and pong
 constexpr std::uint8_t kSackProbe = 0x02;
 
@@ -25,7 +27,7 @@ static_assert(data_front_bytes(true, DataKind::write) == kSealedHeaderBytes + kW
 /// What the header of a type may be. One row decides all that can be checked before opening.
 struct Shape {
   std::uint8_t flags;  ///< those the type has, without the keyed one
-  bool path;           ///< takes a path id
+  bool path;           ///< takes a path id, or the number of an attempt
   bool addressed;      ///< carries a connection id; otherwise it is 0
   bool keyed_allowed;
   std::uint16_t body;  ///< least bytes of a plain body
@@ -34,20 +36,20 @@ struct Shape {
 };
 
 constexpr Shape kShapes[] = {
-    {0, false, false, false, 0, false, 0},                                       // no type
-    {kDataRetransmission | kDataWrite, true, true, true, kSendFields, true, 0},  // data
-    {kEchoEcn | kSackProbe, true, true, true, 40, false, 0},                     // sack
-    {0, true, true, true, 10, false, 0},                                         // probe
-    {0, true, true, true, kPingFields, true, 0},                                 // ping
-    {kEchoEcn, true, true, true, 18, false, 0},                                  // pong
-    {0, false, false, true, kHelloMinBytes - kHeaderBytes, true, 0},             // hello
-    {0, false, true, false, 42, false, 0},                                       // challenge
-    {0, false, false, true, kTermsBytes + kCookieBytes, false, kTagBytes},       // connect
-    {0, false, true, true, kTermsBytes, false, kTagBytes},                       // accept
-    {0, false, true, false, 12, false, 0},                                       // reject
-    {0, false, true, true, 6, false, 0},                                         // close
-    {0, false, true, true, 6, false, 0},                                         // close_ack
-    {0, false, false, true, 12, false, kTagBytes},                               // reset
+    {0, false, false, false, 0, false, 0},                                 // no type
+    {kDataFlags, true, true, true, kSendFields, true, 0},                  // data
+    {kEchoEcn | kSackProbe, true, true, true, 40, false, 0},               // sack
+    {0, true, true, true, 10, false, 0},                                   // probe
+    {0, true, true, true, kPingFields, true, 0},                           // ping
+    {kEchoEcn, true, true, true, 18, false, 0},                            // pong
+    {0, true, false, true, kHelloMinBytes - kHeaderBytes, true, 0},        // hello
+    {0, false, true, false, 42, false, 0},                                 // challenge
+    {0, true, false, true, kTermsBytes + kCookieBytes, false, kTagBytes},  // connect
+    {0, false, true, true, kTermsBytes, false, kTagBytes},                 // accept
+    {0, false, true, false, 12, false, 0},                                 // reject
+    {0, false, true, true, 10, false, 0},                                  // close
+    {0, false, true, true, 10, false, 0},                                  // close_ack
+    {0, false, false, true, 12, false, kTagBytes},                         // reset
 };
 constexpr std::uint8_t kTypes = static_cast<std::uint8_t>(std::size(kShapes));
 static_assert(static_cast<std::uint8_t>(Type::reset) + 1 == kTypes);
@@ -184,7 +186,8 @@ std::optional<DecodeFault> terms_fault(const Terms& terms, bool keyed, bool one_
   const bool fits = terms.connection_id != 0 && keyed == (terms.key_id != 0) && ciphers_fit &&
                     (terms.ciphers & ~kAllCiphers) == 0 && terms.idle_timeout_ms != 0 &&
                     terms.mtu >= kMinMtu && terms.paths >= 1 && terms.paths <= kMaxPaths &&
-                    terms.tracking_window >= 1 && terms.tracking_window <= kMaxTrackingWindow;
+                    terms.tracking_window >= 1 && terms.tracking_window <= kMaxTrackingWindow &&
+                    terms.transport != 0 && terms.reply_port != 0;
   if (!fits) return DecodeFault::bad_terms;
   return std::nullopt;
 }
@@ -202,7 +205,9 @@ Result<Terms, DecodeFault> read_terms(Reader& from, bool keyed, bool one_cipher)
   terms.paths = from.u16();
   terms.tracking_window = from.u16();
   terms.ciphers = from.u8();
-  if (from.u8() != 0) return DecodeFault::reserved_not_zero;
+  terms.transport = from.u8();
+  terms.reply_port = from.u16();
+  terms.extensions = from.u16();
   if (const auto fault = terms_fault(terms, keyed, one_cipher)) return *fault;
   return terms;
 }
@@ -219,7 +224,9 @@ void write_terms(Writer& to, const Terms& terms) {
   to.u16(terms.paths);
   to.u16(terms.tracking_window);
   to.u8(terms.ciphers);
-  to.u8(0);
+  to.u8(terms.transport);
+  to.u16(terms.reply_port);
+  to.u16(terms.extensions);
 }
 
 }  // namespace
@@ -244,9 +251,9 @@ std::string_view name(CloseReason reason) {
 }
 
 std::string_view name(RejectReason reason) {
-  constexpr std::string_view kNames[] = {"none",        "version",       "key_required",
-                                         "key_unknown", "no_key",        "no_cipher",
-                                         "busy",        "not_listening", "terms"};
+  constexpr std::string_view kNames[] = {"none",   "version",   "key_required", "key_unknown",
+                                         "no_key", "no_cipher", "busy",         "not_listening",
+                                         "terms",  "transport", "extension"};
   static_assert(std::size(kNames) == kRejectReasons + 1);
   const auto index = static_cast<std::uint8_t>(reason);
   return index <= kRejectReasons ? kNames[index] : "unknown";
@@ -260,11 +267,10 @@ struct FaultText {
 constexpr FaultText kFaults[] = {
     {"too_short", "ends within its header or its fields"},
     {"too_long", "bytes after the last field, or more than UDP carries"},
-    {"unknown_version", "not version 1 of the protocol"},
+    {"unknown_version", "not version 2 of the protocol"},
     {"unknown_type", "a packet type that is not defined"},
     {"reserved_flag", "a flag that this type does not have"},
     {"keyed_not_allowed", "keyed, though this type never is"},
-    {"key_required", "not keyed, though this type always is"},
     {"path_not_allowed", "a path id of 256 or more, or on a type that takes none"},
     {"connection_id", "a connection id of 0, or one on a type that takes none"},
     {"counter_limit", "a packet counter of 2^40 or more"},
@@ -304,7 +310,6 @@ Result<Header, DecodeFault> decode_header(ConstBytes datagram) {
   header.connection_id = from.u32();
   if ((header.flags & ~shape.flags) != 0) return DecodeFault::reserved_flag;
   if (header.keyed && !shape.keyed_allowed) return DecodeFault::keyed_not_allowed;
-  if (!header.keyed && header.type == Type::reset) return DecodeFault::key_required;
   if (header.path_id >= (shape.path ? kMaxPaths : 1)) return DecodeFault::path_not_allowed;
   if (shape.addressed != (header.connection_id != 0)) return DecodeFault::connection_id;
 
@@ -326,6 +331,7 @@ Result<Data, DecodeFault> decode_data(const Header& header, ConstBytes body) {
   core::Packet& packet = data.packet;
   packet.type = core::PacketType::data;
   packet.retransmission = (header.flags & kDataRetransmission) != 0;
+  data.piece = (header.flags & kDataPiece) != 0;
   packet.path_id = header.path_id;
   packet.psn = from.psn();
   packet.timestamp = from.timestamp();
@@ -346,7 +352,8 @@ Result<Data, DecodeFault> decode_data(const Header& header, ConstBytes body) {
   static_assert(kMaxDatagramBytes <= 0xffff, "so that every payload's length fits 16 bits");
   if (data.payload.size() > kMaxDatagramBytes) return DecodeFault::too_long;
   packet.payload = static_cast<std::uint16_t>(data.payload.size());
-  if (packet.payload == 0 && packet.message_length != 0) return DecodeFault::no_payload;
+  if (packet.payload == 0 && (packet.message_length != 0 || data.piece))
+    return DecodeFault::no_payload;
   if (std::uint64_t{packet.offset} + packet.payload > packet.message_length)
     return DecodeFault::beyond_message;
   return data;
@@ -424,9 +431,11 @@ Result<Close, DecodeFault> decode_close(const Header& header, ConstBytes body) {
   Reader from(body);
   Close close;
   close.end_psn = from.psn();
+  close.source_id = from.u32();
   const std::uint16_t reason = from.u16();
   if (reason >= kCloseReasons) return DecodeFault::bad_reason;
   close.reason = static_cast<CloseReason>(reason);
+  if (close.source_id == 0) return DecodeFault::connection_id;
   return close;
 }
 
@@ -437,8 +446,14 @@ Result<Hello, DecodeFault> decode_hello(const Header& header, ConstBytes body) {
   const auto terms = read_terms(from, header.keyed, /*one_cipher=*/false);
   if (!terms) return terms.error();
   if (body.size() > kMaxDatagramBytes - kHeaderBytes) return DecodeFault::too_long;
-  if (!all_zero(body.subspan(kTermsBytes))) return DecodeFault::reserved_not_zero;
-  return Hello{terms.value(), static_cast<std::uint16_t>(kHeaderBytes + body.size())};
+  Hello hello{terms.value(),
+              static_cast<std::uint16_t>(kHeaderBytes + body.size()),
+              static_cast<std::uint8_t>(header.path_id),
+              {}};
+  if (header.keyed) hello.mac = from.array<kTagBytes>();
+  if (!all_zero(body.subspan(kTermsBytes + (header.keyed ? kTagBytes : 0))))
+    return DecodeFault::reserved_not_zero;
+  return hello;
 }
 
 Result<Challenge, DecodeFault> decode_challenge(const Header& header, ConstBytes body) {
@@ -462,6 +477,7 @@ Result<Connect, DecodeFault> decode_connect(const Header& header, ConstBytes bod
   connect.terms = terms.value();
   connect.cookie = from.array<kCookieBytes>();
   if (header.keyed) connect.mac = from.array<kTagBytes>();
+  connect.attempt = static_cast<std::uint8_t>(header.path_id);
   return connect;
 }
 
@@ -501,10 +517,10 @@ Result<Reset, DecodeFault> decode_reset(const Header& header, ConstBytes body) {
   Reader from(body);
   Reset reset;
   reset.unknown_id = from.u32();
-  reset.counter = from.u64();
-  reset.mac = from.array<kTagBytes>();
+  reset.echo = from.u64();
+  if (header.keyed) reset.mac = from.array<kTagBytes>();
   if (reset.unknown_id == 0) return DecodeFault::connection_id;
-  if (reset.counter >= kCounterLimit) return DecodeFault::counter_limit;
+  if (header.keyed && reset.echo >= kCounterLimit) return DecodeFault::counter_limit;
   return reset;
 }
 
@@ -552,13 +568,14 @@ Writer data_front(MutableBytes out, const Envelope& envelope, const Data& data,
   const bool write = data.kind == DataKind::write;
   const std::size_t fields = write ? kWriteFields : kSendFields;
   STRACK_CHECK(packet.type == core::PacketType::data);
-  STRACK_CHECK(packet.payload != 0 || packet.message_length == 0);
+  STRACK_CHECK(packet.payload != 0 || (packet.message_length == 0 && !data.piece));
   STRACK_CHECK(std::uint64_t{packet.offset} + packet.payload <= packet.message_length);
   STRACK_CHECK_OP(envelope.header_bytes() + fields + packet.payload + envelope.trailer_bytes(), <=,
                   kMaxDatagramBytes);
   std::uint8_t flags = 0;
   if (packet.retransmission) flags |= kDataRetransmission;
   if (write) flags |= kDataWrite;
+  if (data.piece) flags |= kDataPiece;
   Writer to = begin(out, envelope, Type::data, flags, packet.path_id, fields + payload_here);
   to.u32(packet.psn.value);
   to.u32(packet.timestamp.ns);
@@ -577,7 +594,9 @@ Writer data_front(MutableBytes out, const Envelope& envelope, const Data& data,
 
 std::size_t closing(MutableBytes out, const Envelope& envelope, Type type, const Close& close) {
   Writer to = begin(out, envelope, type, 0, 0, shape_of(type).body);
+  STRACK_CHECK_OP(close.source_id, !=, 0u);
   to.u32(close.end_psn.value);
+  to.u32(close.source_id);
   to.u16(static_cast<std::uint16_t>(close.reason));
   return to.written();
 }
@@ -652,8 +671,9 @@ std::size_t encode_close_ack(MutableBytes out, const Envelope& envelope, const C
 std::size_t encode(MutableBytes out, const Envelope& envelope, const Hello& hello) {
   STRACK_CHECK(!terms_fault(hello.terms, envelope.keyed, false));
   STRACK_CHECK_OP(hello.size, >=, kHelloMinBytes);
-  Writer to = begin(out, envelope, Type::hello, 0, 0, hello.size - kHeaderBytes);
+  Writer to = begin(out, envelope, Type::hello, 0, hello.attempt, hello.size - kHeaderBytes);
   write_terms(to, hello.terms);
+  if (envelope.keyed) to.bytes(hello.mac);
   to.zeros(hello.size - to.written());
   return to.written();
 }
@@ -668,7 +688,7 @@ std::size_t encode(MutableBytes out, const Envelope& envelope, const Challenge& 
 
 std::size_t encode(MutableBytes out, const Envelope& envelope, const Connect& connect) {
   STRACK_CHECK(!terms_fault(connect.terms, envelope.keyed, false));
-  Writer to = begin(out, envelope, Type::connect, 0, 0,
+  Writer to = begin(out, envelope, Type::connect, 0, connect.attempt,
                     shape_of(Type::connect).body + envelope.trailer_bytes());
   write_terms(to, connect.terms);
   to.bytes(connect.cookie);
@@ -700,13 +720,13 @@ std::size_t encode(MutableBytes out, const Envelope& envelope, const Reject& rej
 }
 
 std::size_t encode(MutableBytes out, const Envelope& envelope, const Reset& reset) {
-  STRACK_CHECK(envelope.keyed);
   STRACK_CHECK_OP(reset.unknown_id, !=, 0u);
-  STRACK_CHECK_OP(reset.counter, <, kCounterLimit);
-  Writer to = begin(out, envelope, Type::reset, 0, 0, shape_of(Type::reset).body + kTagBytes);
+  STRACK_CHECK(!envelope.keyed || reset.echo < kCounterLimit);
+  Writer to = begin(out, envelope, Type::reset, 0, 0,
+                    shape_of(Type::reset).body + envelope.trailer_bytes());
   to.u32(reset.unknown_id);
-  to.u64(reset.counter);
-  to.bytes(reset.mac);
+  to.u64(reset.echo);
+  if (envelope.keyed) to.bytes(reset.mac);
   return to.written();
 }
 
@@ -720,6 +740,11 @@ std::array<std::uint8_t, kTermsBytes> encode_terms(const Terms& terms) {
   write_terms(to, terms);
   STRACK_CHECK_OP(to.written(), ==, kTermsBytes);
   return bytes;
+}
+
+std::uint64_t packet_echo(ConstBytes datagram) {
+  STRACK_CHECK_OP(datagram.size(), >=, kHeaderBytes + 8);
+  return Reader(datagram.subspan(kHeaderBytes)).u64();
 }
 
 std::optional<ForeignHello> foreign_hello(ConstBytes datagram) {

@@ -33,7 +33,7 @@ namespace strack::wire {
 using ConstBytes = std::span<const std::uint8_t>;
 using MutableBytes = std::span<std::uint8_t>;
 
-inline constexpr std::uint8_t kVersion = 1;
+inline constexpr std::uint8_t kVersion = 2;
 /// Where endpoints listen unless told otherwise. Not registered; next to RoCEv2 (4791) and Ultra
 /// Ethernet (4793), so that rules made for those are easily widened.
 inline constexpr std::uint16_t kDefaultPort = 4794;
@@ -64,7 +64,8 @@ enum class Type : std::uint8_t {
   reject = 10,    ///< why there will be none; a hint only
   close = 11,     ///< no more from this side
   close_ack = 12,
-  reset = 13,  ///< that connection is unknown here; keyed only
+  reset = 13,  ///< that connection is unknown here
+  // 14 is reserved for extensions, 15 for experiments: unknown until a version says otherwise.
 };
 
 /// Why a datagram is refused. Each has a text; counters go by it.
@@ -75,7 +76,6 @@ enum class DecodeFault : std::uint8_t {
   unknown_type,       ///< 0, 14 or 15
   reserved_flag,      ///< a flag that its type does not have
   keyed_not_allowed,  ///< the keyed flag on challenge or reject
-  key_required,       ///< a reset without it
   path_not_allowed,   ///< a path id on a type that takes no path, or beyond kMaxPaths
   connection_id,      ///< zero where an id is needed, or an id on hello, connect or reset
   counter_limit,      ///< a counter of kCounterLimit or more
@@ -87,7 +87,7 @@ enum class DecodeFault : std::uint8_t {
   bad_terms,          ///< set-up terms outside their ranges
   bad_reason,         ///< a reason code that is not defined
 };
-inline constexpr std::size_t kDecodeFaults = 17;
+inline constexpr std::size_t kDecodeFaults = 16;
 [[nodiscard]] std::string_view name(DecodeFault fault);  ///< "too_short"
 [[nodiscard]] std::string_view text(DecodeFault fault);  ///< a short sentence for people
 [[nodiscard]] std::string_view name(Type type);          ///< "data"
@@ -105,7 +105,8 @@ struct Header {
   Type type = Type::data;
   bool keyed = false;
   std::uint8_t flags = 0;
-  core::PathId path_id = 0;         ///< data, probe, ping: its path; SACK, pong: the one echoed
+  /// Data, probe, ping: its path; SACK, pong: the one echoed; hello, connect: the attempt's number.
+  core::PathId path_id = 0;
   std::uint32_t connection_id = 0;  ///< the receiver's own; 0 in hello, connect and reset
   std::uint64_t counter = 0;        ///< sealed packets only
 
@@ -142,9 +143,11 @@ enum class DataKind : std::uint8_t {
 };
 
 /// Each data packet says by itself where its payload belongs [D21]. `packet.payload` is the
-/// payload's length, and `packet.path_id` travels in the header.
+/// payload's length, and `packet.path_id` travels in the header. Where the path is too narrow for a
+/// whole one, it travels in pieces: `offset` and `payload` are then the piece's.
 struct Data {
   core::Packet packet;
+  bool piece = false;
   DataKind kind = DataKind::send;
   std::uint64_t tag = 0;            ///< send only
   std::uint64_t region = 0;         ///< write only: as the peer named it
@@ -190,7 +193,8 @@ inline constexpr std::uint16_t kCloseReasons = 6;
 /// Both close and, echoing it, close_ack.
 struct Close {
   CloseReason reason = CloseReason::done;
-  core::Psn end_psn;  ///< one past the last PSN this side has ever sent
+  core::Psn end_psn;            ///< one past the last PSN this side has ever sent
+  std::uint32_t source_id = 0;  ///< the id of the side that closes: who has seen set-up knows it
 };
 
 // --- Set-up ---------------------------------------------------------------------------------------
@@ -205,7 +209,13 @@ enum Cipher : std::uint8_t {
 };
 inline constexpr std::uint8_t kAllCiphers = kChaCha20Poly1305 | kAes256Gcm;
 
-inline constexpr std::size_t kTermsBytes = 68;
+inline constexpr std::size_t kTermsBytes = 72;
+
+/// Which protocol the data, SACKs and probes of a connection follow.
+inline constexpr std::uint8_t kTransportStrack = 1;
+/// Extensions of these bits change what packets mean: who does not know one refuses. The others may
+/// be ignored. None is defined yet.
+inline constexpr std::uint16_t kCriticalExtensions = 0xff00;
 
 /// What each side says of itself. The initiator offers, the responder answers.
 struct Terms {
@@ -220,12 +230,17 @@ struct Terms {
   std::uint16_t paths = 0;  ///< path ids this side sends with: 0 ... paths - 1
   std::uint16_t tracking_window = 0;  ///< packets this side can track as a receiver [D26]
   std::uint8_t ciphers = 0;           ///< offer: those it can use; answer: the one; 0 without a key
+  std::uint8_t transport = kTransportStrack;  ///< not 0
+  std::uint16_t reply_port = 0;  ///< where this side receives: packets come from other ports; not 0
+  std::uint16_t extensions = 0;  ///< offer: those it would use; answer: those of them that hold
 };
 
 /// `size` is that of the whole datagram, at least kHelloMinBytes; the rest is zeros.
 struct Hello {
   Terms terms;
   std::uint16_t size = kHelloMinBytes;
+  std::uint8_t attempt = 0;  ///< how often it was sent before; the MAC is over this too
+  Mac mac{};                 ///< keyed only, behind the terms: over everything before it
 };
 
 struct Challenge {
@@ -238,6 +253,7 @@ struct Connect {
   Terms terms;  ///< byte for byte those of the hello
   Cookie cookie{};
   Mac mac{};  ///< keyed only: over everything before it
+  std::uint8_t attempt = 0;
 };
 
 struct Accept {
@@ -254,8 +270,10 @@ enum class RejectReason : std::uint8_t {
   busy = 6,           ///< no room for another connection
   not_listening = 7,  ///< this endpoint accepts none
   terms = 8,          ///< a term is outside what this responder takes
+  transport = 9,      ///< this responder does not speak that transport
+  extension = 10,     ///< a critical extension is not known here
 };
-inline constexpr std::uint8_t kRejectReasons = 8;
+inline constexpr std::uint8_t kRejectReasons = 10;
 [[nodiscard]] std::string_view name(RejectReason reason);  ///< "busy"
 
 /// Not authenticated: an initiator shows it and, with a key, keeps trying until its own time is up.
@@ -270,8 +288,8 @@ struct Reject {
 /// Says that `unknown_id` is no connection here. Found by the peer's address and that id.
 struct Reset {
   std::uint32_t unknown_id = 0;
-  std::uint64_t counter = 0;  ///< of the packet it answers
-  Mac mac{};                  ///< over everything before it
+  std::uint64_t echo = 0;  ///< of the packet it answers: its counter; without a key packet_echo()
+  Mac mac{};               ///< keyed only: over everything before it
 };
 
 /// The start of a nonce, by which the initiator knows what is answered.
@@ -340,6 +358,12 @@ std::size_t encode(MutableBytes out, const Envelope& envelope, const Reset& rese
 }
 /// The same from the struct.
 [[nodiscard]] std::array<std::uint8_t, kTermsBytes> encode_terms(const Terms& terms);
+
+/// The MAC of a keyed hello is behind its terms, and covers what lies before it.
+inline constexpr std::size_t kHelloMacAt = kHeaderBytes + kTermsBytes;
+/// What a reset echoes of a session packet without a key: the first 8 bytes after its header. Of a
+/// ping those are its id and timestamp.
+[[nodiscard]] std::uint64_t packet_echo(ConstBytes datagram);
 
 /// A hello of another version: enough to reject it with a hint at the versions spoken here. These
 /// few bytes lie in the same places in every version.

@@ -68,8 +68,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < kHeaderBytes) return 0;
   for (const Type type : testing::kAllTypes) {
     std::vector<std::uint8_t> datagram(data, data + size);
-    datagram[0] = static_cast<std::uint8_t>(0x10 | static_cast<std::uint8_t>(type));
-    datagram[1] &= 0x83;
+    datagram[0] = static_cast<std::uint8_t>(kVersion << 4 | static_cast<std::uint8_t>(type));
+    datagram[1] &= 0x87;
     datagram[2] = 0;
     if (!is_session(type) || type >= Type::close) datagram[3] = 0;
     const bool unaddressed = type == Type::hello || type == Type::connect || type == Type::reset;

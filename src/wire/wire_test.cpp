@@ -45,9 +45,7 @@ Packet plain_packet(Type type, bool keyed) {
   RandomPackets random(1, ConstBytes(payload_bytes()).first(20));
   for (;;) {
     Packet packet = random.make(type);
-    if (packet.header.keyed != keyed && type != Type::challenge && type != Type::reject &&
-        type != Type::reset)
-      continue;
+    if (packet.header.keyed != keyed && type != Type::challenge && type != Type::reject) continue;
     if (const auto* hello = std::get_if<Hello>(&packet.body)) {
       if (hello->size > 1300) continue;
     }
@@ -85,14 +83,15 @@ TEST(Wire, Encode_SizesAreThoseOfTheSpecification) {
   EXPECT_EQ(size(Type::pong, false), 26u);
   EXPECT_EQ(size(Type::pong, true), 50u);
   EXPECT_EQ(size(Type::challenge, false), 50u);
-  EXPECT_EQ(size(Type::connect, false), 108u);
-  EXPECT_EQ(size(Type::connect, true), 124u);
-  EXPECT_EQ(size(Type::accept, false), 76u);
-  EXPECT_EQ(size(Type::accept, true), 92u);
+  EXPECT_EQ(size(Type::connect, false), 112u);
+  EXPECT_EQ(size(Type::connect, true), 128u);
+  EXPECT_EQ(size(Type::accept, false), 80u);
+  EXPECT_EQ(size(Type::accept, true), 96u);
   EXPECT_EQ(size(Type::reject, false), 20u);
-  EXPECT_EQ(size(Type::close, false), 14u);
-  EXPECT_EQ(size(Type::close, true), 38u);
-  EXPECT_EQ(size(Type::close_ack, true), 38u);
+  EXPECT_EQ(size(Type::close, false), 18u);
+  EXPECT_EQ(size(Type::close, true), 42u);
+  EXPECT_EQ(size(Type::close_ack, true), 42u);
+  EXPECT_EQ(size(Type::reset, false), 20u);
   EXPECT_EQ(size(Type::reset, true), 36u);
 
   Buffer out(200);
@@ -113,9 +112,9 @@ TEST(Wire, Encode_NoStatelessAnswerIsLargerThanItsQuestion) {
   EXPECT_LT(reject, kHelloMinBytes);
   EXPECT_LT(challenge, connect);
   EXPECT_LT(reject, connect);
-  // The smallest sealed packets are closes.
+  // The smallest sealed packets are probes and closes.
   EXPECT_LT(testing::encode(plain_packet(Type::reset, true)).size(),
-            testing::encode(plain_packet(Type::close, true)).size());
+            testing::encode(plain_packet(Type::probe, true)).size());
 }
 
 // The front of a data packet, with the payload put behind it, is the whole packet.
@@ -164,6 +163,8 @@ std::vector<std::uint8_t> reserved_bits(const Packet& packet, std::size_t size) 
   mask[0] = 0xf0;  // the version: no other is spoken here
   switch (type) {
     case Type::data:
+      mask[1] = 0x78;
+      break;
     case Type::sack:
       mask[1] = 0x7c;
       break;
@@ -180,16 +181,18 @@ std::vector<std::uint8_t> reserved_bits(const Packet& packet, std::size_t size) 
       break;
   }
   mask[2] = 0xff;
-  if (type > Type::pong) mask[3] = 0xff;
+  if (type > Type::hello && type != Type::connect) mask[3] = 0xff;
   if (type == Type::hello || type == Type::connect || type == Type::reset)
     std::fill_n(mask.begin() + 4, 4, std::uint8_t{0xff});
   if (packet.header.sealed()) std::fill_n(mask.begin() + 8, 3, std::uint8_t{0xff});
   const std::size_t body = packet.header.bytes();
   if (type == Type::hello || type == Type::connect || type == Type::accept) {
     mask[body + 66] = packet.header.keyed ? 0xfc : 0xff;
-    mask[body + 67] = 0xff;
   }
-  if (type == Type::hello) std::fill(mask.begin() + 76, mask.end(), std::uint8_t{0xff});
+  if (type == Type::hello) {
+    const std::ptrdiff_t padding = packet.header.keyed ? 96 : 80;
+    std::fill(mask.begin() + padding, mask.end(), std::uint8_t{0xff});
+  }
   if (type == Type::ping) {
     const std::size_t padding = std::get<Ping>(packet.body).padding;
     std::fill_n(mask.begin() + static_cast<std::ptrdiff_t>(body) + 12, padding, std::uint8_t{0xff});
@@ -197,7 +200,8 @@ std::vector<std::uint8_t> reserved_bits(const Packet& packet, std::size_t size) 
   if (type == Type::reject) mask[body + 11] = 0xff;
   if (type == Type::sack && !std::get<SackBody>(packet.body).sack.for_probe)
     mask[body + 34] = mask[body + 35] = 0xff;
-  if (type == Type::reset) std::fill_n(mask.begin() + 12, 3, std::uint8_t{0xff});
+  if (type == Type::reset && packet.header.keyed)
+    std::fill_n(mask.begin() + 12, 3, std::uint8_t{0xff});
   return mask;
 }
 
@@ -317,27 +321,27 @@ TEST(Wire, NonceEcho_IsItsFirstEightBytes) {
   EXPECT_EQ(nonce_echo(nonce), 0x0001020304050607u);
 }
 
-// A hello of a later version can be answered; nothing else of it is looked at.
+// A hello of another version, earlier or later, can be answered; nothing else of it is looked at.
 TEST(Wire, ForeignHello_GivesWhatARejectNeeds) {
   const Packet packet = plain_packet(Type::hello, false);
   const Terms& terms = std::get<Hello>(packet.body).terms;
   Buffer datagram = testing::encode(packet);
   EXPECT_FALSE(foreign_hello(datagram)) << "of our own version";
-  datagram[0] = 0x26;
+  datagram[0] = 0x16;
   datagram[1] = 0x55;
   std::fill(datagram.begin() + 100, datagram.end(), std::uint8_t{0xff});
   const auto foreign = foreign_hello(datagram);
   ASSERT_TRUE(foreign);
-  EXPECT_EQ(foreign->version, 2);
+  EXPECT_EQ(foreign->version, 1);
   EXPECT_EQ(foreign->connection_id, terms.connection_id);
   EXPECT_EQ(foreign->echo, nonce_echo(terms.nonce));
 
   EXPECT_FALSE(foreign_hello(ConstBytes(datagram).first(1199))) << "the answer might be larger";
   datagram[0] = 0x06;
   EXPECT_FALSE(foreign_hello(datagram)) << "there is no version 0";
-  datagram[0] = 0x28;
+  datagram[0] = 0x38;
   EXPECT_FALSE(foreign_hello(datagram)) << "not a hello";
-  datagram[0] = 0x26;
+  datagram[0] = 0x36;
   std::fill_n(datagram.begin() + 8, 4, std::uint8_t{0});
   EXPECT_FALSE(foreign_hello(datagram)) << "nobody to answer";
 }
@@ -351,7 +355,7 @@ TEST(Wire, EncodeReject_InAnotherVersion) {
   ASSERT_EQ(encode(out, Envelope{1}, reject), 20u);
   EXPECT_EQ(out[0], 0x3a);
   EXPECT_EQ(verdict(out), "unknown_version");
-  out[0] = 0x1a;
+  out[0] = 0x2a;
   EXPECT_EQ(verdict(out), "ok");
 }
 
@@ -369,7 +373,7 @@ TEST(Wire, Names_AreDistinct) {
   EXPECT_EQ(types.size(), std::size(testing::kAllTypes));
   EXPECT_EQ(name(static_cast<Type>(15)), "unknown");
   EXPECT_EQ(name(static_cast<CloseReason>(6)), "unknown");
-  EXPECT_EQ(name(static_cast<RejectReason>(9)), "unknown");
+  EXPECT_EQ(name(static_cast<RejectReason>(11)), "unknown");
 }
 
 // To encode what nobody would decode is our own mistake. A nonce used beyond its limit above all.
@@ -380,7 +384,8 @@ TEST(WireDeathTest, Encode_RefusesWhatNoDecoderTakes) {
   EXPECT_DEATH(encode(out, Envelope{1}, Hello{}), "terms_fault");
   EXPECT_DEATH(encode(MutableBytes(out).first(47), Envelope{1}, SackBody{}), "room");
   EXPECT_DEATH(encode(out, Envelope{1, true}, Challenge{}), "keyed_allowed");
-  EXPECT_DEATH(encode(out, Envelope{0, false}, Reset{1, 0, {}}), "keyed");
+  EXPECT_DEATH(encode(out, Envelope{0, true}, Reset{1, kCounterLimit, {}}), "kCounterLimit");
+  EXPECT_DEATH(encode_close(out, Envelope{1}, Close{}), "source_id");
   Data data;
   data.packet.message_length = 10;
   EXPECT_DEATH(encode(out, Envelope{1}, data), "message_length");

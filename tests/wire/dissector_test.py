@@ -156,15 +156,16 @@ def check_malformed(tshark, vectors, failures):
 
 
 def check_learning(tshark, vectors, failures):
-    """Off the default port, a hello makes both its ends known: packets to them come from other ports."""
+    """Off the default port, a hello makes both its ends known, its sender's by the port it asks answers to: packets to
+    them come from other ports."""
     initiator, responder, other = (192, 0, 2, 1), (192, 0, 2, 2), (192, 0, 2, 3)
     talk = [
         ("before", (initiator, 41000), (responder, 5555), "data-send", False),
         ("hello", (initiator, 40000), (responder, 5555), "hello", True),
-        ("challenge", (responder, 5555), (initiator, 40000), "challenge", True),
+        ("challenge", (responder, 42000), (initiator, 40001), "challenge", True),
         ("data from an entropy", (initiator, 41007), (responder, 5555), "data-send", True),
-        ("sack from an entropy", (responder, 42001), (initiator, 40000), "sack", True),
-        ("sealed", (responder, 42001), (initiator, 40000), "sack-sealed", True),
+        ("sack from an entropy", (responder, 42001), (initiator, 40001), "sack", True),
+        ("sealed", (responder, 42001), (initiator, 40001), "sack-sealed", True),
         ("another host", (other, 41007), (other, 5555), "data-send", False),
         ("to an entropy", (responder, 5555), (initiator, 41007), "data-send", False),
     ]

@@ -47,8 +47,13 @@ TEST_F(WireKeys, KeyId) {
 }
 
 TEST_F(WireKeys, MacsOfSetUp) {
+  const Vector hello = find_vector(keys_, "hello");
+  Bytes bytes = packet(hello);
+  bytes.resize(kHelloMacAt);
+  EXPECT_EQ(bytes_of(key_.hello_mac(bytes)), hello.bytes("mac"));
+
   const Vector connect = find_vector(keys_, "connect");
-  Bytes bytes = packet(connect);
+  bytes = packet(connect);
   bytes.resize(bytes.size() - kTagBytes);
   EXPECT_EQ(bytes_of(key_.connect_mac(bytes)), connect.bytes("mac"));
 

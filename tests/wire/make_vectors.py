@@ -16,7 +16,7 @@ import sys
 
 TYPES = ("none data sack probe ping pong hello challenge connect accept reject close close_ack reset").split()
 CLOSE_REASONS = "done aborted protocol_error no_resources keys_exhausted going_away".split()
-REJECT_REASONS = "none version key_required key_unknown no_key no_cipher busy not_listening terms".split()
+REJECT_REASONS = "none version key_required key_unknown no_key no_cipher busy not_listening terms transport extension".split()
 
 TAG = bytes([0xEE] * 16)  # stands where a cipher would put its own
 
@@ -26,9 +26,9 @@ class Fields(dict):
 
 
 def header(kind, flags=0, path=0, connection=0, keyed=False, counter=None):
-    fields = Fields(version="1", type=kind, keyed=str(int(keyed)), path_id=str(path),
+    fields = Fields(version="2", type=kind, keyed=str(int(keyed)), path_id=str(path),
                     connection_id=f"0x{connection:08x}")
-    packed = struct.pack(">BBHI", 0x10 | TYPES.index(kind), flags | (0x80 if keyed else 0), path, connection)
+    packed = struct.pack(">BBHI", 0x20 | TYPES.index(kind), flags | (0x80 if keyed else 0), path, connection)
     if counter is not None:
         packed += struct.pack(">Q", counter)
         fields["counter"] = str(counter)
@@ -42,10 +42,12 @@ def session(kind, body, body_fields, flags=0, path=0, connection=0x5EED0001, cou
     return packed + body + (TAG if counter is not None else b""), fields
 
 
-def data(psn, timestamp, message_id, length, offset, payload, tag=None, region=None, retransmission=0, **rest):
+def data(psn, timestamp, message_id, length, offset, payload, tag=None, region=None, retransmission=0, piece=0,
+         **rest):
     write = region is not None
     body = struct.pack(">IIIII", psn, timestamp, message_id, length, offset)
-    fields = Fields({"data.retransmission": str(retransmission), "data.write": str(int(write)), "data.psn": str(psn),
+    fields = Fields({"data.retransmission": str(retransmission), "data.write": str(int(write)),
+                     "data.piece": str(piece), "data.psn": str(psn),
                      "data.timestamp": str(timestamp), "data.message_id": str(message_id),
                      "data.message_length": str(length), "data.offset": str(offset)})
     if write:
@@ -56,7 +58,7 @@ def data(psn, timestamp, message_id, length, offset, payload, tag=None, region=N
         fields["data.tag"] = f"0x{tag:016x}"
     fields["data.payload_length"] = str(len(payload))
     fields["data.payload"] = payload.hex()
-    return session("data", body + payload, fields, flags=retransmission | write << 1, **rest)
+    return session("data", body + payload, fields, flags=retransmission | write << 1 | piece << 2, **rest)
 
 
 def sack(epsn, base, bitmap, recvd, psn, timestamp, hold, ooo, credit, ecn=0, probe_id=None, **rest):
@@ -87,34 +89,40 @@ def pong(ident, timestamp, hold, credit, size, ecn=0, **rest):
     return session("pong", struct.pack(">IIIIH", ident, timestamp, hold, credit, size), fields, flags=ecn, **rest)
 
 
-def close(kind, end_psn, reason, **rest):
-    fields = Fields({"close.end_psn": str(end_psn), "close.reason": reason})
-    return session(kind, struct.pack(">IH", end_psn, CLOSE_REASONS.index(reason)), fields, **rest)
+def close(kind, end_psn, reason, source=0x1A2B3C4D, **rest):
+    fields = Fields({"close.end_psn": str(end_psn), "close.source_id": f"0x{source:08x}", "close.reason": reason})
+    return session(kind, struct.pack(">IIH", end_psn, source, CLOSE_REASONS.index(reason)), fields, **rest)
 
 
 def terms(connection, nonce, key_id=0, user=0, psn=0, credit=64, idle=30000, mtu=4096, paths=256, window=1024,
-          ciphers=0):
+          ciphers=0, transport=1, port=4794, extensions=0):
     packed = (struct.pack(">I", connection) + nonce +
-              struct.pack(">IQIIIHHHBB", key_id, user, psn, credit, idle, mtu, paths, window, ciphers, 0))
-    assert len(packed) == 68
+              struct.pack(">IQIIIHHHBBHH", key_id, user, psn, credit, idle, mtu, paths, window, ciphers, transport,
+                          port, extensions))
+    assert len(packed) == 72
     fields = Fields({"terms.connection_id": f"0x{connection:08x}", "terms.nonce": nonce.hex(),
                      "terms.key_id": f"0x{key_id:08x}", "terms.user_data": str(user), "terms.initial_psn": str(psn),
                      "terms.credit": str(credit), "terms.idle_timeout_ms": str(idle), "terms.mtu": str(mtu),
                      "terms.paths": str(paths), "terms.tracking_window": str(window),
-                     "terms.ciphers": f"0x{ciphers:02x}"})
+                     "terms.ciphers": f"0x{ciphers:02x}", "terms.transport": str(transport),
+                     "terms.reply_port": str(port), "terms.extensions": f"0x{extensions:04x}"})
     return packed, fields
 
 
-def setup(kind, body, body_fields, connection=0, keyed=False):
-    packed, fields = header(kind, connection=connection, keyed=keyed)
+def setup(kind, body, body_fields, connection=0, keyed=False, attempt=0):
+    packed, fields = header(kind, path=attempt, connection=connection, keyed=keyed)
     fields.update(body_fields)
     return packed + body, fields
 
 
-def hello(the_terms, size, keyed=False):
+def hello(the_terms, size, mac=b"", attempt=0):
     packed, fields = the_terms
-    return setup("hello", packed + bytes(size - 8 - len(packed)), Fields(fields, **{"hello.size": str(size)}),
-                 keyed=keyed)
+    fields = Fields(fields)
+    if mac:
+        fields["hello.mac"] = mac.hex()
+    fields["hello.size"] = str(size)
+    return setup("hello", packed + mac + bytes(size - 8 - len(packed) - len(mac)), fields, keyed=bool(mac),
+                 attempt=attempt)
 
 
 def challenge(echo, cookie, size, connection):
@@ -123,12 +131,12 @@ def challenge(echo, cookie, size, connection):
                          "challenge.hello_size": str(size)}), connection)
 
 
-def connect(the_terms, cookie, mac=b""):
+def connect(the_terms, cookie, mac=b"", attempt=0):
     packed, fields = the_terms
     fields = Fields(fields, **{"connect.cookie": cookie.hex()})
     if mac:
         fields["connect.mac"] = mac.hex()
-    return setup("connect", packed + cookie + mac, fields, keyed=bool(mac))
+    return setup("connect", packed + cookie + mac, fields, keyed=bool(mac), attempt=attempt)
 
 
 def accept(the_terms, connection, mac=b""):
@@ -145,10 +153,11 @@ def reject(echo, reason, low, high, connection):
                          "reject.lowest_version": str(low), "reject.highest_version": str(high)}), connection)
 
 
-def reset(unknown, counter, mac):
-    return setup("reset", struct.pack(">IQ", unknown, counter) + mac,
-                 Fields({"reset.unknown_id": f"0x{unknown:08x}", "reset.counter": str(counter),
-                         "reset.mac": mac.hex()}), keyed=True)
+def reset(unknown, echo, mac=b""):
+    fields = Fields({"reset.unknown_id": f"0x{unknown:08x}", "reset.echo": f"0x{echo:016x}"})
+    if mac:
+        fields["reset.mac"] = mac.hex()
+    return setup("reset", struct.pack(">IQ", unknown, echo) + mac, fields, keyed=bool(mac))
 
 
 # --- The key schedule, as in the table of docs/protocol.md ----------------------------------------
@@ -192,26 +201,28 @@ NONCE_I = bytes(range(0x20, 0x40))
 NONCE_R = bytes(range(0xC0, 0xE0))
 COOKIE = bytes(range(0x80, 0xA0))
 PSK = bytes(range(32))
-KEY_ID = int.from_bytes(blake(32, PSK, b"strack1 key id")[:4], "big")
-SETUP_KEY = blake(32, PSK, b"strack1 setup")
+KEY_ID = int.from_bytes(blake(32, PSK, b"strack2 key id")[:4], "big")
+SETUP_KEY = blake(32, PSK, b"strack2 setup")
 OFFER = terms(0x1A2B3C4D, NONCE_I, KEY_ID, 7, 0xFFFFFF00, 64, 30000, 4096, 256, 1024, 3)
 ANSWER = terms(0x5EED0001, NONCE_R, KEY_ID, 9, 0x00ABCDEF, 128, 20000, 4028, 128, 512, 1)
 
 
-def macced(make, label, context=b"", tail=b""):
+def macced(make, label, context=b"", tail=b"", end=-16):
     """The packet with its MAC, which is computed over what lies before it."""
     blank, _ = make(bytes(16))
-    return make(blake(16, SETUP_KEY, label + context + blank[:-16] + tail))
+    return make(blake(16, SETUP_KEY, label + context + blank[:end] + tail))
 
 
-CONNECT_KEYED = macced(lambda mac: connect(OFFER, COOKIE, mac), b"connect")
+HELLO_KEYED = macced(lambda mac: hello(OFFER, 4168, mac, attempt=255), b"hello", end=80)
+CONNECT_KEYED = macced(lambda mac: connect(OFFER, COOKIE, mac, attempt=3), b"connect")
 ACCEPT_KEYED = macced(lambda mac: accept(ANSWER, 0x1A2B3C4D, mac), b"accept", context=OFFER[0])
 RESET_FROM = mapped((192, 0, 2, 7), 4794)
 RESET = macced(lambda mac: reset(0x5EED0001, 123456789, mac), b"reset", tail=RESET_FROM)
 
 TOP = 0xFFFFFFFF
-PLAIN_OFFER = terms(0x1A2B3C4D, NONCE_I, user=7, psn=12345)
-PLAIN_ANSWER = terms(0x5EED0001, NONCE_R, user=2**64 - 1, psn=TOP, credit=0, idle=1, mtu=512, paths=1, window=1)
+PLAIN_OFFER = terms(0x1A2B3C4D, NONCE_I, user=7, psn=12345, port=40001)
+PLAIN_ANSWER = terms(0x5EED0001, NONCE_R, user=2**64 - 1, psn=TOP, credit=0, idle=1, mtu=512, paths=1, window=1,
+                     transport=255, port=65535, extensions=0xFFFF)
 
 VALID = {
     "data-send": data(1000, 123456789, 3, 8192, 4096, bytes(range(16)), tag=0x1122334455667788, path=7),
@@ -219,6 +230,8 @@ VALID = {
     "data-send-retransmitted": data(TOP, TOP, TOP, TOP, TOP - 3, b"end", tag=2**64 - 1, retransmission=1, path=255),
     "data-write": data(77, 1, 4, 5, 0, b"hello", region=(0xFEEDFACECAFEBEEF, 2**40), path=128),
     "data-write-at-the-end": data(78, 2, 5, 1, 0, b"!", region=(1, 2**64 - 2), retransmission=1),
+    "data-piece": data(79, 3, 6, 9000, 4224, bytes(range(8)), tag=5, piece=1, path=6),
+    "data-piece-of-a-write": data(80, 3, 7, 9000, 0, b"first", region=(3, 4), retransmission=1, piece=1),
     "data-send-sealed": data(1001, 5, 3, 8, 0, b"in clear", tag=42, path=9, counter=0),
     "data-write-sealed": data(1002, 6, 4, 3, 0, b"abc", region=(2, 3), path=10, counter=2**40 - 1),
     "sack": sack(1000, 1064, 0x8000000000000001, 4096000, 1127, 99, 2500, 2, 68, path=3),
@@ -235,7 +248,8 @@ VALID = {
     "pong-marked": pong(TOP, 2, 3, 65, 65507, ecn=1, path=255),
     "pong-sealed": pong(3, 4, 5, 66, 49, counter=19),
     "hello": hello(PLAIN_OFFER, 1200),
-    "hello-keyed-large": hello(OFFER, 4168, keyed=True),
+    "hello-again": hello(PLAIN_OFFER, 1200, attempt=1),
+    "hello-keyed-large": HELLO_KEYED,
     "challenge": challenge(NONCE_I[:8], COOKIE, 1200, 0x1A2B3C4D),
     "connect": connect(PLAIN_OFFER, COOKIE),
     "connect-keyed": CONNECT_KEYED,
@@ -243,11 +257,13 @@ VALID = {
     "accept-keyed": ACCEPT_KEYED,
     "reject-version": reject(NONCE_I[:8], "version", 2, 3, 0x1A2B3C4D),
     "reject-terms": reject(NONCE_I[:8], "terms", 1, 15, 0x1A2B3C4D),
+    "reject-extension": reject(NONCE_I[:8], "extension", 2, 2, 0x1A2B3C4D),
     "close": close("close", 2048, "done"),
     "close-sealed": close("close", 2048, "going_away", counter=20),
     "close-ack": close("close_ack", TOP, "protocol_error"),
     "close-ack-sealed": close("close_ack", 2048, "done", counter=21),
     "reset": RESET,
+    "reset-without-a-key": reset(0x5EED0001, 2**64 - 1),
 }
 
 
@@ -283,31 +299,35 @@ MALFORMED = {
     "reset-and-a-byte": (extended("reset"), "too_long"),
     "datagram-beyond-udp": (VALID["ping"][0] + bytes(65508 - 20), "too_long"),
     "version-0": (changed("sack", (0, 0x02)), "unknown_version"),
-    "version-2": (changed("hello", (0, 0x26)), "unknown_version"),
-    "type-0": (changed("sack", (0, 0x10)), "unknown_type"),
-    "type-14": (changed("sack", (0, 0x1E)), "unknown_type"),
-    "type-15": (changed("sack", (0, 0x1F)), "unknown_type"),
-    "data-flag-2": (changed("data-send", (1, 0x04)), "reserved_flag"),
+    "version-1": (changed("hello", (0, 0x16)), "unknown_version"),
+    "version-3": (changed("hello", (0, 0x36)), "unknown_version"),
+    "type-0": (changed("sack", (0, 0x20)), "unknown_type"),
+    "type-14": (changed("sack", (0, 0x2E)), "unknown_type"),
+    "type-15": (changed("sack", (0, 0x2F)), "unknown_type"),
+    "data-flag-3": (changed("data-send", (1, 0x08)), "reserved_flag"),
     "probe-flag-0": (changed("probe", (1, 0x01)), "reserved_flag"),
     "pong-flag-1": (changed("pong", (1, 0x02)), "reserved_flag"),
     "hello-flag-6": (changed("hello", (1, 0x40)), "reserved_flag"),
     "challenge-keyed": (changed("challenge", (1, 0x80)), "keyed_not_allowed"),
     "reject-keyed": (changed("reject-version", (1, 0x80)), "keyed_not_allowed"),
-    "reset-not-keyed": (changed("reset", (1, 0x00)), "key_required"),
+    "reset-with-a-mac-unasked": (changed("reset", (1, 0x00)), "too_long"),
     "data-path-256": (changed("data-send", (2, 0x01), (3, 0x00)), "path_not_allowed"),
+    "hello-attempt-256": (changed("hello", (2, 0x01)), "path_not_allowed"),
     "close-with-a-path": (changed("close", (3, 0x01)), "path_not_allowed"),
     "sack-without-an-id": (changed("sack", (4, 0), (5, 0), (6, 0), (7, 0)), "connection_id"),
     "hello-with-an-id": (changed("hello", (7, 1)), "connection_id"),
     "reset-of-nobody": (changed("reset", (8, 0), (9, 0), (10, 0), (11, 0)), "connection_id"),
+    "close-of-nobody": (changed("close", (12, 0), (13, 0), (14, 0), (15, 0)), "connection_id"),
     "counter-2^40": (changed("data-send-sealed", (10, 1)), "counter_limit"),
     "reset-counter-2^40": (changed("reset", (14, 1)), "counter_limit"),
     "ping-padding-not-zero": (changed("ping-padded", (-1, 1)), "reserved_not_zero"),
     "ping-sealed-padding-not-zero": (changed("ping-sealed", (-17, 1)), "reserved_not_zero"),
-    "hello-padding-not-zero": (changed("hello", (76, 1)), "reserved_not_zero"),
-    "terms-reserved-byte": (changed("accept", (75, 1)), "reserved_not_zero"),
+    "hello-padding-not-zero": (changed("hello", (80, 1)), "reserved_not_zero"),
+    "hello-keyed-padding-not-zero": (changed("hello-keyed-large", (96, 1)), "reserved_not_zero"),
     "reject-reserved-byte": (changed("reject-version", (-1, 1)), "reserved_not_zero"),
     "sack-probe-id-without-a-probe": (changed("sack", (43, 1)), "field_not_allowed"),
     "data-without-payload": (cut("data-send", 16), "no_payload"),
+    "piece-of-nothing": (changed("data-send-empty", (1, 0x04)), "no_payload"),
     "data-past-its-message": (extended("data-send-retransmitted"), "beyond_message"),
     "empty-message-with-an-offset": (changed("data-send-empty", (27, 1)), "beyond_message"),
     "empty-message-with-payload": (extended("data-send-empty"), "beyond_message"),
@@ -326,13 +346,15 @@ MALFORMED = {
     "terms-no-cipher": (changed("connect-keyed", (74, 0)), "bad_terms"),
     "terms-cipher-unknown": (changed("connect-keyed", (74, 5)), "bad_terms"),
     "accept-two-ciphers": (changed("accept-keyed", (74, 3)), "bad_terms"),
+    "terms-no-transport": (changed("connect", (75, 0)), "bad_terms"),
+    "terms-no-reply-port": (changed("connect", (76, 0), (77, 0)), "bad_terms"),
     "reject-version-0": (changed("reject-version", (17, 0)), "bad_terms"),
     "reject-versions-crossed": (changed("reject-version", (17, 4)), "bad_terms"),
     "reject-version-16": (changed("reject-version", (18, 16)), "bad_terms"),
     "close-reason-6": (changed("close", (-1, 6)), "bad_reason"),
     "close-ack-reason-256": (changed("close-ack", (-2, 1)), "bad_reason"),
     "reject-reason-0": (changed("reject-version", (16, 0)), "bad_reason"),
-    "reject-reason-9": (changed("reject-version", (16, 9)), "bad_reason"),
+    "reject-reason-11": (changed("reject-version", (16, 11)), "bad_reason"),
 }
 
 
@@ -378,12 +400,13 @@ def malformed_text():
 
 def keys_text():
     sodium = Sodium()
-    both = blake(64, PSK, b"strack1 session" + OFFER[0] + ANSWER[0])
+    both = blake(64, PSK, b"strack2 session" + OFFER[0] + ANSWER[0])
     lines = ["# Made by tests/wire/make_vectors.py: the table of keys in docs/protocol.md, worked through.",
              "# Packets not written out here are in valid.txt under the name given.", "",
              "[keys]", f"psk: {PSK.hex()}", f"key_id: 0x{KEY_ID:08x}", f"setup_key: {SETUP_KEY.hex()}",
              f"initiator_terms: {OFFER[0].hex()}", f"responder_terms: {ANSWER[0].hex()}",
              f"initiator_key: {both[:32].hex()}", f"responder_key: {both[32:].hex()}", "",
+             "[hello]", "packet: hello-keyed-large", f"mac: {HELLO_KEYED[0][80:96].hex()}", "",
              "[connect]", "packet: connect-keyed", f"mac: {CONNECT_KEYED[0][-16:].hex()}", "",
              "[accept]", "packet: accept-keyed", f"mac: {ACCEPT_KEYED[0][-16:].hex()}", "",
              "[reset]", "packet: reset", f"sender_address_and_port: {RESET_FROM.hex()}",

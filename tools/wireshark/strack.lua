@@ -1,4 +1,4 @@
--- Wireshark dissector for STrack over UDP, version 1 (docs/protocol.md).
+-- Wireshark dissector for STrack over UDP, version 2 (docs/protocol.md).
 --
 --   wireshark -X lua_script:tools/wireshark/strack.lua capture.pcap
 --   tshark -X lua_script:tools/wireshark/strack.lua -r capture.pcap -Y strack.sack.ecn==1
@@ -13,7 +13,7 @@
 
 local strack = Proto("strack", "STrack transport over UDP")
 
-local VERSION = 1
+local VERSION = 2
 local MAX_PATHS = 256
 local HELLO_MIN = 1200
 
@@ -27,24 +27,24 @@ local close_reasons = {
 }
 local reject_reasons = {
   [1] = "version", [2] = "key_required", [3] = "key_unknown", [4] = "no_key", [5] = "no_cipher", [6] = "busy",
-  [7] = "not_listening", [8] = "terms",
+  [7] = "not_listening", [8] = "terms", [9] = "transport", [10] = "extension",
 }
 
--- The same table as in src/wire/wire.cpp: own flags, path allowed, addressed, keyed allowed, least bytes of a plain
+-- The same table as in src/wire/wire.cpp: own flags, path (or attempt) allowed, addressed, keyed allowed, least bytes of a plain
 -- body, open-ended, bytes of MAC with the keyed flag, session packet (sealed where keyed).
 local shapes = {
-  data      = { flags = 0x03, path = true,  addressed = true,  keyed = true,  body = 28, open = true,  mac = 0,  session = true },
+  data      = { flags = 0x07, path = true,  addressed = true,  keyed = true,  body = 28, open = true,  mac = 0,  session = true },
   sack      = { flags = 0x03, path = true,  addressed = true,  keyed = true,  body = 40, open = false, mac = 0,  session = true },
   probe     = { flags = 0x00, path = true,  addressed = true,  keyed = true,  body = 10, open = false, mac = 0,  session = true },
   ping      = { flags = 0x00, path = true,  addressed = true,  keyed = true,  body = 12, open = true,  mac = 0,  session = true },
   pong      = { flags = 0x01, path = true,  addressed = true,  keyed = true,  body = 18, open = false, mac = 0,  session = true },
-  hello     = { flags = 0x00, path = false, addressed = false, keyed = true,  body = HELLO_MIN - 8, open = true, mac = 0, session = false },
+  hello     = { flags = 0x00, path = true,  addressed = false, keyed = true,  body = HELLO_MIN - 8, open = true, mac = 0, session = false },
   challenge = { flags = 0x00, path = false, addressed = true,  keyed = false, body = 42, open = false, mac = 0,  session = false },
-  connect   = { flags = 0x00, path = false, addressed = false, keyed = true,  body = 100, open = false, mac = 16, session = false },
-  accept    = { flags = 0x00, path = false, addressed = true,  keyed = true,  body = 68, open = false, mac = 16, session = false },
+  connect   = { flags = 0x00, path = true,  addressed = false, keyed = true,  body = 104, open = false, mac = 16, session = false },
+  accept    = { flags = 0x00, path = false, addressed = true,  keyed = true,  body = 72, open = false, mac = 16, session = false },
   reject    = { flags = 0x00, path = false, addressed = true,  keyed = false, body = 12, open = false, mac = 0,  session = false },
-  close     = { flags = 0x00, path = false, addressed = true,  keyed = true,  body = 6,  open = false, mac = 0,  session = true },
-  close_ack = { flags = 0x00, path = false, addressed = true,  keyed = true,  body = 6,  open = false, mac = 0,  session = true },
+  close     = { flags = 0x00, path = false, addressed = true,  keyed = true,  body = 10, open = false, mac = 0,  session = true },
+  close_ack = { flags = 0x00, path = false, addressed = true,  keyed = true,  body = 10, open = false, mac = 0,  session = true },
   reset     = { flags = 0x00, path = false, addressed = false, keyed = true,  body = 12, open = false, mac = 16, session = false },
 }
 
@@ -68,6 +68,7 @@ field("string", "fault", "Refused for", base.ASCII, "the DecodeFault that src/wi
 
 field("bool", "data.retransmission", "Retransmission", 8, nil, 0x01)
 field("bool", "data.write", "Write", 8, nil, 0x02, "one-sided write; otherwise a tagged send")
+field("bool", "data.piece", "Piece", 8, nil, 0x04, "part of a packet that the path is too narrow for")
 field("uint32", "data.psn", "PSN", base.DEC)
 field("uint32", "data.timestamp", "Timestamp (ns)", base.DEC)
 field("uint32", "data.message_id", "Message id", base.DEC)
@@ -109,6 +110,7 @@ field("uint32", "pong.credit", "Credit", base.DEC)
 field("uint16", "pong.size", "Size of the ping", base.DEC)
 
 field("uint32", "close.end_psn", "End PSN", base.DEC)
+field("uint32", "close.source_id", "Source connection id", base.HEX, nil, nil, "of the side that closes")
 field("uint16", "close.reason", "Reason", base.DEC, close_reasons)
 
 field("uint32", "terms.connection_id", "Own connection id", base.HEX)
@@ -125,6 +127,11 @@ field("uint8", "terms.ciphers", "Ciphers", base.HEX)
 field("bool", "terms.ciphers.chacha20_poly1305", "ChaCha20-Poly1305", 8, nil, 0x01)
 field("bool", "terms.ciphers.aes_256_gcm", "AES-256-GCM", 8, nil, 0x02)
 
+field("uint8", "terms.transport", "Transport", base.DEC)
+field("uint16", "terms.reply_port", "Reply port", base.DEC, nil, nil, "where its sender receives")
+field("uint16", "terms.extensions", "Extensions", base.HEX)
+
+field("bytes", "hello.mac", "MAC", base.NONE)
 field("uint32", "hello.size", "Size of the datagram", base.DEC)
 field("uint64", "challenge.echo", "Echo of the nonce", base.HEX)
 field("bytes", "challenge.cookie", "Cookie", base.NONE)
@@ -137,7 +144,7 @@ field("uint8", "reject.reason", "Reason", base.DEC, reject_reasons)
 field("uint8", "reject.lowest_version", "Lowest version", base.DEC)
 field("uint8", "reject.highest_version", "Highest version", base.DEC)
 field("uint32", "reset.unknown_id", "Unknown connection id", base.HEX)
-field("uint64", "reset.counter", "Counter of the packet answered", base.DEC)
+field("uint64", "reset.echo", "Echo of the packet answered", base.HEX, nil, nil, "its counter, or its first bytes")
 field("bytes", "reset.mac", "MAC", base.NONE)
 
 local all_fields = {}
@@ -175,7 +182,6 @@ local function has_bits_outside(value, mask)
 end
 
 local function terms_fault(tvb, keyed, one_cipher)
-  if tvb(8 + 67, 1):uint() ~= 0 then return "reserved_not_zero" end
   local ciphers = tvb(8 + 66, 1):uint()
   local ciphers_fit
   if not keyed then
@@ -188,12 +194,12 @@ local function terms_fault(tvb, keyed, one_cipher)
   local key_id, paths, window = tvb(8 + 36, 4):uint(), tvb(8 + 62, 2):uint(), tvb(8 + 64, 2):uint()
   local fits = tvb(8, 4):uint() ~= 0 and keyed == (key_id ~= 0) and ciphers_fit and tvb(8 + 56, 4):uint() ~= 0 and
                  tvb(8 + 60, 2):uint() >= 512 and paths >= 1 and paths <= MAX_PATHS and window >= 1 and
-                 window <= 32768
+                 window <= 32768 and tvb(8 + 67, 1):uint() ~= 0 and tvb(8 + 68, 2):uint() ~= 0
   if not fits then return "bad_terms" end
   return nil
 end
 
-local function data_fault(tvb, body, length, write)
+local function data_fault(tvb, body, length, write, piece)
   local message_length, offset = tvb(body + 12, 4):uint(), tvb(body + 16, 4):uint()
   local payload = length - 28
   if write then
@@ -202,7 +208,7 @@ local function data_fault(tvb, body, length, write)
       return "beyond_region"
     end
   end
-  if payload == 0 and message_length ~= 0 then return "no_payload" end
+  if payload == 0 and (message_length ~= 0 or piece) then return "no_payload" end
   if offset + payload > message_length then return "beyond_message" end
   return nil
 end
@@ -223,7 +229,6 @@ local function inspect(tvb)
   local path_id, connection_id = tvb(2, 2):uint(), tvb(4, 4):uint()
   if has_bits_outside(flags, shape.flags) then return "reserved_flag", found end
   if found.keyed and not shape.keyed then return "keyed_not_allowed", found end
-  if not found.keyed and found.type == "reset" then return "key_required", found end
   if path_id >= (shape.path and MAX_PATHS or 1) then return "path_not_allowed", found end
   if shape.addressed ~= (connection_id ~= 0) then return "connection_id", found end
 
@@ -242,14 +247,14 @@ local function inspect(tvb)
 
   local kind = found.type
   if kind == "data" then
-    return data_fault(tvb, 8, length, found.write), found
+    return data_fault(tvb, 8, length, found.write, tvb(1, 1):bitfield(5, 1) == 1), found
   elseif kind == "sack" then
     if tvb(1, 1):bitfield(6, 1) == 0 and tvb(8 + 34, 2):uint() ~= 0 then return "field_not_allowed", found end
   elseif kind == "ping" then
     if length > 12 and not all_zero(tvb, 8 + 12) then return "reserved_not_zero", found end
   elseif kind == "hello" then
     local fault = terms_fault(tvb, found.keyed, false)
-    if not fault and not all_zero(tvb, 8 + 68) then fault = "reserved_not_zero" end
+    if not fault and not all_zero(tvb, 8 + 72 + (found.keyed and 16 or 0)) then fault = "reserved_not_zero" end
     return fault, found
   elseif kind == "connect" then
     return terms_fault(tvb, found.keyed, false), found
@@ -261,10 +266,11 @@ local function inspect(tvb)
     if not reject_reasons[tvb(8 + 8, 1):uint()] then return "bad_reason", found end
     if low == 0 or low > high or high > 15 then return "bad_terms", found end
   elseif kind == "close" or kind == "close_ack" then
-    if not close_reasons[tvb(8 + 4, 2):uint()] then return "bad_reason", found end
+    if not close_reasons[tvb(8 + 8, 2):uint()] then return "bad_reason", found end
+    if tvb(8 + 4, 4):uint() == 0 then return "connection_id", found end
   elseif kind == "reset" then
     if tvb(8, 4):uint() == 0 then return "connection_id", found end
-    if tvb(12, 3):uint() ~= 0 then return "counter_limit", found end
+    if found.keyed and tvb(12, 3):uint() ~= 0 then return "counter_limit", found end
   end
   return nil, found
 end
@@ -287,6 +293,7 @@ function show.data(tree, tvb, pinfo, found)
   local flags = tvb(1, 1)
   local again = tree:add(F["data.retransmission"], flags)
   tree:add(F["data.write"], flags)
+  tree:add(F["data.piece"], flags)
   local at = add_all(tree, tvb, 8, {
     { "data.psn", 4 }, { "data.timestamp", 4 }, { "data.message_id", 4 }, { "data.message_length", 4 },
     { "data.offset", 4 } })
@@ -304,6 +311,7 @@ function show.data(tree, tvb, pinfo, found)
   local offset = tvb(8 + 16, 4):uint()
   local text = string.format("psn %u message %u bytes %.0f..%.0f of %u %s", tvb(8, 4):uint(), tvb(16, 4):uint(), offset,
                              offset + payload, tvb(20, 4):uint(), where)
+  if flags:bitfield(5, 1) == 1 then text = text .. " piece" end
   if flags:bitfield(7, 1) == 1 then
     again:add_proto_expert_info(retransmitted)
     text = text .. " retransmission"
@@ -350,8 +358,8 @@ function show.pong(tree, tvb)
 end
 
 function show.close(tree, tvb)
-  add_all(tree, tvb, 8, { { "close.end_psn", 4 }, { "close.reason", 2 } })
-  local reason = tvb(12, 2):uint()
+  add_all(tree, tvb, 8, { { "close.end_psn", 4 }, { "close.source_id", 4 }, { "close.reason", 2 } })
+  local reason = tvb(16, 2):uint()
   if reason ~= 0 then tree:add_proto_expert_info(ended, close_reasons[reason] or "undefined reason") end
   return string.format("%s, end psn %u", close_reasons[reason] or "undefined reason", tvb(8, 4):uint())
 end
@@ -365,12 +373,14 @@ local function show_terms(tree, tvb)
   local ciphers = tree:add(F["terms.ciphers"], tvb(74, 1))
   ciphers:add(F["terms.ciphers.chacha20_poly1305"], tvb(74, 1))
   ciphers:add(F["terms.ciphers.aes_256_gcm"], tvb(74, 1))
+  add_all(tree, tvb, 75, { { "terms.transport", 1 }, { "terms.reply_port", 2 }, { "terms.extensions", 2 } })
   return string.format("id %08x psn %u mtu %u paths %u", tvb(8, 4):uint(), tvb(56, 4):uint(), tvb(68, 2):uint(),
                        tvb(70, 2):uint())
 end
 
-function show.hello(tree, tvb)
+function show.hello(tree, tvb, pinfo, found)
   local text = show_terms(tree, tvb)
+  if found.keyed then tree:add(F["hello.mac"], tvb(80, 16)) end
   tree:add(F["hello.size"], tvb:len()):set_generated()
   return text .. string.format(", %u bytes", tvb:len())
 end
@@ -382,14 +392,14 @@ end
 
 function show.connect(tree, tvb, pinfo, found)
   local text = show_terms(tree, tvb)
-  tree:add(F["connect.cookie"], tvb(76, 32))
-  if found.keyed then tree:add(F["connect.mac"], tvb(108, 16)) end
+  tree:add(F["connect.cookie"], tvb(80, 32))
+  if found.keyed then tree:add(F["connect.mac"], tvb(112, 16)) end
   return text
 end
 
 function show.accept(tree, tvb, pinfo, found)
   local text = show_terms(tree, tvb)
-  if found.keyed then tree:add(F["accept.mac"], tvb(76, 16)) end
+  if found.keyed then tree:add(F["accept.mac"], tvb(80, 16)) end
   return text
 end
 
@@ -401,8 +411,9 @@ function show.reject(tree, tvb)
   return string.format("%s, versions %u to %u", reason, tvb(17, 1):uint(), tvb(18, 1):uint())
 end
 
-function show.reset(tree, tvb)
-  add_all(tree, tvb, 8, { { "reset.unknown_id", 4 }, { "reset.counter", 8 }, { "reset.mac", 16 } })
+function show.reset(tree, tvb, pinfo, found)
+  add_all(tree, tvb, 8, { { "reset.unknown_id", 4 }, { "reset.echo", 8 } })
+  if found.keyed then tree:add(F["reset.mac"], tvb(20, 16)) end
   tree:add_proto_expert_info(ended, "reset")
   return string.format("of %08x", tvb(8, 4):uint())
 end
@@ -421,7 +432,7 @@ function strack.dissector(tvb, pinfo, root)
   local tree = root:add(strack, tvb())
 
   if not fault and found.type == "hello" then
-    endpoints[place(pinfo.src, pinfo.src_port)] = true
+    endpoints[place(pinfo.src, tvb(8 + 68, 2):uint())] = true
     endpoints[place(pinfo.dst, pinfo.dst_port)] = true
   end
 
@@ -433,7 +444,10 @@ function strack.dissector(tvb, pinfo, root)
     flags:add(F.keyed, tvb(1, 1))
     tree:add(F.path_id, tvb(2, 2))
     tree:add(F.connection_id, tvb(4, 4))
-    if found.type and shapes[found.type].path then info = info .. string.format(" path %u", tvb(2, 2):uint()) end
+    if found.type and shapes[found.type].path then
+      local what = shapes[found.type].session and "path" or "attempt"
+      info = info .. string.format(" %s %u", what, tvb(2, 2):uint())
+    end
     if found.type and shapes[found.type].addressed then info = info .. string.format(" to %08x", tvb(4, 4):uint()) end
   end
   if found.readable then

@@ -1,0 +1,120 @@
+// Set-up when paths are dead before it begins.
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "udp/testing.h"
+
+namespace strack::udp {
+namespace {
+
+using testing::Duo;
+using testing::options;
+
+// [D46] One or two of three spines lead nowhere, in both directions, each direction with a hash of
+// its own: every connection comes up before its time is over, and both sides know.
+TEST(SetUpPaths, DeadSpinesDoNotPreventAConnection) {
+  for (const std::uint32_t dead : {1u, 2u}) {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      SimulatedFaults faults;
+      faults.spines = 3;
+      faults.dead_spines = dead;
+      faults.hash_seed = mix64(seed);
+      faults.spines_die_at = Instant{};
+      EndpointOptions o = options();
+      o.paths = 64;
+      Duo duo(o, faults);
+      ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 5));
+      duo.run(us(o.connect_timeout.count() * 1'000));
+      ASSERT_EQ(duo.of(1, Kind::connected).size(), 1u) << dead << " dead, seed " << seed;
+      ASSERT_EQ(duo.of(0, Kind::accepted).size(), 1u) << dead << " dead, seed " << seed;
+    }
+  }
+}
+
+// [D46] Repetitions leave by other ports, and so do their answers; all go to the ports that receive.
+TEST(SetUpPaths, EachRepetitionTakesOtherPorts) {
+  SimulatedFaults faults;
+  faults.silent_until = at(seconds(2));
+  faults.silent_from = at(seconds(0));
+  Duo duo(options(), faults);
+  std::vector<SimulatedWorld::Captured> tape;
+  duo.world.capture = &tape;
+  ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 5));
+  duo.run(ms(350));  // after 0, 100 and 300 ms
+  std::vector<std::uint16_t> ports;
+  for (const auto& packet : tape) {
+    EXPECT_EQ(packet.bytes[0], 0x26);
+    EXPECT_EQ(packet.to, duo.hosts[0]->address());
+    ports.push_back(packet.from.port);
+  }
+  ASSERT_EQ(ports.size(), 1u + 2u + 3u);
+  EXPECT_EQ(tape[0].bytes[3], 0);
+  EXPECT_EQ(tape[1].bytes[3], 1);
+  EXPECT_EQ(tape[5].bytes[3], 2);
+  std::sort(ports.begin(), ports.end());
+  EXPECT_EQ(std::unique(ports.begin(), ports.end()), ports.end());
+
+  tape.clear();
+  duo.run(seconds(1) + ms(100));
+  ASSERT_EQ(duo.of(1, Kind::connected).size(), 1u);
+  ports.clear();
+  for (const auto& packet : tape) {
+    if (packet.bytes[0] != 0x27 && packet.bytes[0] != 0x29) continue;
+    EXPECT_EQ(packet.to, duo.hosts[1]->address());
+    ports.push_back(packet.from.port);
+  }
+  std::sort(ports.begin(), ports.end());
+  EXPECT_GE(std::unique(ports.begin(), ports.end()) - ports.begin(), 4);
+}
+
+// A peer of version 1 is told which version is spoken here, in its own.
+TEST(SetUpPaths, OtherVersionsAreTold) {
+  Duo duo;
+  std::vector<SimulatedWorld::Captured> tape;
+  duo.world.capture = &tape;
+  std::vector<std::uint8_t> hello(wire::kHelloMinBytes);
+  hello[0] = 0x16;
+  hello[11] = 9;  // its id
+  hello[19] = 7;  // the end of its nonce's first eight bytes
+  Address from = duo.hosts[1]->address();
+  duo.world.inject(*duo.hosts[0], from, hello);
+  duo.settle();
+  ASSERT_EQ(tape.size(), 1u);
+  EXPECT_EQ(tape[0].to, from);
+  const std::vector<std::uint8_t> reject{0x1a, 0, 0, 0, 0, 0, 0, 9, 0, 0,
+                                         0,    0, 0, 0, 0, 7, 1, 2, 2, 0};
+  EXPECT_EQ(tape[0].bytes, reject);
+}
+
+// Extensions that nobody knows yet: critical ones are refused, others ignored.
+TEST(SetUpPaths, OnlyCriticalExtensionsAreRefused) {
+  Duo duo(options(false));
+  wire::Terms terms;
+  terms.connection_id = 9;
+  terms.idle_timeout_ms = 1;
+  terms.mtu = 1'000;
+  terms.paths = terms.tracking_window = 1;
+  terms.reply_port = 4'794;
+  std::vector<SimulatedWorld::Captured> tape;
+  duo.world.capture = &tape;
+  const auto answer = [&] {
+    std::vector<std::uint8_t> hello(wire::kHelloMinBytes);
+    wire::encode(hello, {0, false, 0}, wire::Hello{terms});
+    tape.clear();
+    duo.world.inject(*duo.hosts[0], duo.hosts[1]->address(), hello);
+    duo.settle();
+    return tape.at(0).bytes;
+  };
+  terms.extensions = 0x00ff;
+  EXPECT_EQ(answer()[0], 0x27);
+  terms.extensions = 0x0100;
+  EXPECT_EQ(answer().at(16), static_cast<std::uint8_t>(wire::RejectReason::extension));
+  terms.extensions = 0;
+  terms.transport = 2;
+  EXPECT_EQ(answer().at(16), static_cast<std::uint8_t>(wire::RejectReason::transport));
+}
+
+}  // namespace
+}  // namespace strack::udp
