@@ -18,17 +18,23 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "metrics/records.h"
+#include "metrics/sqlite.h"
 
 namespace strack::metrics {
 
 /// "STRK": what SQLite's header says about whose file it is.
 inline constexpr std::int32_t kApplicationId = 0x5354524B;
 /// Goes up whenever a reader of the old tables would go wrong.
-inline constexpr std::int32_t kSchemaVersion = 3;
+inline constexpr std::int32_t kSchemaVersion = 4;
 
-/// A sentence for people: the file, what is wrong with it, what would work.
-struct FileError {
-  std::string message;
+/// One key of a scenario as a run had it.
+struct Setting {
+  std::string key;                     ///< "workload.size"; of a list of tables "failure.0.rack"
+  std::string value;                   ///< as people write it: "2 MB"
+  std::optional<std::int64_t> amount;  ///< a size in bytes, a time in ps, a rate in bit/s
+  std::string origin;                  ///< "given", "default", or "derived" from others
+
+  friend bool operator==(const Setting&, const Setting&) = default;
 };
 
 /// What is known before a run starts.
@@ -54,6 +60,8 @@ struct RunInfo {
   Picoseconds base_rtt{0};
   Bytes bdp{0};
   Picoseconds ideal_fct{0};  ///< what physics allows the slowest flow, or job
+
+  std::vector<Setting> settings;  ///< the scenario key by key; a table of its own
 };
 
 /// How far a run has come.

@@ -67,6 +67,8 @@ RunInfo some_run() {
   run.base_rtt = ps(8'000'001);
   run.bdp = bytes(400'000);
   run.ideal_fct = ps(333'000'000);
+  run.settings = {{"topology.hosts", "8192", std::nullopt, "default"},
+                  {"workload.size", "2 MB", 2'000'000, "given"}};
   return run;
 }
 
@@ -254,6 +256,7 @@ TEST_F(ResultFile, HoldsARun) {
   EXPECT_EQ(reader.run().base_rtt, wanted.base_rtt);
   EXPECT_EQ(reader.run().bdp, wanted.bdp);
   EXPECT_EQ(reader.run().ideal_fct, wanted.ideal_fct);
+  EXPECT_EQ(reader.run().settings, wanted.settings);
   EXPECT_EQ(reader.state().status, RunStatus::finished);
   EXPECT_TRUE(reader.state().complete());
   EXPECT_FALSE(reader.state().live);
@@ -565,17 +568,17 @@ TEST_F(ResultFile, Open_KnowsOtherVersionsAndOtherPeoplesFiles) {
     auto writer = create(path_);
     EXPECT_FALSE(writer->finish(RunStatus::finished, at(us(1)), {}, 0, 0));
   }
-  patch(path_, 60, 4);
+  patch(path_, 60, 5);
   EXPECT_EQ(cannot_read(path_),
             path_.string() +
-                ": was written by a newer strack (its tables are version 4, this program reads "
-                "version 3). use that program");
-  // Before RoCEv2 and PFC; before the events of flows.
-  for (const std::uint32_t old : {1u, 2u}) {
+                ": was written by a newer strack (its tables are version 5, this program reads "
+                "version 4). use that program");
+  // Before RoCEv2 and PFC; before the events of flows; before the table of settings.
+  for (const std::uint32_t old : {1u, 2u, 3u}) {
     patch(path_, 60, old);
     EXPECT_EQ(cannot_read(path_),
               path_.string() + ": was written by an older strack (its tables are version " +
-                  std::to_string(old) + ", this program reads version 3). run the scenario again");
+                  std::to_string(old) + ", this program reads version 4). run the scenario again");
   }
   patch(path_, 68, 12345);
   EXPECT_THAT(cannot_read(path_), HasSubstr("is not a result file of strack"));

@@ -1,7 +1,5 @@
 #include "paper/evidence.h"
 
-#include <sqlite3.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -10,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/check.h"
+#include "metrics/sqlite.h"
 #include "metrics/summary.h"
 #include "report/figures.h"
 #include "sim/scenario/files.h"
@@ -17,63 +17,69 @@
 
 namespace strack::paper {
 namespace fs = std::filesystem;
+using metrics::Database;
+using metrics::Statement;
 namespace {
 
 /// NULL, a number or a text.
 using Value = std::variant<std::monostate, double, std::string>;
 
-struct CloseDatabase {
-  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-};
-using Database = std::unique_ptr<sqlite3, CloseDatabase>;
-struct FinalizeStatement {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
-
-Statement prepare(sqlite3* database, const std::string& sql) {
-  sqlite3_stmt* statement = nullptr;
-  sqlite3_prepare_v2(database, sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr);
-  return Statement(statement);
-}
-
-Value column(sqlite3_stmt* statement, int index) {
-  switch (sqlite3_column_type(statement, index)) {
+/// The value of the column that is next.
+Value next_value(Statement& row) {
+  switch (row.type()) {
     case SQLITE_NULL:
+      row.skip();
       return {};
     case SQLITE_INTEGER:
-    case SQLITE_FLOAT:
-      return sqlite3_column_double(statement, index);
+    case SQLITE_FLOAT: {
+      double number = 0;
+      row >> number;
+      return number;
+    }
     default: {
-      const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, index));
-      return std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, index)));
+      std::string text;
+      row >> text;
+      return text;
     }
   }
 }
+Value last_value(Statement& row) { return next_value(row.skip(row.columns() - 1)); }
 
 /// `whole`: a whole number is stored as such, so that SQL prints it as people write it. What was
 /// measured is not: SQL would divide 340 by 100 and get 3.
-void bind(sqlite3_stmt* statement, int index, const Value& value, bool whole) {
+void bind(Statement& statement, const Value& value, bool whole) {
   if (const auto* number = std::get_if<double>(&value)) {
     if (whole && std::nearbyint(*number) == *number && std::abs(*number) < 9e15) {
-      sqlite3_bind_int64(statement, index, static_cast<std::int64_t>(*number));
+      statement << static_cast<std::int64_t>(*number);
     } else {
-      sqlite3_bind_double(statement, index, *number);
+      statement << *number;
     }
   } else if (const auto* text = std::get_if<std::string>(&value)) {
-    sqlite3_bind_text(statement, index, text->c_str(), static_cast<int>(text->size()),
-                      SQLITE_TRANSIENT);
+    statement << *text;
+  } else {
+    statement << std::nullopt;
   }
 }
 
+/// Calls take(row) for each row that a query gives; otherwise what SQL says is wrong with it.
+template <class Take>
+std::optional<std::string> for_each_row(const Database& database, const std::string& sql,
+                                        Take&& take) {
+  Statement rows;
+  if (!rows.prepare(database, sql)) return database.message();
+  while (rows.next()) take(rows);
+  if (!rows.ok()) return database.message();
+  return std::nullopt;
+}
+
 /// The one value a query gives.
-Result<Value, std::string> ask(sqlite3* database, const std::string& sql) {
-  const Statement statement = prepare(database, sql);
-  if (!statement) return std::string(sqlite3_errmsg(database));
-  const int rc = sqlite3_step(statement.get());
-  if (rc == SQLITE_DONE) return Value{};
-  if (rc != SQLITE_ROW) return std::string(sqlite3_errmsg(database));
-  return column(statement.get(), sqlite3_column_count(statement.get()) - 1);
+Result<Value, std::string> ask(const Database& database, const std::string& sql) {
+  std::optional<Value> first;
+  auto wrong = for_each_row(database, sql, [&](Statement& row) {
+    if (!first) first = last_value(row);
+  });
+  if (wrong) return *std::move(wrong);
+  return first.value_or(Value{});
 }
 
 std::string quoted(const std::string& name) { return '"' + name + '"'; }
@@ -253,16 +259,13 @@ struct Evidence::Impl {
       }
       for (const auto& [name, sql] : row.measures) add(name);
     }
-    sqlite3* handle = nullptr;
-    sqlite3_open(":memory:", &handle);
-    database.reset(handle);
     std::string sql = "CREATE TABLE runs (";
     for (const std::string& name : columns) {
       if (&name != &columns.front()) sql += ", ";
       sql += quoted(name);
     }
-    if (sqlite3_exec(handle, (sql + ")").c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
-      return FileError{fmt::format("the table of runs: {}", sqlite3_errmsg(handle))};
+    if (!database.open_in_memory() || !database.execute(sql + ")")) {
+      return FileError{fmt::format("the table of runs: {}", database.message())};
     }
     return std::nullopt;
   }
@@ -274,13 +277,11 @@ struct Evidence::Impl {
       names += (names.empty() ? "" : ", ") + quoted(name);
       marks += marks.empty() ? "?" : ", ?";
     }
-    const Statement statement =
-        prepare(database.get(), fmt::format("INSERT INTO runs ({}) VALUES ({})", names, marks));
-    int index = 0;
-    for (const auto& [name, value] : line) {
-      bind(statement.get(), ++index, value, given.contains(name));
-    }
-    sqlite3_step(statement.get());
+    Statement statement;
+    const std::string sql = fmt::format("INSERT INTO runs ({}) VALUES ({})", names, marks);
+    STRACK_CHECK(statement.prepare(database, sql));  // all columns were made from the same rows
+    for (const auto& [name, value] : line) bind(statement, value, given.contains(name));
+    STRACK_CHECK(statement.done());
 
     Count& count = counts[std::get<std::string>(line.at("row"))];
     ++count.done;
@@ -302,11 +303,13 @@ struct Evidence::Impl {
 
   void measure(const Row& row, const fs::path& file, Line& line) {
     if (row.measures.empty()) return;
-    sqlite3* handle = nullptr;
-    sqlite3_open_v2(file.c_str(), &handle, SQLITE_OPEN_READONLY, nullptr);
-    const Database opened(handle);
+    Database result;
+    if (!result.open(file, Database::Access::read, 5'000)) {
+      problems.push_back(result.failure(file).message);
+      return;
+    }
     for (const auto& [name, sql] : row.measures) {
-      const auto value = ask(handle, sql);
+      const auto value = ask(result, sql);
       if (value) {
         line[name] = value.value();
       } else {
@@ -434,32 +437,31 @@ std::string Evidence::to_csv() {
     names += (names.empty() ? "" : ", ") + quoted(name);
     text += (text.empty() ? "" : ",") + name;
   }
-  const Statement statement =
-      prepare(impl_->database.get(), "SELECT " + names + " FROM runs ORDER BY rowid");
-  while (sqlite3_step(statement.get()) == SQLITE_ROW) {
-    text += '\n';
-    for (int i = 0; i < sqlite3_column_count(statement.get()); ++i) {
-      if (i > 0) text += ',';
-      text += csv_cell(column(statement.get(), i));
-    }
-  }
+  const auto wrong = for_each_row(impl_->database, "SELECT " + names + " FROM runs ORDER BY rowid",
+                                  [&](Statement& row) {
+                                    text += '\n';
+                                    for (int i = 0; i < row.columns(); ++i) {
+                                      if (i > 0) text += ',';
+                                      text += csv_cell(next_value(row));
+                                    }
+                                  });
+  STRACK_CHECK(!wrong);
   return text + '\n';
 }
 
+namespace {
+FileError bad_query(const std::string& sql, const std::string& said) {
+  return FileError{fmt::format("the query `{}`: {}", sql, said)};
+}
+}  // namespace
+
 Result<std::vector<double>, FileError> Evidence::values(const std::string& sql) {
-  const Statement statement = prepare(impl_->database.get(), sql);
-  if (!statement) {
-    return FileError{fmt::format("the query `{}`: {}", sql, sqlite3_errmsg(impl_->database.get()))};
-  }
   std::vector<double> all;
-  int rc = SQLITE_ROW;
-  while ((rc = sqlite3_step(statement.get())) == SQLITE_ROW) {
-    const Value value = column(statement.get(), sqlite3_column_count(statement.get()) - 1);
+  const auto wrong = for_each_row(impl_->database, sql, [&](Statement& row) {
+    const Value value = last_value(row);
     if (const auto* number = std::get_if<double>(&value)) all.push_back(*number);
-  }
-  if (rc != SQLITE_DONE) {
-    return FileError{fmt::format("the query `{}`: {}", sql, sqlite3_errmsg(impl_->database.get()))};
-  }
+  });
+  if (wrong) return bad_query(sql, *wrong);
   return all;
 }
 
@@ -478,19 +480,14 @@ Result<std::vector<Evidence::Found>, FileError> Evidence::find(const std::string
                                                                const std::string& where) {
   const std::string sql =
       "SELECT file, who FROM runs WHERE " + condition(row, where) + " ORDER BY seed, rowid";
-  const Statement statement = prepare(impl_->database.get(), sql);
-  if (!statement) {
-    return FileError{fmt::format("the query `{}`: {}", sql, sqlite3_errmsg(impl_->database.get()))};
-  }
   std::vector<Found> all;
-  while (sqlite3_step(statement.get()) == SQLITE_ROW) {
-    Found found;
-    const Value file = column(statement.get(), 0);
-    const Value who = column(statement.get(), 1);
-    if (const auto* text = std::get_if<std::string>(&file)) found.file = *text;
-    if (const auto* text = std::get_if<std::string>(&who)) found.who = *text;
-    all.push_back(found);
-  }
+  const auto wrong = for_each_row(impl_->database, sql, [&](Statement& line) {
+    std::string file;
+    Found& found = all.emplace_back();
+    line >> file >> found.who;
+    found.file = file;
+  });
+  if (wrong) return bad_query(sql, *wrong);
   return all;
 }
 
@@ -499,17 +496,13 @@ Result<std::vector<Evidence::Cells>, FileError> Evidence::cells(const std::strin
   const std::string sql =
       fmt::format("SELECT {}, {}, {} FROM runs WHERE {} ORDER BY rowid", figure.series, figure.x,
                   figure.y, condition(row, figure.where));
-  const Statement statement = prepare(impl_->database.get(), sql);
-  if (!statement) {
-    return FileError{fmt::format("the query `{}`: {}", sql, sqlite3_errmsg(impl_->database.get()))};
-  }
   std::vector<Cells> all;
-  while (sqlite3_step(statement.get()) == SQLITE_ROW) {
-    const Value series = column(statement.get(), 0);
-    const Value x = column(statement.get(), 1);
-    const Value y = column(statement.get(), 2);
+  const auto wrong = for_each_row(impl_->database, sql, [&](Statement& line) {
+    const Value series = next_value(line);
+    const Value x = next_value(line);
+    const Value y = next_value(line);
     const auto* number = std::get_if<double>(&y);
-    if (number == nullptr) continue;
+    if (number == nullptr) return;
     Cells& cell = all.emplace_back();
     cell.series = csv_cell(series);
     cell.y = *number;
@@ -520,7 +513,8 @@ Result<std::vector<Evidence::Cells>, FileError> Evidence::cells(const std::strin
     } else if (const auto* text = std::get_if<std::string>(&x)) {
       cell.x = *text;
     }
-  }
+  });
+  if (wrong) return bad_query(sql, *wrong);
   return all;
 }
 

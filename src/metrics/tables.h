@@ -1,0 +1,183 @@
+// Which field of which record is which column of the result file (docs/results.md). For
+// result_file.cpp.
+#pragma once
+
+#include "metrics/records.h"
+#include "metrics/result_file.h"
+#include "metrics/table.h"
+
+namespace strack::metrics {
+
+template <>
+struct Table<RunInfo> {
+  static constexpr auto columns = std::tuple{
+      Column{"name", &RunInfo::name},
+      Column{"scheme", &RunInfo::scheme},
+      Column{"seed", &RunInfo::seed},
+      Column{"scenario", &RunInfo::scenario},
+      Column{"version", &RunInfo::version},
+      Column{"git_commit", &RunInfo::commit},
+      Column{"source", &RunInfo::source},
+      Column{"threads", &RunInfo::threads},
+      Column{"hosts", &RunInfo::hosts},
+      Column{"links", &RunInfo::links},
+      Column{"switches", &RunInfo::switches},
+      Column{"flows", &RunInfo::flows},
+      Column{"jobs", &RunInfo::jobs},
+      Column{"flow_bytes", &RunInfo::bytes},
+      Column{"mtu_bytes", &RunInfo::mtu},
+      Column{"pfc", &RunInfo::pfc},
+      Column{"host_rate_bps", &RunInfo::host_rate},
+      Column{"base_rtt_ps", &RunInfo::base_rtt},
+      Column{"bdp_bytes", &RunInfo::bdp},
+      Column{"ideal_fct_ps", &RunInfo::ideal_fct},
+  };
+};
+
+template <>
+struct Table<Setting> {
+  static constexpr std::string_view name = "settings";
+  static constexpr auto columns = std::tuple{
+      Column{"key", &Setting::key},
+      Column{"value", &Setting::value},
+      Column{"amount", &Setting::amount},
+      Column{"origin", &Setting::origin},
+  };
+};
+
+template <>
+struct Table<FlowRecord> {
+  static constexpr std::string_view name = "flows";
+  static constexpr auto columns = std::tuple{
+      Column{"flow", &FlowRecord::flow, ColumnRule::key},
+      Column{"src", &FlowRecord::src},
+      Column{"dst", &FlowRecord::dst},
+      Column{"size_bytes", &FlowRecord::size},
+      Column{"start_ps", &FlowRecord::start},
+      Column{"delivered_ps", &FlowRecord::delivered, ColumnRule::sometimes},
+      Column{"end_ps", &FlowRecord::end, ColumnRule::sometimes},
+      Column{"packets", &FlowRecord::packets},
+      Column{"retransmissions", &FlowRecord::retransmissions},
+      Column{"probes", &FlowRecord::probes},
+      Column{"timeouts", &FlowRecord::timeouts},
+      Column{"path_changes", &FlowRecord::path_changes},
+      Column{"cnps", &FlowRecord::cnps},
+      Column{"naks", &FlowRecord::naks},
+      Column{"victim_packets", &FlowRecord::victim_packets},
+  };
+};
+
+template <>
+struct Table<JobRecord> {
+  static constexpr std::string_view name = "jobs";
+  static constexpr auto columns = std::tuple{
+      Column{"job", &JobRecord::job, ColumnRule::key},
+      Column{"name", &JobRecord::name},
+      Column{"ranks", &JobRecord::ranks},
+      Column{"messages", &JobRecord::messages},
+      Column{"bytes", &JobRecord::bytes},
+      Column{"start_ps", &JobRecord::start, ColumnRule::sometimes},
+      Column{"end_ps", &JobRecord::end, ColumnRule::sometimes},
+      Column{"ideal_ps", &JobRecord::ideal},
+  };
+};
+
+template <>
+struct Table<LinkInfo> {
+  static constexpr std::string_view name = "links";
+  static constexpr auto columns = std::tuple{
+      Column{"link", &LinkInfo::link, ColumnRule::key},
+      Column{"from_node", &LinkInfo::from},
+      Column{"to_node", &LinkInfo::to},
+      Column{"rate_bps", &LinkInfo::rate},
+      Column{"latency_ps", &LinkInfo::latency},
+      Column{"down", &LinkInfo::down},
+  };
+};
+
+template <>
+struct Table<LinkSample> {
+  static constexpr std::string_view name = "link_samples";
+  static constexpr auto columns = std::tuple{
+      Column{"time_ps", &LinkSample::time},
+      Column{"link", &LinkSample::link},
+      Column{"carried_bytes", &LinkSample::carried},
+      Column{"arrived_bytes", &LinkSample::arrived},
+      Column{"queue_max_bytes", &LinkSample::queue_max},
+      Column{"qdelay_max_ps", &LinkSample::qdelay_max},
+      Column{"marks", &LinkSample::marks},
+      Column{"drops", &LinkSample::drops},
+      Column{"paused_ps", &LinkSample::paused},
+      Column{"pause_frames", &LinkSample::pause_frames},
+  };
+};
+
+template <>
+struct Table<FlowSample> {
+  static constexpr std::string_view name = "flow_samples";
+  static constexpr auto columns = std::tuple{
+      Column{"time_ps", &FlowSample::time},
+      Column{"flow", &FlowSample::flow},
+      Column{"cwnd_bytes", &FlowSample::cwnd},
+      Column{"rtt_ps", &FlowSample::rtt},
+      Column{"avg_qdelay_ps", &FlowSample::avg_qdelay},
+      Column{"acked_bytes", &FlowSample::acked},
+      Column{"ecn_marks", &FlowSample::ecn_marks},
+      Column{"rate_bps", &FlowSample::rate},
+      Column{"cnps", &FlowSample::cnps},
+  };
+};
+
+template <>
+struct Table<ChannelInfo> {
+  static constexpr std::string_view name = "channels";
+  static constexpr auto columns = std::tuple{
+      Column{"flow", &ChannelInfo::flow, ColumnRule::key},
+      Column{"job", &ChannelInfo::job},
+      Column{"src", &ChannelInfo::src},
+      Column{"dst", &ChannelInfo::dst},
+  };
+};
+
+template <>
+struct Table<FlowEvent> {
+  static constexpr std::string_view name = "flow_events";
+  static constexpr auto columns = std::tuple{
+      Column{"time_ps", &FlowEvent::time},    Column{"flow", &FlowEvent::flow},
+      Column{"kind", &FlowEvent::kind},       Column{"psn", &FlowEvent::psn},
+      Column{"path", &FlowEvent::path},       Column{"ecn", &FlowEvent::ecn},
+      Column{"rtt_ps", &FlowEvent::rtt},      Column{"acked_bytes", &FlowEvent::acked},
+      Column{"cwnd_bytes", &FlowEvent::cwnd}, Column{"inflight_bytes", &FlowEvent::inflight},
+      Column{"rate_bps", &FlowEvent::rate},   Column{"cause", &FlowEvent::cause},
+  };
+};
+
+/// Each is a row of the table `counters`.
+inline constexpr auto kCounterColumns = std::tuple{
+    Column{"data_packets_sent", &Counters::data_packets_sent},
+    Column{"data_packets_delivered", &Counters::data_packets_delivered},
+    Column{"control_packets_sent", &Counters::control_packets_sent},
+    Column{"retransmissions", &Counters::retransmissions},
+    Column{"probes", &Counters::probes},
+    Column{"timeouts", &Counters::timeouts},
+    Column{"marks", &Counters::marks},
+    Column{"queue_drops", &Counters::queue_drops},
+    Column{"failure_drops", &Counters::failure_drops},
+    Column{"error_drops", &Counters::error_drops},
+    Column{"no_route_drops", &Counters::no_route_drops},
+    Column{"packet_hops", &Counters::packet_hops},
+    Column{"windows", &Counters::windows},
+    Column{"cnps", &Counters::cnps},
+    Column{"naks", &Counters::naks},
+    Column{"pause_frames", &Counters::pause_frames},
+    Column{"ports_paused", &Counters::ports_paused},
+    Column{"lossless_violations", &Counters::lossless_violations},
+    Column{"victim_packets", &Counters::victim_packets},
+    Column{"victim_flows", &Counters::victim_flows},
+    Column{"pause_loops", &Counters::pause_loops},
+    Column{"deepest_queue_bytes", &Counters::deepest_queue},
+    Column{"paused_ps", &Counters::paused},
+    Column{"buffer_max_bytes", &Counters::buffer_max},
+};
+
+}  // namespace strack::metrics
