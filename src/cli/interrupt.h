@@ -3,6 +3,8 @@
 
 #include <atomic>
 
+#include "run/pool.h"
+
 namespace strack::cli {
 
 /// From now on the first SIGINT, SIGTERM or SIGHUP sets the flag that is returned; a second one
@@ -13,7 +15,6 @@ std::atomic<bool>& stop_on_signals();
 /// Whether it was a signal that set the flag.
 [[nodiscard]] bool signal_came();
 
-/// What a shell expects of a program that Ctrl-C has stopped.
-inline constexpr int kInterruptedStatus = 130;
+using run::kInterruptedStatus;
 
 }  // namespace strack::cli

@@ -7,11 +7,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "cli/build_info.h"
 #include "cli/commands.h"
 #include "cli/demo.h"
 #include "cli/sim.h"
 #include "cli/workload.h"
+#include "run/build_info.h"
 #include "sim/scenario/scenario.h"
 
 namespace strack::cli {
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
       "`strack workload` reads and writes traces of other tools. `strack perf`, `strack cp` and\n"
       "`strack recv` use the transport between real hosts, over UDP.",
       "strack"};
-  app.set_version_flag("--version", std::string("strack ") + kBuildInfo.version);
+  app.set_version_flag("--version", std::string("strack ") + strack::run::kBuildInfo.version);
   app.require_subcommand(0, 1);
 
   DemoOptions demo;

@@ -6,14 +6,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/build_info.h"
 #include "cli/interrupt.h"
-#include "cli/run_pool.h"
+#include "cli/pool_progress.h"
 #include "cli/text.h"
 #include "paper/evidence.h"
 #include "paper/paper_report.h"
 #include "paper/row.h"
 #include "report/save.h"
+#include "run/build_info.h"
+#include "run/pool.h"
 
 namespace strack::cli {
 namespace {
@@ -102,7 +103,7 @@ int paper_run(const PaperRunOptions& options) {
   const auto rows = load(options);
   if (!rows) return fail(rows.error());
   const fs::path folder = results_folder(options);
-  std::vector<PoolRun> runs;
+  std::vector<run::PoolRun> runs;
   std::size_t there = 0;
   for (const paper::Row& row : rows.value()) {
     if (!wanted(options, row.id)) continue;
@@ -115,26 +116,26 @@ int paper_run(const PaperRunOptions& options) {
                               (folder / row.id).string(), failure.message()));
     }
     for (const paper::PlannedRun& one : planned.value()) {
-      PoolRun& run = runs.emplace_back();
-      run.file = one.file;
-      run.set = one.set;
-      run.seed = one.seed;
-      run.out = folder / row.id / (one.name + ".db");
-      run.scenario = one.scenario;
-      run.weight = one.weight;
+      run::PoolRun& entry = runs.emplace_back();
+      entry.file = one.file;
+      entry.set = one.set;
+      entry.seed = one.seed;
+      entry.out = folder / row.id / (one.name + ".db");
+      entry.scenario = one.scenario;
+      entry.weight = one.weight;
       if (options.force) continue;
       // Results of another version or of an earlier form of the row are made anew.
-      const auto old = look_at_old(run);
+      const auto old = run::look_at_old(entry);
       if (!old) return fail(old.error().message);
-      run.there = old.value() == OldResult::same;
-      there += run.there;
+      entry.there = old.value() == run::OldResult::same;
+      there += entry.there;
     }
   }
   // The first seed of everything first, so that an unfinished set says most; the longest runs first
   // among those, so that no processor is idle at the end.
-  std::vector<PoolRun*> pool;
-  for (PoolRun& run : runs) pool.push_back(&run);
-  std::stable_sort(pool.begin(), pool.end(), [](const PoolRun* a, const PoolRun* b) {
+  std::vector<run::PoolRun*> pool;
+  for (run::PoolRun& one : runs) pool.push_back(&one);
+  std::stable_sort(pool.begin(), pool.end(), [](const run::PoolRun* a, const run::PoolRun* b) {
     return a->seed != b->seed ? a->seed < b->seed : a->weight > b->weight;
   });
   if (!options.quiet) {
@@ -143,15 +144,14 @@ int paper_run(const PaperRunOptions& options) {
                folder.string());
     std::fflush(stdout);
   }
-  const bool whole =
-      run_all({options.jobs, options.threads, options.quiet}, pool, stop_on_signals());
+  const bool whole = run_pool({options.jobs, options.threads, options.quiet}, pool);
   std::size_t failed = 0;
   std::size_t done = there;
-  for (const PoolRun& run : runs) {
-    done += run.done;
-    if (run.failure.empty()) continue;
+  for (const run::PoolRun& one : runs) {
+    done += one.done;
+    if (one.failure.empty()) continue;
     ++failed;
-    fmt::print(stderr, "error: {}\n", run.failure);
+    fmt::print(stderr, "error: {}\n", one.failure);
   }
   if (!whole && signal_came()) {
     fmt::print("\n{} of {} runs are done; the same command goes on from here\n", done, runs.size());
@@ -233,7 +233,7 @@ int paper_report(const PaperReportOptions& options) {
   }
   auto made = paper::make_report(evidence, findings);
   if (!made) return fail(made.error().message);
-  made.value().made = {kBuildInfo.version, kBuildInfo.commit, report::utc_now(),
+  made.value().made = {run::kBuildInfo.version, run::kBuildInfo.commit, report::utc_now(),
                        fmt::format("strack paper report --scale {}", options.scale)};
   if (const auto error = report::save_page(made.value(), page, {options.force})) {
     return fail(error->message);

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/build_info.h"
 #include "cli/interrupt.h"
 #include "report/run_report.h"
 #include "report/save.h"
+#include "run/build_info.h"
 
 namespace strack::cli {
 namespace {
@@ -48,8 +48,8 @@ int make(const ReportOptions& options) {
   const std::atomic<bool>& stop = stop_on_signals();
 
   report::Made& by = made.report.made;
-  by.version = kBuildInfo.version;
-  by.commit = kBuildInfo.commit;
+  by.version = run::kBuildInfo.version;
+  by.commit = run::kBuildInfo.commit;
   by.at = report::utc_now();
   by.command = "strack report";
   for (const fs::path& file : options.files) by.command += " " + file.string();

@@ -48,7 +48,4 @@ struct SweepOptions {
 };
 int sim_sweep(const SweepOptions& options);
 
-/// A file name made of what people may have put into a name.
-[[nodiscard]] std::string safe_name(const std::string& text);
-
 }  // namespace strack::cli

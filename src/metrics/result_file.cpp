@@ -19,6 +19,7 @@
 
 #include "metrics/sqlite.h"
 #include "metrics/tables.h"
+#include "metrics/text.h"
 
 namespace strack::metrics {
 namespace fs = std::filesystem;
@@ -116,18 +117,6 @@ constexpr std::array<std::string_view, 4> kLossCauses{"out_of_order", "probe", "
 constexpr auto kCommitEvery = std::chrono::milliseconds(500);
 constexpr std::int64_t kCommitRows = 100'000;
 constexpr std::int64_t kRowsPerLookAtTheClock = 1'024;
-
-std::string utc_now() {
-  const auto now = std::chrono::system_clock::now();
-  const auto milliseconds =
-      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
-  const std::time_t whole = milliseconds / 1'000;
-  std::tm utc{};
-  gmtime_r(&whole, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
-                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-                     milliseconds % 1'000);
-}
 
 /// Held while a run is written, so that others can tell a live run from a dead one. It must outlive
 /// SQLite's use of the file: closing any descriptor of a file gives up all of SQLite's locks on it.

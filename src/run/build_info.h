@@ -1,7 +1,7 @@
 // Which program this is; every result file says so.
 #pragma once
 
-namespace strack::cli {
+namespace strack::run {
 
 struct BuildInfo {
   const char* version;
@@ -13,4 +13,4 @@ struct BuildInfo {
 
 extern const BuildInfo kBuildInfo;
 
-}  // namespace strack::cli
+}  // namespace strack::run

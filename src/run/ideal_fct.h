@@ -8,7 +8,7 @@
 #include "sim/config.h"
 #include "workload/workload.h"
 
-namespace strack::cli {
+namespace strack::run {
 
 /// No scheduling of any kind can bring the largest flow completion time below this.
 ///
@@ -28,4 +28,4 @@ namespace strack::cli {
 [[nodiscard]] std::vector<Picoseconds> ideal_jobs(const sim::SimConfig& config,
                                                   const std::vector<workload::Job>& jobs);
 
-}  // namespace strack::cli
+}  // namespace strack::run

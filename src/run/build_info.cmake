@@ -19,9 +19,8 @@ if(git)
 endif()
 
 set(all "")
-foreach(folder base core workload sim metrics cli/ideal_fct)
-  file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/src/${folder}/*.h ${ROOT}/src/${folder}/*.cpp
-    ${ROOT}/src/${folder}.h ${ROOT}/src/${folder}.cpp)
+foreach(folder base core transports workload sim metrics run)
+  file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/src/${folder}/*.h ${ROOT}/src/${folder}/*.cpp)
   list(FILTER files EXCLUDE REGEX "_(test|fuzz|bench)\\.cpp$")
   list(SORT files)
   foreach(file IN LISTS files)
@@ -32,9 +31,9 @@ endforeach()
 string(SHA256 source "${all}")
 string(SUBSTRING ${source} 0 12 source)
 
-set(text "#include \"cli/build_info.h\"
+set(text "#include \"run/build_info.h\"
 
-namespace strack::cli {
+namespace strack::run {
 const BuildInfo kBuildInfo{\"${VERSION}\", \"${commit}\", \"${source}\"};
 }
 ")

@@ -1,11 +1,11 @@
-#include "cli/sweep_plan.h"
+#include "run/sweep_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/sim.h"
+#include "run/run.h"
 
-namespace strack::cli {
+namespace strack::run {
 namespace {
 
 using testing::ElementsAre;
@@ -53,4 +53,4 @@ TEST(SweepPlan, FileNamesAreSafe) {
 }
 
 }  // namespace
-}  // namespace strack::cli
+}  // namespace strack::run

@@ -1,13 +1,13 @@
-#include "cli/sweep_plan.h"
+#include "run/sweep_plan.h"
 
 #include <charconv>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "cli/sim.h"
+#include "run/run.h"
 
-namespace strack::cli {
+namespace strack::run {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -52,10 +52,10 @@ std::string_view Axis::short_name() const {
   return std::string_view(key).substr(dot == std::string::npos ? 0 : dot + 1);
 }
 
-Result<Axis, SweepError> parse_axis(std::string_view text) {
+Result<Axis, Problem> parse_axis(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    return SweepError{fmt::format(
+    return Problem{fmt::format(
         "--set {}: no key and values. write key=v1,v2, such as --set workload.size=2MB,16MB",
         text)};
   }
@@ -63,16 +63,16 @@ Result<Axis, SweepError> parse_axis(std::string_view text) {
   std::set<std::string> seen;
   for (const std::string& value : axis.values) {
     if (value.empty()) {
-      return SweepError{fmt::format("--set {}: a value is missing. write key=v1,v2", text)};
+      return Problem{fmt::format("--set {}: a value is missing. write key=v1,v2", text)};
     }
     if (!seen.insert(value).second) {
-      return SweepError{fmt::format("--set {}: {} is there twice. once is enough", text, value)};
+      return Problem{fmt::format("--set {}: {} is there twice. once is enough", text, value)};
     }
   }
   return axis;
 }
 
-Result<std::vector<std::uint64_t>, SweepError> parse_seeds(std::string_view text) {
+Result<std::vector<std::uint64_t>, Problem> parse_seeds(std::string_view text) {
   constexpr std::uint64_t kMost = 100'000;
   std::vector<std::uint64_t> seeds;
   std::set<std::uint64_t> seen;
@@ -86,7 +86,7 @@ Result<std::vector<std::uint64_t>, SweepError> parse_seeds(std::string_view text
       good = read_number(std::string_view(part).substr(dash + 1), last);
     }
     if (!good || last < first || last - first >= kMost) {
-      return SweepError{
+      return Problem{
           fmt::format("--seeds {}: {} is no seed. write numbers and ranges, such as "
                       "--seeds 1,2,5-8",
                       text, part.empty() ? "nothing" : part)};
@@ -124,4 +124,4 @@ std::string file_part(const std::vector<Axis>& axes, const Combination& combinat
   return part;
 }
 
-}  // namespace strack::cli
+}  // namespace strack::run

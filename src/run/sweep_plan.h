@@ -7,13 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "run/run.h"
 
-namespace strack::cli {
-
-/// Why a sweep cannot be made, for the one who asked for it.
-struct SweepError {
-  std::string message;
-};
+namespace strack::run {
 
 /// One --set of a sweep.
 struct Axis {
@@ -25,10 +21,10 @@ struct Axis {
 };
 
 /// "key=v1,v2". A comma within quotes, brackets or braces belongs to a value.
-[[nodiscard]] Result<Axis, SweepError> parse_axis(std::string_view text);
+[[nodiscard]] Result<Axis, Problem> parse_axis(std::string_view text);
 
 /// "1,2,5-8"
-[[nodiscard]] Result<std::vector<std::uint64_t>, SweepError> parse_seeds(std::string_view text);
+[[nodiscard]] Result<std::vector<std::uint64_t>, Problem> parse_seeds(std::string_view text);
 
 /// One combination: as many values as axes. The last axis changes fastest.
 using Combination = std::vector<std::string>;
@@ -37,4 +33,4 @@ using Combination = std::vector<std::string>;
 /// "16MB-0.5": what tells a combination's file from the others.
 [[nodiscard]] std::string file_part(const std::vector<Axis>& axes, const Combination& combination);
 
-}  // namespace strack::cli
+}  // namespace strack::run

@@ -1,4 +1,4 @@
-#include "cli/run_pool.h"
+#include "run/pool.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,11 +12,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/build_info.h"
-#include "cli/interrupt.h"
-#include "cli/progress.h"
+#include "run/build_info.h"
 
-namespace strack::cli {
+namespace strack::run {
 namespace {
 
 /// Starts the run in a process group of its own, so that Ctrl-C reaches it once: from us.
@@ -48,7 +46,7 @@ pid_t start(const PoolOptions& options, PoolRun& run) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);
   if (run.said) dup2(fileno(run.said.get()), STDERR_FILENO);
-  execv("/proc/self/exe", arguments.data());
+  execv(options.program.c_str(), arguments.data());
   _exit(127);
 }
 
@@ -108,7 +106,6 @@ bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
     ++missing;
     weight += run->weight;
   }
-  ProgressLine line(!options.quiet);
   std::map<pid_t, PoolRun*> running;
   std::size_t done = 0;
   double weight_done = 0;
@@ -152,14 +149,12 @@ bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
       weight_done += run.weight;
       it = running.erase(it);
     }
-    if (line.due()) {
-      line.show(fmt::format("{} of {} runs done, {} running{}  {}", done, missing, running.size(),
-                            failed > 0 ? fmt::format(", {} FAILED", failed) : std::string(),
-                            time_left(line.seconds(), weight_done / weight)));
+    if (options.on_progress) {
+      options.on_progress({done, missing, running.size(), failed, weight_done / weight});
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return !told && next == runs.end();
 }
 
-}  // namespace strack::cli
+}  // namespace strack::run

@@ -1,4 +1,4 @@
-#include "cli/ideal_fct.h"
+#include "run/ideal_fct.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include "sim/base_rtt.h"
 #include "sim/net/topology.h"
 
-namespace strack::cli {
+namespace strack::run {
 namespace {
 
 using sim::Reach;
@@ -193,4 +193,4 @@ std::vector<Picoseconds> ideal_jobs(const sim::SimConfig& config,
   return ideals;
 }
 
-}  // namespace strack::cli
+}  // namespace strack::run

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +13,7 @@
 
 #include "metrics/result_file.h"
 
-namespace strack::cli {
+namespace strack::run {
 
 /// One `strack sim run`, planned, running or done.
 struct PoolRun {
@@ -43,14 +44,27 @@ enum class OldResult : std::uint8_t {
 /// Or why it must not be touched: another program is writing it, or it is no result file.
 [[nodiscard]] Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run);
 
-struct PoolOptions {
-  unsigned jobs = 0;                     ///< 0: one per processor
-  std::optional<std::uint32_t> threads;  ///< of each run; else as the scenario says
-  bool quiet = false;
+/// What `strack sim run` ends with when it was told to stop; what a shell expects of such a program.
+inline constexpr int kInterruptedStatus = 130;
+
+/// How far a pool is.
+struct PoolProgress {
+  std::size_t done = 0;
+  std::size_t missing = 0;  ///< of those that were not there before
+  std::size_t running = 0;
+  std::size_t failed = 0;
+  double share = 0;  ///< of the work, in parts of one
 };
 
-/// Runs all that is not there yet, in order. False: Ctrl-C came first.
+struct PoolOptions {
+  unsigned jobs = 0;                                     ///< 0: one per processor
+  std::optional<std::uint32_t> threads;                  ///< of each run; else as the scenario says
+  std::filesystem::path program = "/proc/self/exe";      ///< whose `sim run` is started
+  std::function<void(const PoolProgress&)> on_progress;  ///< often
+};
+
+/// Runs all that is not there yet, in order. False: it was told to stop first.
 [[nodiscard]] bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
                            const std::atomic<bool>& stop);
 
-}  // namespace strack::cli
+}  // namespace strack::run

@@ -1,4 +1,4 @@
-#include "cli/ideal_fct.h"
+#include "run/ideal_fct.h"
 
 #include <memory>
 #include <vector>
@@ -10,7 +10,7 @@
 #include "sim/simulation.h"
 #include "workload/collectives.h"
 
-namespace strack::cli {
+namespace strack::run {
 namespace {
 
 using workload::Flow;
@@ -260,4 +260,4 @@ TEST(IdealJobs, IsWhatTheSimulatorCannotBeat) {
 }
 
 }  // namespace
-}  // namespace strack::cli
+}  // namespace strack::run

@@ -1,0 +1,23 @@
+// Numbers as text for people: sizes, times, rates. Whole-number arithmetic, so the same everywhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/units.h"
+
+namespace strack::metrics {
+
+/// "345.2", rounded to the nearest.
+[[nodiscard]] std::string decimal(Int128 value, std::int64_t unit, int digits);
+[[nodiscard]] std::string in_us(Picoseconds time);        ///< "345.2"
+[[nodiscard]] std::string time_text(Picoseconds time);    ///< "345.2 us", "12.04 ms", "80 ns"
+[[nodiscard]] std::string size_text(Bytes size);          ///< "16 MB", "400.1 KB", "64 B"
+[[nodiscard]] std::string rate_text(BitsPerSecond rate);  ///< "400 Gb/s"
+/// "1.037"; "-" where there is nothing to compare with.
+[[nodiscard]] std::string ratio_text(Picoseconds value, Picoseconds reference);
+
+/// Now, as "2026-01-31T12:00:00.000Z".
+[[nodiscard]] std::string utc_now();
+
+}  // namespace strack::metrics

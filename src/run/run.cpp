@@ -1,0 +1,192 @@
+#include "run/run.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "metrics/text.h"
+#include "run/build_info.h"
+#include "run/ideal_fct.h"
+
+namespace strack::run {
+namespace {
+
+using metrics::RunStatus;
+
+/// Puts what happens into the file, and passes the rest on.
+class Recorder final : public sim::Observer {
+ public:
+  Recorder(metrics::ResultWriter& writer, Watcher& watcher, std::atomic<bool>& stop,
+           const std::vector<Picoseconds>& ideal_jobs)
+      : writer_(writer), watcher_(watcher), stop_(stop), ideal_jobs_(ideal_jobs) {}
+
+  void on_flow(const metrics::FlowRecord& flow) override { writer_.add(flow); }
+  void on_job(const metrics::JobRecord& job) override {
+    metrics::JobRecord whole = job;
+    whole.ideal = ideal_jobs_[job.job];
+    writer_.add(whole);
+  }
+  void on_link_sample(const metrics::LinkSample& sample) override { writer_.add(sample); }
+  void on_flow_sample(const metrics::FlowSample& sample) override { writer_.add(sample); }
+  void on_flow_event(const metrics::FlowEvent& event) override { writer_.add(event); }
+  void on_progress(const sim::Progress& progress) override {
+    writer_.tick(progress.now);
+    if (writer_.error()) stop_.store(true, std::memory_order_relaxed);
+    watcher_.on_progress(progress);
+  }
+  void on_warning(const std::string& text) override {
+    if (said_.insert(text).second) watcher_.on_warning(text);
+  }
+
+ private:
+  metrics::ResultWriter& writer_;
+  Watcher& watcher_;
+  std::set<std::string> said_;  ///< once is enough
+  std::atomic<bool>& stop_;
+  const std::vector<Picoseconds>& ideal_jobs_;
+};
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+RunStatus status_of(sim::Ending ending) {
+  switch (ending) {
+    case sim::Ending::finished:
+      return RunStatus::finished;
+    case sim::Ending::time_limit:
+      return RunStatus::time_limit;
+    case sim::Ending::interrupted:
+      return RunStatus::interrupted;
+    case sim::Ending::stalled:
+      return RunStatus::stalled;
+  }
+  return RunStatus::failed;
+}
+
+metrics::RunInfo header_of(const Plan& plan) {
+  const sim::SimConfig& config = plan.config;
+  const sim::Derived derived = sim::derive(config.topology, config.hosts, config.mtu());
+  metrics::RunInfo run;
+  run.name = plan.scenario.name;
+  run.scheme = sim::name_of(plan.scenario.scheme);
+  run.scenario = sim::to_toml(plan.scenario);
+  run.seed = config.seed;
+  run.threads = config.threads;
+  run.version = kBuildInfo.version;
+  run.commit = kBuildInfo.commit;
+  run.source = kBuildInfo.source;
+  run.hosts = config.topology.hosts();
+  run.links = derived.links;
+  run.switches = derived.switches;
+  run.flows = plan.work.flows.size();
+  run.jobs = plan.work.jobs.size();
+  for (const workload::Flow& flow : plan.work.flows) run.bytes += flow.size;
+  for (const workload::Job& job : plan.work.jobs) run.bytes += job.graph->bytes();
+  run.mtu = config.mtu();
+  run.pfc = config.pfc.enabled;
+  run.host_rate = config.topology.host_rate;
+  run.base_rtt = derived.base_rtt;
+  run.bdp = derived.bdp;
+  run.ideal_fct = ideal_fct(config, plan.work.flows);
+  for (const Picoseconds ideal : plan.ideal_jobs) run.ideal_fct = std::max(run.ideal_fct, ideal);
+  return run;
+}
+
+/// Said where memory ran out, while the workload or the network was being made.
+Problem too_large(const Plan& plan) {
+  return {fmt::format(
+      "{}: there is not enough memory for this run, which takes about {}. use fewer hosts, flows "
+      "or messages, or record less",
+      plan.request.file.string(), metrics::size_text(sim::memory_estimate(plan.scenario)))};
+}
+
+}  // namespace
+
+Result<Plan, Problem> plan(const Request& request) {
+  auto loaded = sim::load(request.file, request.set);
+  if (!loaded) return Problem{loaded.error().text()};
+  Plan plan;
+  plan.request = request;
+  plan.seeds = request.seed ? 1 : loaded.value().seeds.size();
+  const std::uint64_t seed = request.seed.value_or(loaded.value().seeds.front());
+  // Once more with this one seed, so that the scenario in the file is that of this very run.
+  std::vector<std::string> overrides = request.set;
+  overrides.push_back(fmt::format("run.seed={}", seed));
+  loaded = sim::load(request.file, overrides);
+  if (!loaded) return Problem{loaded.error().text()};
+  plan.scenario = std::move(loaded).value();
+  plan.config = sim::make_config(plan.scenario, seed);
+  if (request.threads) plan.config.threads = *request.threads;
+  try {
+    plan.work = sim::make_workload(plan.scenario, seed);
+  } catch (const std::bad_alloc&) {
+    return too_large(plan);
+  }
+  plan.ideal_jobs = ideal_jobs(plan.config, plan.work.jobs);
+  plan.info = header_of(plan);
+  plan.out = request.out;
+  if (plan.out.empty()) {
+    plan.out = std::filesystem::path("results") /
+               fmt::format("{}-{}-s{}.db", safe_name(plan.info.name), plan.info.scheme, seed);
+  }
+  return plan;
+}
+
+Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic<bool>& stop) {
+  const auto created =
+      metrics::ResultWriter::create(plan.out, plan.info, {.force = plan.request.force});
+  if (!created) return Problem{created.error().message};
+  metrics::ResultWriter& writer = *created.value();
+  Outcome outcome;
+  const auto began = std::chrono::steady_clock::now();
+  const double cpu_before = cpu_seconds();
+  try {
+    sim::Simulation simulation(plan.config, plan.work);
+    if (plan.config.record.interval > ps(0)) {
+      for (const metrics::LinkInfo& link : simulation.links()) writer.add(link);
+    }
+    for (const metrics::ChannelInfo& channel : simulation.channels()) writer.add(channel);
+    Recorder recorder(writer, watcher, stop, plan.ideal_jobs);
+    outcome.status = status_of(simulation.run(recorder, &stop));
+    outcome.wall_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    outcome.cpu_seconds = cpu_seconds() - cpu_before;
+    outcome.counters = simulation.counters();
+    const auto unwritten = writer.finish(outcome.status, simulation.now(), outcome.counters,
+                                         outcome.wall_seconds, outcome.cpu_seconds);
+    if (unwritten) return Problem{unwritten->message};
+  } catch (const std::bad_alloc&) {
+    static_cast<void>(writer.finish(RunStatus::failed, Instant{}, {}, 0, 0));
+    return too_large(plan);
+  }
+  return outcome;
+}
+
+std::string safe_name(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '.' || c == '-' || c == '+' || c == '=' || c == '_';
+    if (plain) {
+      name += c;
+    } else if (c != ' ' && c != '"' && c != '\'') {
+      name += '_';
+    }
+  }
+  // A leading dot would hide the file, a leading dash would make it an option.
+  if (name.empty() || name.front() == '.' || name.front() == '-') name.insert(0, "_");
+  return name;
+}
+
+}  // namespace strack::run

@@ -1,0 +1,81 @@
+// One run, from a scenario to its result file: what the command line, sweeps and other programs call.
+//
+//   auto planned = run::plan({.file = "incast32.toml", .set = {"topology.link_gbps=800"}});
+//   if (!planned) fail(planned.error().message);
+//   run::Watcher nobody;
+//   std::atomic<bool> stop{false};
+//   auto outcome = run::execute(planned.value(), nobody, stop);
+//
+// Planning finds whatever is wrong with the scenario, and decides everything; executing writes the
+// file, whole or as far as it came.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "metrics/result_file.h"
+#include "metrics/summary.h"
+#include "sim/scenario/scenario.h"
+#include "sim/simulation.h"
+#include "workload/workload.h"
+
+namespace strack::run {
+
+/// Why something cannot be run, for the one who asked for it.
+struct Problem {
+  std::string message;
+};
+
+struct Request {
+  std::filesystem::path file;            ///< the scenario
+  std::vector<std::string> set;          ///< "key=value", after the file
+  std::optional<std::uint64_t> seed;     ///< else the scenario's first
+  std::optional<std::uint32_t> threads;  ///< else as the scenario says
+  std::filesystem::path out;             ///< empty: results/<name>-<scheme>-s<seed>.db
+  bool force = false;                    ///< replace an existing result file
+};
+
+/// A run with everything decided: what it is called, what it sends, where its rows go.
+struct Plan {
+  Request request;
+  sim::Scenario scenario;
+  std::size_t seeds = 1;  ///< that the scenario has; this is about one of them
+  sim::SimConfig config;
+  workload::Workload work;
+  std::vector<Picoseconds> ideal_jobs;  ///< what physics allows each job
+  metrics::RunInfo info;                ///< the file's header
+  std::filesystem::path out;
+};
+
+[[nodiscard]] Result<Plan, Problem> plan(const Request& request);
+
+/// Is told how a run goes on, on the thread that executes it.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual void on_progress(const sim::Progress& /*progress*/) {}
+  virtual void on_warning(const std::string& /*text*/) {}  ///< each text once
+};
+
+struct Outcome {
+  metrics::RunStatus status = metrics::RunStatus::failed;
+  metrics::Counters counters;
+  double wall_seconds = 0;
+  double cpu_seconds = 0;
+};
+
+/// `stop` may be set at any time, from a signal handler too: then the run ends as interrupted. It
+/// is also set where the file can no longer be written. metrics::summarise(plan.out) adds up what
+/// the file holds.
+[[nodiscard]] Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher,
+                                               std::atomic<bool>& stop);
+
+/// A file name made of what people may have put into a name.
+[[nodiscard]] std::string safe_name(const std::string& text);
+
+}  // namespace strack::run

@@ -1,0 +1,35 @@
+// A sweep: one run for every combination of values and every seed, planned as a whole, so that
+// whatever is wrong with any of them is found before the first one starts.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "run/pool.h"
+#include "run/run.h"
+#include "run/sweep_plan.h"
+
+namespace strack::run {
+
+struct SweepRequest {
+  std::filesystem::path file;
+  std::vector<std::string> set;  ///< "key=value,value,..."
+  std::string seeds;             ///< "1,2,5-8"; empty: the scenario's
+  std::filesystem::path folder;  ///< of the result files; made where it is missing
+  bool force = false;            ///< run again what is there already
+};
+
+struct SweepRun : PoolRun {
+  std::vector<std::string> labels;  ///< its value on each axis, then its seed
+};
+
+struct Sweep {
+  std::vector<Axis> axes;
+  std::vector<SweepRun> runs;  ///< in the order of the table; run_all runs them
+};
+
+[[nodiscard]] Result<Sweep, Problem> plan_sweep(const SweepRequest& request);
+
+}  // namespace strack::run
