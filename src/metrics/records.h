@@ -128,6 +128,7 @@ struct Counters {
   std::uint64_t timeouts = 0;
   std::uint64_t marks = 0;
   std::uint64_t queue_drops = 0;    ///< a queue was full
+  std::uint64_t trims = 0;          ///< a queue was full, and cut the payload off
   std::uint64_t failure_drops = 0;  ///< a link or switch was down
   std::uint64_t error_drops = 0;    ///< random loss or bit errors
   std::uint64_t no_route_drops = 0;

@@ -130,6 +130,7 @@ Counters some_counters() {
   c.victim_packets = 21;
   c.victim_flows = 22;
   c.pause_loops = 23;
+  c.trims = 25;
   c.buffer_max = bytes(24);
   c.hash = 0x0123456789abcdef;
   return c;
@@ -314,6 +315,7 @@ TEST_F(ResultFile, HoldsARun) {
   EXPECT_EQ(c.timeouts, 6u);
   EXPECT_EQ(c.marks, 7u);
   EXPECT_EQ(c.queue_drops, 8u);
+  EXPECT_EQ(c.trims, 25u);
   EXPECT_EQ(c.failure_drops, 9u);
   EXPECT_EQ(c.error_drops, 10u);
   EXPECT_EQ(c.no_route_drops, 11u);

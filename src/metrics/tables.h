@@ -175,6 +175,7 @@ inline constexpr auto kCounterColumns = std::tuple{
     Column{"victim_packets", &Counters::victim_packets},
     Column{"victim_flows", &Counters::victim_flows},
     Column{"pause_loops", &Counters::pause_loops},
+    Column{"trims", &Counters::trims},
     Column{"deepest_queue_bytes", &Counters::deepest_queue},
     Column{"paused_ps", &Counters::paused},
     Column{"buffer_max_bytes", &Counters::buffer_max},

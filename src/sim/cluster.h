@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,7 +40,8 @@ class Cluster {
 template <class Protocol, class SwitchType>
 class ClusterOf final : public Cluster {
   using HostType = Host<Protocol>;
-  static constexpr bool kLossless = std::is_same_v<SwitchType, PfcSwitch>;
+  static constexpr bool kLossless = SwitchType::kLossless;
+  static constexpr bool kTrims = requires(const SwitchType& sw) { sw.port(0).trims(); };
 
  public:
   ClusterOf(const SimConfig& c, workload::Workload w)
@@ -49,7 +49,7 @@ class ClusterOf final : public Cluster {
         flows(std::move(w.flows)),
         jobs(std::move(w.jobs)),
         topology(config.topology),
-        port_rules(config.switches, config.hosts, config.pfc),
+        port_rules(rules_of(config)),
         pause_loops(topology.switches()),
         lanes(std::make_unique<Lane[]>(topology.links())),
         hosts(std::make_unique<HostType[]>(topology.hosts())),
@@ -57,8 +57,13 @@ class ClusterOf final : public Cluster {
         next_event(topology.nodes(), Instant::never()),
         delivered(flows.size(), Instant::never()),
         victims(flows.size(), 0),
-        host_rules{
-            &Protocol::params(config), &port_rules, &delivered, &victims, &watches, &job_runs},
+        host_rules{&Protocol::params(config),
+                   &port_rules,
+                   &delivered,
+                   &victims,
+                   &watches,
+                   &job_runs,
+                   &topology},
         lookahead(topology.smallest_latency()) {
     STRACK_CHECK(lookahead > ps(0));
     STRACK_CHECK(topology.hosts() <= SimPacket::kMaxHosts);
@@ -84,6 +89,14 @@ class ClusterOf final : public Cluster {
   }
 
  private:
+  static PortRules rules_of(const SimConfig& config) {
+    PortRules rules(config.switches, config.hosts, config.pfc);
+    // [D64] One base RTT of a full packet.
+    if constexpr (Protocol::kMeasuresPath)
+      rules.measured_over = derive(config.topology, config.hosts, config.mtu()).base_rtt;
+    return rules;
+  }
+
   void build_switches(const Rng& root) {
     Rng salts = root.stream("ecmp");
     Rng marks = root.stream("marking");
@@ -92,6 +105,7 @@ class ClusterOf final : public Cluster {
       for (std::uint32_t p = 0; p < info.ports.size(); ++p) {
         const PortInfo& port = info.ports[p];
         sw->port(p).wire = make_wire(port.link, port.peer, port.ref.tier);
+        sw->port(p).wire.last_hop = port.ref.tier == LinkRef::Tier::host;
         sw->port(p).seed(marks.next());
         sw->connect(p, &lanes[port.reverse]);
         if (port.ref.tier == LinkRef::Tier::host) hosts[port.peer].in = &lanes[port.link];
@@ -642,6 +656,7 @@ class ClusterOf final : public Cluster {
       for (std::uint32_t p = 0; p < sw->port_count(); ++p) {
         c.marks += sw->port(p).marks();
         c.deepest_queue = std::max(c.deepest_queue, bytes(sw->port(p).deepest_queue()));
+        if constexpr (kTrims) c.trims += sw->port(p).trims();
       }
       hash.add(sw->fingerprint);
     }

@@ -40,6 +40,13 @@ struct TopologyParams {
   [[nodiscard]] std::uint32_t hosts() const { return racks * hosts_per_rack; }
 };
 
+/// [D62] A full queue cuts packets down to a header instead of dropping them.
+struct TrimParams {
+  bool enabled = false;
+  Bytes size = bytes(64);  ///< what is left of a packet, on the wire
+  Bytes queue_limit{0};    ///< of the headers' own queue; beyond, they are dropped
+};
+
 /// A switch's egress queues.
 struct SwitchParams {
   Bytes kmin{0};                 ///< marks begin: the queue left behind at departure
@@ -47,6 +54,8 @@ struct SwitchParams {
   Ratio pmax{1, 1};              ///< probability of a mark at kmax
   Bytes queue_limit{0};          ///< a data packet that would exceed it is dropped
   bool control_priority = true;  ///< SACKs overtake queued data
+  bool ecn_last_hop = true;      ///< [D63] ports to hosts mark too
+  TrimParams trimming;
 };
 
 /// [R.pfc.account] Lossless operation: priority flow control with a buffer shared by all ports of a

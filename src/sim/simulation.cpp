@@ -1,6 +1,7 @@
 #include "sim/simulation.h"
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "sim/base_rtt.h"
@@ -27,9 +28,15 @@ namespace {
 
 template <class Protocol>
 std::unique_ptr<Cluster> make_cluster(const SimConfig& config, workload::Workload workload) {
+  using Meter = std::conditional_t<Protocol::kMeasuresPath, UtilisationMeter, NoMeter>;
   if (config.pfc.enabled)
-    return std::make_unique<ClusterOf<Protocol, PfcSwitch>>(config, std::move(workload));
-  return std::make_unique<ClusterOf<Protocol, Switch>>(config, std::move(workload));
+    return std::make_unique<ClusterOf<Protocol, BasicPfcSwitch<Meter>>>(config,
+                                                                        std::move(workload));
+  if (config.switches.trimming.enabled)
+    return std::make_unique<ClusterOf<Protocol, BasicSwitch<BasicPort<Trimming, Meter>>>>(
+        config, std::move(workload));
+  return std::make_unique<ClusterOf<Protocol, BasicSwitch<BasicPort<TailDrop, Meter>>>>(
+      config, std::move(workload));
 }
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "sim/net/link_pause.h"
 #include "sim/net/packet_ring.h"
 #include "sim/net/port.h"
+#include "sim/net/topology.h"
 #include "sim/net/wire.h"
 #include "workload/graph.h"
 
@@ -112,6 +113,7 @@ struct HostRules {
   std::vector<std::uint32_t>* victims = nullptr;  ///< by flow, packets that came as victims
   std::vector<SenderWatch>* watches = nullptr;    ///< of the flows that are sampled or inspected
   std::vector<JobRun>* jobs = nullptr;
+  const Topology* topology = nullptr;
 };
 
 /// What a thread's hosts report during one window.
@@ -145,6 +147,7 @@ class Host {
   struct Incoming : Protocol::ReceivingEnd {
     IncomingFlow flow;
     std::uint32_t victims = 0;
+    std::uint8_t hops = 0;  ///< links from its source, where the transport asks
 
     Incoming(const typename Protocol::Params& params, const IncomingFlow& f)
         : Protocol::ReceivingEnd(params), flow(f) {}
@@ -316,8 +319,8 @@ class Host {
   }
 
   void receive(const SimPacket& packet, const Rules& rules, HostReport& report) {
-    if (packet.is_control()) {
-      if (packet.kind() == PacketKind::pause) {
+    if (packet.is_backward()) {
+      if (packet.is_pause()) {
         // [R.pfc.hold] [R.pfc.expiry] The ToR asks for silence, or lets go.
         end_lapsed_pause();
         if (pause_.on_frame(packet.pause_time(), now_)) mark_held();
@@ -327,14 +330,16 @@ class Host {
       receive_ack(packet, rules, report);
       return;
     }
-    ++(packet.kind() == PacketKind::data ? data_received : control_received);
+    ++(packet.is_whole() ? data_received : control_received);
     std::unique_ptr<Incoming>& incoming = incoming_[packet.slot()];
     if (!incoming) {
       incoming = std::make_unique<Incoming>(*rules.transport, expected_[packet.slot()]);
+      if constexpr (Protocol::kMeasuresPath)
+        incoming->hops = rules.topology->hops(incoming->flow.src, packet.dst());
     }
-    const core::Packet unpacked = packet.to_packet();
+    const core::Packet unpacked = Protocol::unpack(packet);
     const core::Arrival arrival =
-        incoming->receiver.on_packet(unpacked, {.ecn = packet.marked()}, now_);
+        incoming->receiver.on_packet(unpacked, signals_of(packet, *incoming), now_);
     if (packet.victim()) [[unlikely]]
       note_victim(*incoming, rules);
     if (arrival.delivered) {
@@ -348,9 +353,22 @@ class Host {
       }
     }
     while (const auto ack = incoming->receiver.poll_ack(now_)) {
-      control_.push(Protocol::pack(*ack, incoming->flow.src, incoming->flow.src_slot));
+      control_.push(Protocol::pack_ack(*ack, {incoming->flow.src, incoming->flow.src_slot}));
       port_wanted_ = true;
     }
+  }
+
+  static core::Signals signals_of(const SimPacket& packet, const Incoming& incoming) {
+    core::Signals signals;
+    signals.ecn = packet.marked();
+    signals.ecn_last_hop = packet.marked_last_hop();
+    signals.trimmed = packet.trimmed();
+    signals.trimmed_last_hop = packet.trimmed_last_hop();
+    if constexpr (Protocol::kMeasuresPath) {
+      signals.hops = incoming.hops;
+      signals.utilisation = static_cast<std::uint16_t>(packet.utilisation());
+    }
+    return signals;
   }
 
   void note_victim(Incoming& incoming, const Rules& rules) {
@@ -367,7 +385,7 @@ class Host {
     if (!slot) return;  // a straggler for a flow that is done
     Outgoing& o = *slot;
     const Bytes before = o.acked();
-    o.sender.on_receiving_ack(Protocol::unpack(packet), now_);
+    o.sender.on_receiving_ack(Protocol::unpack_ack(packet), now_);
     if (o.log != nullptr) [[unlikely]]
       settle(o, rules);
     report.bytes_acked += static_cast<std::uint64_t>((o.acked() - before).value);
@@ -642,7 +660,7 @@ class Host {
         settle(o, rules);
       }
       interval_.arrived += size;
-      SimPacket sent = SimPacket::from(*packet, o.flow.dst, o.flow.dst_slot);
+      SimPacket sent = Protocol::pack(*packet, {o.flow.dst, o.flow.dst_slot});
       if (held_left_ > 0) [[unlikely]] {
         --held_left_;
         sent.set_held(packet->type == core::PacketType::data);

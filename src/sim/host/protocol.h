@@ -10,19 +10,36 @@
 //   struct ReceivingEnd;                 // owns `receiver`
 //   ReceivingEnd(const Params&, core::Psn first);
 //   static const Params& params(const SimConfig&);
-//   static SimPacket pack(const Ack&, std::uint32_t dst, std::uint32_t slot);
-//   static Ack unpack(const SimPacket&);
+//   static SimPacket pack_ack(const Ack&, Address);      // into what the network leaves it of 32 bytes
+//   static Ack unpack_ack(const SimPacket&);
 //   static void fill(metrics::FlowRecord&, const SendingEnd&);
 //   static void fill(metrics::FlowSample&, const SendingEnd&);
 //   static void fill(metrics::FlowEvent&, const SendingEnd&, const Params&);
+//
+// and derives it from TransportDefaults, replacing what does not suit it.
 #pragma once
 
 #include <cstdint>
 
 #include "base/units.h"
+#include "core/packet.h"
 #include "sim/host/flow_log.h"
+#include "sim/net/packing.h"
+#include "sim/net/sim_packet.h"
 
 namespace strack::sim {
+
+/// What a transport need not say of itself.
+struct TransportDefaults {
+  /// Its receivers want core::Signals::hops and utilisation. Else switches measure nothing, and
+  /// nothing is paid for it.
+  static constexpr bool kMeasuresPath = false;
+
+  static constexpr SimPacket pack(const core::Packet& packet, Address to) {
+    return sim::pack(packet, to);
+  }
+  static constexpr core::Packet unpack(const SimPacket& packet) { return unpack_packet(packet); }
+};
 
 /// Watches one sender for flow samples, and for events where it is inspected.
 struct SenderWatch {

@@ -74,8 +74,9 @@ class PauseLoopWatch {
   }
 
   /// Paused ports each of which waits for the next, the last for the first; or none.
-  [[nodiscard]] std::vector<SwitchPort> find(std::span<const std::unique_ptr<PfcSwitch>> switches,
-                                             Instant now) const {
+  template <class SwitchType>
+  [[nodiscard]] std::vector<SwitchPort> find(
+      const std::vector<std::unique_ptr<SwitchType>>& switches, Instant now) const {
     std::vector<SwitchPort> paused;
     std::vector<std::uint32_t> node_of_link(links_, kNone);
     for (std::uint32_t s = 0; s < switches.size(); ++s) {
@@ -88,11 +89,11 @@ class PauseLoopWatch {
     std::vector<std::vector<std::uint32_t>> waits_for(paused.size());
     std::vector<bool> seen;
     for (std::uint32_t n = 0; n < paused.size(); ++n) {
-      const PfcSwitch& sw = *switches[paused[n].sw];
-      const PacketRing& queue = sw.port(paused[n].port).waiting_data();
+      const SwitchType& sw = *switches[paused[n].sw];
+      const Ring<std::uint16_t>& queue = sw.port(paused[n].port).waiting_from();
       seen.assign(sw.port_count(), false);
       for (std::uint32_t i = 0; i < queue.size(); ++i) {
-        const std::uint32_t ingress = queue[i].ingress();
+        const std::uint32_t ingress = queue[i];
         if (seen[ingress] || !sw.buffer().paused(ingress)) continue;
         seen[ingress] = true;
         const std::uint32_t upstream = node_of_link[infos_[paused[n].sw].ports[ingress].reverse];
@@ -113,8 +114,9 @@ class PauseLoopWatch {
 
   /// A ring that was there at the last check too and through which no data packet has passed since;
   /// or none.
-  [[nodiscard]] std::vector<SwitchPort> check(std::span<const std::unique_ptr<PfcSwitch>> switches,
-                                              Instant now) {
+  template <class SwitchType>
+  [[nodiscard]] std::vector<SwitchPort> check(
+      const std::vector<std::unique_ptr<SwitchType>>& switches, Instant now) {
     std::vector<SwitchPort> ring = find(switches, now);
     std::vector<std::uint64_t> moved;
     moved.reserve(ring.size());

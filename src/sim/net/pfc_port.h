@@ -28,7 +28,8 @@ struct PfcArrival {
   std::uint32_t egress;
 };
 
-class PfcPort : public PortBase {
+template <class Meter>
+class BasicPfcPort : public PortBase, private Meter {
  public:
   /// Works through one window in which the shared buffer is of no consequence: `arrivals` in order
   /// of time, all before context.end.
@@ -59,18 +60,19 @@ class PfcPort : public PortBase {
       if (queued_bytes_ == 0) own.set_victim();  // [R.pfc.victim] [D37]
       own.set_held(false);
     }
-    own.set_ingress(ingress);  // [R.pfc.account]
     if (done_ == Instant::never() && !pause_.active()) {
       serve(own, size, now);
+      in_service_ingress_ = ingress;
       return;
     }
     queue_data(own, size);
+    ingress_.push(static_cast<std::uint16_t>(ingress));  // [R.pfc.account]
     if (done_ == Instant::never()) wake_ = pause_.until();
   }
 
   /// An ACK or the like, to send on; or a pause frame, meant for this port.
   void accept_control(const SimPacket& packet, Instant now, const PortRules& rules) {
-    if (packet.kind() == PacketKind::pause) {
+    if (packet.is_pause()) {
       accept_pause(packet.pause_time(), now, rules);
     } else if (done_ == Instant::never()) {
       wake_ = Instant::never();
@@ -94,9 +96,9 @@ class PfcPort : public PortBase {
   /// was data. start_next() must follow.
   bool finish(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
               DropCounts& drops, SharedBuffer& buffer) {
-    put_on_wire(rules, context, fingerprint, drops);
+    put_on_wire(rules, context, fingerprint, drops, static_cast<Meter&>(*this));
     if (in_service_.is_control()) return false;
-    buffer.release(in_service_.ingress(), in_service_size_);  // [R.pfc.account]
+    buffer.release(in_service_ingress_, in_service_size_);  // [R.pfc.account]
     ++data_departures_;
     return true;
   }
@@ -111,6 +113,8 @@ class PfcPort : public PortBase {
       serve_control(rules, now);
     } else if (!data_.empty() && !pause_.active()) {
       serve_data(rules, now);
+      in_service_ingress_ = ingress_.front();
+      ingress_.pop();
       if (held_left_ > 0) [[unlikely]] {
         --held_left_;
         in_service_.set_held(true);
@@ -148,8 +152,9 @@ class PfcPort : public PortBase {
   /// Data packets that have left by this port.
   [[nodiscard]] std::uint64_t data_departures() const { return data_departures_; }
 
-  /// Data that waits, in order. For the search for pause loops.
-  [[nodiscard]] const PacketRing& waiting_data() const { return data_; }
+  /// The ports by which the data that waits here has come in, in order. For the search for pause
+  /// loops.
+  [[nodiscard]] const Ring<std::uint16_t>& waiting_from() const { return ingress_; }
 
  private:
   void step(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
@@ -195,6 +200,11 @@ class PfcPort : public PortBase {
   LinkPause pause_;
   std::uint64_t pauses_sent_ = 0;
   std::uint64_t data_departures_ = 0;
+  Ring<std::uint16_t> ingress_;  ///< beside data_: the port each came in by
+  std::uint32_t in_service_ingress_ = 0;
+  static_assert(kMaxPorts <= 1u << 16);
 };
+
+using PfcPort = BasicPfcPort<NoMeter>;
 
 }  // namespace strack::sim

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing.h"
+#include "sim/net/packing.h"
 
 namespace strack::sim {
 namespace {
@@ -48,15 +49,15 @@ class Bench {
     core::Packet packet;
     packet.psn = core::Psn{number};
     packet.payload = 4'096;
-    SimPacket p = SimPacket::from(packet, 1, 1);
+    SimPacket p = pack(packet, {1, 1});
     p.set_held(held);
     add(time, p);
   }
   void sack(std::int64_t time, std::uint32_t number) {
-    core::Sack sack;
-    sack.epsn = sack.sack_base = core::Psn{number};
-    sack.bitmap = ~std::uint64_t{0};
-    add(time, SimPacket::from(sack, 1, 1));
+    SimPacket packet = SimPacket::ack({1, 1}, 0);
+    packet.w1 = number;
+    packet.w2 = packet.w3 = ~std::uint64_t{0};
+    add(time, packet);
   }
   void pause(std::int64_t time, std::int64_t picoseconds) {
     add(time, SimPacket::pause(ps(picoseconds)));
@@ -89,7 +90,7 @@ class Bench {
   [[nodiscard]] std::vector<std::uint32_t> those(Property&& property) const {
     std::vector<std::uint32_t> all;
     for (const Transit& transit : out) {
-      if (transit.packet.kind() == PacketKind::data && property(transit.packet))
+      if (transit.packet.is_whole() && property(transit.packet))
         all.push_back(static_cast<std::uint32_t>(transit.packet.w1));
     }
     return all;
@@ -145,9 +146,10 @@ TEST(PfcPort, NoPause_LeavesControlAlone) {
   bench.sack(1, 8);
   bench.run();
   ASSERT_EQ(bench.out.size(), 2u);
-  for (const Transit& transit : bench.out)
-    EXPECT_EQ(transit.packet.to_sack().bitmap, ~std::uint64_t{0});
-  EXPECT_EQ(bench.out[0].packet.w3, bench.out[1].packet.w3);
+  for (const Transit& transit : bench.out) {
+    EXPECT_EQ(transit.packet.w2, ~std::uint64_t{0});
+    EXPECT_EQ(transit.packet.w3, ~std::uint64_t{0});
+  }
 }
 
 // [R.pfc.account] [D36] A data packet is counted for the port it came in by until its last bit has left.
@@ -275,7 +277,7 @@ TEST(PfcPort, Send_OnAnIdleWire) {
   bench.run();
   ASSERT_EQ(bench.out.size(), 1u);
   EXPECT_EQ(bench.out[0].time, t(5 + kC + kL));
-  EXPECT_EQ(bench.out[0].packet.kind(), PacketKind::pause);
+  EXPECT_TRUE(bench.out[0].packet.is_pause());
   EXPECT_EQ(bench.out[0].packet.pause_time(), ps(777));
   EXPECT_EQ(bench.hops(), 1u);
   EXPECT_EQ(bench.port.pauses_sent(), 1u);

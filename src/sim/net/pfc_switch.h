@@ -32,20 +32,24 @@ struct PfcScratch : ArrivalLists<PfcArrival> {
   Tournament ports;
 };
 
-class PfcSwitch : public SwitchBase {
+/// Ports measure how full their links are where the transport asks for it.
+template <class Meter>
+class BasicPfcSwitch : public SwitchBase {
  public:
   using Scratch = PfcScratch;
+  using PortType = BasicPfcPort<Meter>;
+  static constexpr bool kLossless = true;
 
-  PfcSwitch(const SwitchInfo& info, const TopologyParams& topology, std::uint64_t salt,
-            const SharedBufferParams& buffer)
+  BasicPfcSwitch(const SwitchInfo& info, const TopologyParams& topology, std::uint64_t salt,
+                 const SharedBufferParams& buffer)
       : SwitchBase(info, topology, salt),
-        ports_(std::make_unique<PfcPort[]>(info.ports.size())),
+        ports_(std::make_unique<PortType[]>(info.ports.size())),
         buffer_(buffer),
         max_packet_(buffer.max_packet.value),
         next_event_(info.ports.size(), Instant::never()),
         refresh_at_(info.ports.size(), Instant::never()) {
     STRACK_CHECK_OP(info.ports.size(), ==, buffer.headroom.size());
-    STRACK_CHECK_OP(info.ports.size(), <=, SimPacket::kMaxPorts);
+    STRACK_CHECK_OP(info.ports.size(), <=, kMaxPorts);
   }
 
   /// Runs one window; returns when it next has something to do by itself.
@@ -58,8 +62,8 @@ class PfcSwitch : public SwitchBase {
     return next;
   }
 
-  PfcPort& port(std::uint32_t p) { return ports_[p]; }
-  [[nodiscard]] const PfcPort& port(std::uint32_t p) const { return ports_[p]; }
+  PortType& port(std::uint32_t p) { return ports_[p]; }
+  [[nodiscard]] const PortType& port(std::uint32_t p) const { return ports_[p]; }
   [[nodiscard]] const SharedBuffer& buffer() const { return buffer_; }
   [[nodiscard]] std::uint64_t packets_held() const {
     std::uint64_t total = transits_held();
@@ -100,7 +104,7 @@ class PfcSwitch : public SwitchBase {
 
   /// The port a packet goes to, or -1: a pause frame is for the very port it comes in by.
   [[nodiscard]] std::int32_t egress_of(std::uint32_t ingress, const Transit& transit) {
-    if (transit.packet.kind() == PacketKind::pause) [[unlikely]]
+    if (transit.packet.is_pause()) [[unlikely]]
       return static_cast<std::int32_t>(ingress);
     return route(transit);
   }
@@ -168,7 +172,7 @@ class PfcSwitch : public SwitchBase {
 
   void arrive(const PfcArrival& arrival, const PortRules& rules, Tournament& turn) {
     const SimPacket& packet = *arrival.packet;
-    PfcPort& port = ports_[arrival.egress];
+    PortType& port = ports_[arrival.egress];
     if (packet.is_control()) {
       port.accept_control(packet, arrival.time, rules);
     } else {
@@ -190,7 +194,7 @@ class PfcSwitch : public SwitchBase {
   }
 
   void depart(std::uint32_t p, const PortRules& rules, WindowContext& context, Tournament& turn) {
-    PfcPort& port = ports_[p];
+    PortType& port = ports_[p];
     const Instant now = port.next_event();
     if (port.in_service() && port.finish(rules, context, fingerprint, drops, buffer_)) {
       // [R.pfc.xon] [D36] Every departure raises the threshold for all. A frame for this very port is in
@@ -206,7 +210,7 @@ class PfcSwitch : public SwitchBase {
   }
 
   void send_xoff(std::uint32_t ingress, Instant now, const PortRules& rules, Tournament& turn) {
-    PfcPort& port = ports_[ingress];
+    PortType& port = ports_[ingress];
     const Picoseconds time = port.wire.byte_time(rules.pause_bytes);
     STRACK_CHECK_OP(time.value, >, 1);
     fingerprint.add(ingress, now);
@@ -225,7 +229,7 @@ class PfcSwitch : public SwitchBase {
     }
   }
 
-  std::unique_ptr<PfcPort[]> ports_;
+  std::unique_ptr<PortType[]> ports_;
   SharedBuffer buffer_;
   std::int64_t max_packet_;
   std::vector<Instant> next_event_;  ///< by port; side by side, so that idle ports are not touched
@@ -234,5 +238,7 @@ class PfcSwitch : public SwitchBase {
   bool always_in_order_ = false;
   std::uint64_t windows_in_order_ = 0;
 };
+
+using PfcSwitch = BasicPfcSwitch<NoMeter>;
 
 }  // namespace strack::sim

@@ -46,7 +46,7 @@ using Frames = std::vector<Frame>;
 Frames frames(const std::vector<Transit>& sent) {
   Frames all;
   for (const Transit& transit : sent) {
-    if (transit.packet.kind() == PacketKind::pause)
+    if (transit.packet.is_pause())
       all.push_back({transit.time.ps, transit.packet.pause_time().value});
   }
   return all;

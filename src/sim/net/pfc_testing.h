@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "core/packet.h"
 #include "sim/net/link_pause.h"
+#include "sim/net/packing.h"
 #include "sim/net/pfc_switch.h"
 
 namespace strack::sim::testing {
@@ -25,12 +26,12 @@ inline SimPacket data_packet(std::uint32_t dst, std::uint32_t psn = 0,
   core::Packet packet;
   packet.psn = core::Psn{psn};
   packet.payload = payload;
-  return SimPacket::from(packet, dst, 0);
+  return pack(packet, {dst, 0});
 }
 inline SimPacket sack_packet(std::uint32_t dst, std::uint32_t epsn = 0) {
-  core::Sack sack;
-  sack.epsn = sack.sack_base = core::Psn{epsn};
-  return SimPacket::from(sack, dst, 0);
+  SimPacket packet = SimPacket::ack({dst, 0}, 0);
+  packet.w1 = epsn;
+  return packet;
 }
 
 /// One rack: hosts at ports 0, 1, 2, ..., and a spine behind the last one.
@@ -92,16 +93,15 @@ class Peer {
       if (arrival <= start && arrival < end) {
         const Transit& transit = held_[taken++];
         now_ = transit.time;
-        if (transit.packet.kind() == PacketKind::pause) {
+        if (transit.packet.is_pause()) {
           pause.on_frame(transit.packet.pause_time(), now_);
         } else {
           received.push_back(transit);
         }
       } else if (start < end && start < stop) {
         now_ = start;
-        const std::int64_t size = next_->packet.kind() == PacketKind::pause
-                                      ? rules.pause_size
-                                      : rules.wire_size(next_->packet);
+        const std::int64_t size =
+            next_->packet.is_pause() ? rules.pause_size : rules.wire_size(next_->packet);
         free_ = start + byte_time(size);
         send(next_->packet, free_);
         ++sent;

@@ -5,6 +5,10 @@
 // its own. Service is never preempted: control goes before queued data, not before the packet on
 // the wire. An arrival at the very instant of a departure counts as left behind by it. All exact to
 // the picosecond.
+//
+// What happens to data that finds the queue full is a policy: it is dropped (TailDrop), or cut down
+// to a header that has a queue of its own (Trimming). The third way, to let no data come that has no
+// room, is PFC's and takes the whole switch: pfc_port.h.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +19,7 @@
 #include "sim/config.h"
 #include "sim/net/packet_ring.h"
 #include "sim/net/sim_packet.h"
+#include "sim/net/utilisation.h"
 #include "sim/net/wire.h"
 
 namespace strack::sim {
@@ -34,8 +39,12 @@ struct PortRules {
   std::int64_t data_header = 0;
   std::int64_t control_size = 0;
   bool control_priority = true;
-  std::int64_t pause_size = 0;   ///< [R.pfc.frame] on the wire
-  std::int64_t pause_bytes = 0;  ///< [R.pfc.expiry] what the link could carry while an XOFF holds
+  bool mark_last_hop = true;      ///< [D63]
+  std::int64_t trim_size = 0;     ///< [D62] what is left of a trimmed packet
+  std::int64_t header_limit = 0;  ///< [D62] of the queue for those
+  Picoseconds measured_over{0};   ///< [D64] what a link's utilisation is averaged over
+  std::int64_t pause_size = 0;    ///< [R.pfc.frame] on the wire
+  std::int64_t pause_bytes = 0;   ///< [R.pfc.expiry] what the link could carry while an XOFF holds
 
   PortRules(const SwitchParams& s, const HostParams& h, const PfcParams& pfc = {})
       : kmin(s.kmin.value),
@@ -48,12 +57,15 @@ struct PortRules {
         data_header(h.data_header.value),
         control_size(h.control_size.value),
         control_priority(s.control_priority),
+        mark_last_hop(s.ecn_last_hop),
+        trim_size(s.trimming.size.value),
+        header_limit(s.trimming.queue_limit.value),
         pause_size(pfc.frame.value),
         pause_bytes(std::int64_t{pfc.quanta} * 512 / 8) {}
 
   [[nodiscard]] std::int64_t wire_size(const SimPacket& p) const {
-    return p.kind() == PacketKind::data ? static_cast<std::int64_t>(p.payload()) + data_header
-                                        : control_size;
+    if (p.is_whole()) return static_cast<std::int64_t>(p.payload()) + data_header;
+    return p.trimmed() ? trim_size : control_size;
   }
 };
 
@@ -120,12 +132,17 @@ class PortBase {
   }
 
   /// The packet in service leaves; what it leaves behind decides whether it is marked.
+  template <class Meter>
   void put_on_wire(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
-                   DropCounts& drops) {
+                   DropCounts& drops, [[maybe_unused]] Meter& meter) {
     const Instant now = done_;
     const Instant arrival = now + wire.latency;
     interval_.carried += in_service_size_;
     ++context.packet_hops;
+    [[maybe_unused]] std::uint32_t utilisation = 0;
+    if constexpr (Meter::kMeasures)
+      utilisation =
+          meter.on_departure(now, now - start_, wire.byte_time(queued_bytes_), rules.measured_over);
     if (wire.is_cut(start_, arrival)) [[unlikely]] {
       ++drops.failure;
       ++interval_.drops;
@@ -136,8 +153,11 @@ class PortBase {
       fingerprint.add(in_service_, now);
     } else {
       SimPacket& under_way = context.send(wire, in_service_, arrival);
-      if (queued_bytes_ > rules.kmin && !in_service_.is_control() && draw_mark(rules)) {
-        under_way.mark();
+      if constexpr (Meter::kMeasures) {
+        if (!in_service_.is_control()) under_way.note_utilisation(utilisation);
+      }
+      if (queued_bytes_ > rules.kmin && may_be_marked(in_service_) && draw_mark(rules)) {
+        under_way.mark(wire.last_hop);
         ++marks_;
         ++interval_.marks;
         fingerprint.add(in_service_, now);
@@ -158,7 +178,12 @@ class PortBase {
   PortCounts interval_;
 
  private:
+  /// Control never is; a trimmed packet says more than a mark could.
+  [[nodiscard]] static bool may_be_marked(const SimPacket& packet) {
+    return !packet.is_control() && !packet.trimmed();
+  }
   [[nodiscard]] bool draw_mark(const PortRules& rules) {
+    if (wire.last_hop && !rules.mark_last_hop) return false;  // [D63]
     if (queued_bytes_ >= rules.kmax) return true;
     mark_rng_ = mark_rng_ * 0x5851f42d4c957f2d + 0x14057b7ef767814f;
     const std::uint64_t probability =
@@ -167,8 +192,28 @@ class PortBase {
   }
 };
 
-/// A lossy port: data that finds the queue full is dropped.
-class Port : public PortBase {
+/// Data that finds the queue full is dropped.
+struct TailDrop {
+  static constexpr bool kTrims = false;
+};
+
+/// [D62] Data that finds the queue full loses its payload; the header goes on, ahead of data, in a
+/// queue with a limit of its own.
+class Trimming {
+ public:
+  static constexpr bool kTrims = true;
+
+  [[nodiscard]] std::uint64_t trims() const { return trims_; }
+
+ protected:
+  PacketRing headers_;
+  std::int64_t header_bytes_ = 0;
+  std::uint64_t trims_ = 0;
+};
+
+/// A lossy port.
+template <class Overflow, class Meter = NoMeter>
+class BasicPort : public PortBase, public Overflow, private Meter {
  public:
   /// Works through one window: `arrivals` in order of time, all before context.end.
   void run(std::span<const PortArrival> arrivals, const PortRules& rules, WindowContext& context,
@@ -186,10 +231,22 @@ class Port : public PortBase {
   /// Since the last time it was asked. A lossless port needs the time; this one does not.
   Tally take_interval(Instant /*now*/ = {}) { return take_tally(); }
 
+  [[nodiscard]] std::uint32_t packets_held() const {
+    std::uint32_t held = PortBase::packets_held();
+    if constexpr (Overflow::kTrims) held += this->headers_.size();
+    return held;
+  }
+
  private:
   void accept(const SimPacket& packet, Instant now, const PortRules& rules,
               Fingerprint& fingerprint, DropCounts& drops) {
     const std::int64_t size = rules.wire_size(packet);
+    if constexpr (Overflow::kTrims) {
+      if (packet.trimmed()) [[unlikely]] {
+        accept_header(packet, size, now, rules, fingerprint, drops);
+        return;
+      }
+    }
     interval_.arrived += packet.is_control() ? 0 : size;
     if (done_ == Instant::never()) {
       serve(packet, size, now);
@@ -200,26 +257,69 @@ class Port : public PortBase {
       return;
     }
     if (queued_bytes_ + size > rules.queue_limit) {
-      ++drops.queue;
-      ++interval_.drops;
-      fingerprint.add(packet, now);
+      overflow(packet, size, now, rules, fingerprint, drops);
       return;
     }
     queue_data(packet, size);
   }
 
+  void overflow(const SimPacket& packet, std::int64_t size, Instant now, const PortRules& rules,
+                Fingerprint& fingerprint, DropCounts& drops) {
+    fingerprint.add(packet, now);
+    if constexpr (Overflow::kTrims) {
+      // Of a packet no larger than a header nothing could be saved.
+      if (packet.is_whole() && size > rules.trim_size) {
+        ++this->trims_;
+        SimPacket header = packet;
+        header.trim(wire.last_hop);
+        accept_header(header, rules.trim_size, now, rules, fingerprint, drops);
+        return;
+      }
+    }
+    ++drops.queue;
+    ++interval_.drops;
+  }
+
+  /// [D62] A trimmed packet, cut here or before.
+  void accept_header(const SimPacket& packet, std::int64_t size, Instant now,
+                     const PortRules& rules, Fingerprint& fingerprint, DropCounts& drops) {
+    if (done_ == Instant::never()) {
+      serve(packet, size, now);
+    } else if (this->header_bytes_ + size > rules.header_limit) {
+      ++drops.queue;
+      ++interval_.drops;
+      fingerprint.add(packet, now);
+    } else {
+      this->header_bytes_ += size;
+      this->headers_.push(packet);
+    }
+  }
+
   void depart(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
               DropCounts& drops) {
     const Instant now = done_;
-    put_on_wire(rules, context, fingerprint, drops);
+    put_on_wire(rules, context, fingerprint, drops, static_cast<Meter&>(*this));
     if (!control_.empty()) {
       serve_control(rules, now);
-    } else if (!data_.empty()) {
+      return;
+    }
+    if constexpr (Overflow::kTrims) {
+      if (!this->headers_.empty()) [[unlikely]] {
+        this->header_bytes_ -= rules.trim_size;
+        serve(this->headers_.front(), rules.trim_size, now);
+        this->headers_.pop();
+        return;
+      }
+    }
+    if (!data_.empty()) {
       serve_data(rules, now);
     } else {
       done_ = Instant::never();
     }
   }
 };
+
+using Port = BasicPort<TailDrop>;
+using TrimmingPort = BasicPort<Trimming>;
 
 }  // namespace strack::sim

@@ -1,122 +1,17 @@
 #include "sim/net/port.h"
 
 #include <cstdint>
-#include <deque>
-#include <ostream>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "base/testing.h"
+#include "sim/net/port_testing.h"
 
 namespace strack::sim {
 namespace {
 
-constexpr std::int64_t kS =
-    83'200;                         ///< serialisation of a full data packet, 4160 bytes at 400 Gb/s
-constexpr std::int64_t kC = 1'280;  ///< and of a SACK, 64 bytes
-constexpr std::int64_t kL = 1'000'000;  ///< the link's latency
-
-Instant t(std::int64_t picoseconds) { return at(ps(picoseconds)); }
-
-SwitchParams deep_queue() {
-  SwitchParams params;
-  params.kmin = mb(1);
-  params.kmax = mb(2);
-  params.queue_limit = mb(4);
-  return params;
-}
-
-/// One port at 400 Gb/s with 1 us of cable behind it, and what came out at the far end.
-class Bench {
- public:
-  explicit Bench(const SwitchParams& params = deep_queue(), BitsPerSecond rate = gbps(400))
-      : rules_(params, HostParams{}) {
-    port.wire.lane = &lane_;
-    port.wire.byte_time = ByteTime(rate);
-    port.wire.latency = us(1);
-    context_.mail = &mail_;
-    context_.window = 1;
-  }
-
-  /// A data packet with this number and payload reaches the port.
-  void data(std::int64_t time, std::uint32_t number, std::uint16_t payload = 4'096) {
-    core::Packet packet;
-    packet.psn = core::Psn{number};
-    packet.payload = payload;
-    add(time, SimPacket::from(packet, 1, 1));
-  }
-  void probe(std::int64_t time, std::uint32_t number) {
-    core::Packet packet;
-    packet.type = core::PacketType::probe;
-    packet.psn = core::Psn{number};
-    add(time, SimPacket::from(packet, 1, 1));
-  }
-  void sack(std::int64_t time, std::uint32_t number) {
-    core::Sack sack;
-    sack.epsn = sack.sack_base = core::Psn{number};
-    add(time, SimPacket::from(sack, 1, 1));
-  }
-
-  /// Lets the port work up to `end`; what it sent is added to `out`.
-  void run(std::int64_t end = 1'000'000'000'000) {
-    context_.end = t(end);
-    port.run(waiting_, rules_, context_, fingerprint, drops);
-    waiting_.clear();
-    for (const Transit& transit : lane_.arrivals(context_.window + 1)) out.push_back(transit);
-    ++context_.window;
-  }
-
-  struct Seen {
-    std::uint32_t number;
-    std::int64_t arrival;
-    bool operator==(const Seen&) const = default;
-    friend void PrintTo(const Seen& seen, std::ostream* stream) {
-      *stream << "packet " << seen.number << " at " << seen.arrival;
-    }
-  };
-  [[nodiscard]] std::vector<Seen> seen() const {
-    std::vector<Seen> all;
-    for (const Transit& transit : out) {
-      all.push_back({static_cast<std::uint32_t>(transit.packet.w1), transit.time.ps});
-    }
-    return all;
-  }
-  [[nodiscard]] std::vector<std::uint32_t> marked() const {
-    std::vector<std::uint32_t> all;
-    for (const Transit& transit : out) {
-      if (transit.packet.marked()) all.push_back(static_cast<std::uint32_t>(transit.packet.w1));
-    }
-    return all;
-  }
-  [[nodiscard]] std::vector<std::uint32_t> numbers() const {
-    std::vector<std::uint32_t> all;
-    for (const Seen& s : seen()) all.push_back(s.number);
-    return all;
-  }
-  [[nodiscard]] std::uint64_t hops() const { return context_.packet_hops; }
-
-  Port port;
-  std::vector<Transit> out;
-  DropCounts drops;
-  Fingerprint fingerprint;
-
- private:
-  void add(std::int64_t time, const SimPacket& packet) {
-    packets_.push_back(packet);
-    waiting_.push_back({t(time), &packets_.back()});
-  }
-
-  Lane lane_;
-  MailFlags mail_{1};
-  WindowContext context_;
-  PortRules rules_;
-  std::deque<SimPacket> packets_;
-  std::vector<PortArrival> waiting_;
-};
-
-using Seen = std::vector<Bench::Seen>;
-using Numbers = std::vector<std::uint32_t>;
+using namespace testing;
+using Bench = PortBench<Port>;
 
 // One packet through an idle port: its serialisation, then the cable.
 TEST(Port, Fifo_OnePacket) {
@@ -540,6 +435,35 @@ TEST(Port, Tally_PerInterval) {
   EXPECT_EQ(second.marks, 0u);
   EXPECT_EQ(second.drops, 0u);
   EXPECT_EQ(bench.port.deepest_queue(), 2 * 4'160);
+}
+
+// [D63] A mark by a port to a host says that it was the last hop; one in the fabric does not.
+TEST(Port, Mark_SaysWhetherAtTheLastHop) {
+  for (const bool last_hop : {false, true}) {
+    SwitchParams params = deep_queue();
+    params.kmin = params.kmax = bytes(4'160 - 1);
+    Bench bench(params);
+    bench.port.wire.last_hop = last_hop;
+    for (std::uint32_t i = 0; i < 3; ++i) bench.data(0, i);
+    bench.run();
+    EXPECT_EQ(bench.marked(), (Numbers{0, 1}));
+    EXPECT_EQ(bench.out[0].packet.marked_last_hop(), last_hop);
+    EXPECT_EQ(bench.out[2].packet.marked_last_hop(), false);
+  }
+}
+
+// [D63] Where ECN is off at the last hop, ports to hosts do not mark, and others still do.
+TEST(Port, Mark_OffAtTheLastHop) {
+  for (const bool last_hop : {false, true}) {
+    SwitchParams params = deep_queue();
+    params.kmin = params.kmax = bytes(4'160 - 1);
+    params.ecn_last_hop = false;
+    Bench bench(params);
+    bench.port.wire.last_hop = last_hop;
+    for (std::uint32_t i = 0; i < 3; ++i) bench.data(0, i);
+    bench.run();
+    EXPECT_EQ(bench.marked(), last_hop ? Numbers{} : (Numbers{0, 1}));
+  }
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 // A packet as the simulated network moves it: 32 bytes, four words, packed once and unpacked once.
 //
+// Word 0 is the network's; so is, of packets that wait with the data, the upper half of word 3. The
+// rest is the transport's, and means nothing here: a transport packs and unpacks it beside its own
+// code (sim/net/packing.h for what all have in common).
+//
 // Fields live in whole 64-bit words, so that a copy is four loads and stores, and never reads a
 // word of which only a part has just been written (that stalls the processor). The ECN mark is set
 // on the copy that leaves a queue.
@@ -7,171 +11,174 @@
 
 #include <cstdint>
 
-#include "base/check.h"
+#include "base/units.h"
 #include "core/packet.h"
-#include "transports/rocev2/ack.h"
 
 namespace strack::sim {
 
-/// `ack` is what a receiver sends back, whatever the protocol; `pause` concerns one link only.
-enum class PacketKind : std::uint8_t { data, probe, ack, pause };
+/// Where a packet goes: a host, and the connection's place in its tables. Both are below their bounds:
+/// whoever places connections checks it, once (SimPacket::kMaxHosts, kMaxSlots).
+struct Address {
+  std::uint32_t host = 0;
+  std::uint32_t slot = 0;
+};
 
-/// Word 0 is the same for all kinds, from bit 0 on: destination host 24, path 8, kind 2, marked 1,
-/// flag 1, echoed mark 1, connection slot 27. The others, lower half first:
+/// Word 0, from bit 0 on. What ECMP hashes keeps the places it had when hashes were first recorded,
+/// so that a route is a mask away; the entropy lies in three pieces for its sake.
 ///
-///   data   psn, timestamp           message id, offset   message length, payload 16 bits, ingress 14,
-///                                                        held 1, victim 1
-///   probe  wanted base, timestamp   probe id
-///   SACK   epsn, timestamp          bitmap               bytes_recvd, then segment 4 bits, ooo_count 10,
-///                                                        18 for the triggering psn beyond epsn or the probe id
-///   RoCEv2 ACK, NAK, CNP: epsn, timestamp   kind         (the QP is the path)
-///   pause  how long, in ps; 0 lets go
+///    0-20  destination host           24-31, 34-35, 58-63  entropy, 16 bits, low ones first
+///   21     control: goes before data  32     the transport's own flag
+///   22     bare: no payload           33     backward: to the connection's sender
+///   23     trimmed                    36     marked
+///                                     37-57  connection slot at the destination
+///
+/// Control that is not bare is a pause frame. Its word 1 is how long, in ps; 0 lets go.
+///
+/// Word 3's upper half, where the packet is not control:
+///
+///   32-47  payload, as sent           50     marked at the last hop
+///   48     held                       51     trimmed at the last hop
+///   49     victim                     52-63  largest utilisation of the path, where it is measured;
+///                                            else the transport's own
+///
+/// So a transport has words 1 and 2, the lower half of word 3 and the flag (161 bits; 12 more where
+/// it does not measure paths); of control packets all but word 0 (193 bits). Word 1 is part of the
+/// digest: what tells packets of a connection apart belongs there.
 struct SimPacket {
   std::uint64_t w0 = 0;
   std::uint64_t w1 = 0;
   std::uint64_t w2 = 0;
   std::uint64_t w3 = 0;
 
-  static constexpr std::uint32_t kMaxHosts = 1u << 24;
-  static constexpr std::uint32_t kMaxSlots = 1u << 27;
-  static constexpr std::uint32_t kMaxPorts = 1u << 14;  ///< of a lossless switch
+  static constexpr int kHostBits = 21;
+  static constexpr int kSlotBits = 21;
+  static constexpr std::uint32_t kMaxHosts = 1u << kHostBits;
+  static constexpr std::uint32_t kMaxSlots = 1u << kSlotBits;
+  static constexpr std::uint32_t kMaxUtilisation = (1u << 12) - 1;  ///< 4 full links
 
-  [[nodiscard]] std::uint32_t dst() const { return static_cast<std::uint32_t>(w0) & 0xff'ffff; }
-  [[nodiscard]] core::PathId path() const { return static_cast<core::PathId>((w0 >> 24) & 0xff); }
-  [[nodiscard]] PacketKind kind() const { return static_cast<PacketKind>((w0 >> 32) & 3); }
-  [[nodiscard]] bool is_control() const { return (w0 & kAckBit) != 0; }
-  [[nodiscard]] bool marked() const { return (w0 & kMarkedBit) != 0; }
-  [[nodiscard]] std::uint32_t slot() const { return static_cast<std::uint32_t>(w0 >> 37); }
-  [[nodiscard]] std::uint32_t payload() const {
-    return static_cast<std::uint32_t>(w3 >> 32) & 0xffff;
-  }
-  void mark() { w0 |= kMarkedBit; }
+  // ---- Making one: the network's part; the transport fills in the rest ----
 
-  /// [R.pfc.victim] Data only. Held: a pause kept it waiting at the port it has just left. Victim: it
-  /// was held, and then the queue it was bound for proved short.
-  [[nodiscard]] bool held() const { return (w3 & kHeldBit) != 0; }
-  [[nodiscard]] bool victim() const { return (w3 & kVictimBit) != 0; }
-  void set_held(bool held) { w3 = held ? w3 | kHeldBit : w3 & ~kHeldBit; }
-  void set_victim() { w3 |= kVictimBit; }
-
-  /// [R.pfc.account] Data and probes, while they wait in a lossless switch: the port they came in by.
-  [[nodiscard]] std::uint32_t ingress() const {
-    return static_cast<std::uint32_t>(w3 >> kIngressShift) & (kMaxPorts - 1);
+  /// Forward, with so many bytes of payload.
+  [[nodiscard]] static constexpr SimPacket data(Address to, core::PathId entropy,
+                                                std::uint16_t payload) {
+    return {address(to) | spread(entropy), 0, 0, std::uint64_t{payload} << kPayloadShift};
   }
-  void set_ingress(std::uint32_t port) {
-    w3 = (w3 & ~(std::uint64_t{kMaxPorts - 1} << kIngressShift)) |
-         (std::uint64_t{port} << kIngressShift);
+  /// Forward, without payload, waiting its turn with the data: a probe.
+  [[nodiscard]] static constexpr SimPacket bare(Address to, core::PathId entropy) {
+    return {address(to) | spread(entropy) | kBareBit, 0, 0, 0};
   }
-
-  /// What a switch hashes: destination, connection, path and direction; the header's fields in a
-  /// real network.
-  [[nodiscard]] std::uint64_t header() const {
-    return w0 & ~(kMarkedBit | kFlagBit | kEchoBit | kProbeBit);
+  /// Backward and ahead of data: what a receiver has to say.
+  [[nodiscard]] static constexpr SimPacket ack(Address to, core::PathId entropy) {
+    return {address(to) | spread(entropy) | kBareBit | kControlBit | kBackwardBit, 0, 0, 0};
   }
-
-  [[nodiscard]] static SimPacket from(const core::Packet& p, std::uint32_t dst,
-                                      std::uint32_t slot) {
-    const bool probe = p.type == core::PacketType::probe;
-    SimPacket s;
-    s.w0 = dst | (std::uint64_t{p.path_id} << 24) | (probe ? kProbeBit : 0) |
-           (p.retransmission ? kFlagBit : 0) | (std::uint64_t{slot} << 37);
-    s.w1 = p.psn.value | (std::uint64_t{p.timestamp.ns} << 32);
-    s.w2 = probe ? p.probe_id : (p.message_id | (std::uint64_t{p.offset} << 32));
-    s.w3 = p.message_length | (std::uint64_t{p.payload} << 32);
-    return s;
-  }
-  [[nodiscard]] core::Packet to_packet() const {
-    core::Packet p;
-    p.type = kind() == PacketKind::probe ? core::PacketType::probe : core::PacketType::data;
-    p.retransmission = (w0 & kFlagBit) != 0;
-    p.path_id = path();
-    p.psn = {static_cast<std::uint32_t>(w1)};
-    p.timestamp = {static_cast<std::uint32_t>(w1 >> 32)};
-    if (p.type == core::PacketType::probe) {
-      p.probe_id = static_cast<std::uint16_t>(w2);
-    } else {
-      p.message_id = static_cast<std::uint32_t>(w2);
-      p.offset = static_cast<std::uint32_t>(w2 >> 32);
-      p.message_length = static_cast<std::uint32_t>(w3);
-      p.payload = static_cast<std::uint16_t>(w3 >> 32);
-    }
-    return p;
-  }
-
-  /// A PSN below EPSN tells the sender nothing, so only those above keep their distance. The
-  /// simulated sender asks for no other base than its EPSN, so a base is a segment's.
-  [[nodiscard]] static SimPacket from(const core::Sack& s, std::uint32_t dst, std::uint32_t slot) {
-    const std::int32_t base = s.sack_base - s.epsn;
-    STRACK_DCHECK(base % 64 == 0);
-    const std::int32_t ahead = s.psn - s.epsn;
-    const std::uint64_t echo =
-        s.for_probe ? s.probe_id : static_cast<std::uint32_t>(ahead > 0 ? ahead : 0);
-    SimPacket p;
-    p.w0 = dst | (std::uint64_t{s.path_id} << 24) | kAckBit | (s.for_probe ? kFlagBit : 0) |
-           (s.ecn ? kEchoBit : 0) | (std::uint64_t{slot} << 37);
-    p.w1 = s.epsn.value | (std::uint64_t{s.timestamp.ns} << 32);
-    p.w2 = s.bitmap;
-    p.w3 = s.bytes_recvd | (static_cast<std::uint64_t>(base / 64) << 32) |
-           (std::uint64_t{s.ooo_count} << 36) | (echo << 46);
-    return p;
-  }
-  [[nodiscard]] static SimPacket from(const core::RoceAck& a, std::uint32_t dst,
-                                      std::uint32_t slot) {
-    SimPacket p;
-    p.w0 = dst | (std::uint64_t{a.qp} << 24) | kAckBit | (std::uint64_t{slot} << 37);
-    p.w1 = a.epsn.value | (std::uint64_t{a.timestamp.ns} << 32);
-    p.w2 = static_cast<std::uint64_t>(a.kind);
-    return p;
-  }
-  [[nodiscard]] core::RoceAck to_roce_ack() const {
-    core::RoceAck a;
-    a.kind = static_cast<core::RoceAckKind>(w2);
-    a.qp = path();
-    a.epsn = {static_cast<std::uint32_t>(w1)};
-    a.timestamp = {static_cast<std::uint32_t>(w1 >> 32)};
-    return a;
-  }
-
   /// [R.pfc.frame] A pause frame: from one end of a link to the other, never routed.
-  [[nodiscard]] static SimPacket pause(Picoseconds time) {
-    SimPacket p;
-    p.w0 = kAckBit | kProbeBit;
-    p.w1 = static_cast<std::uint64_t>(time.value);
-    return p;
+  [[nodiscard]] static constexpr SimPacket pause(Picoseconds time) {
+    return {kControlBit | kBackwardBit, static_cast<std::uint64_t>(time.value), 0, 0};
   }
-  [[nodiscard]] Picoseconds pause_time() const { return {static_cast<std::int64_t>(w1)}; }
 
-  [[nodiscard]] core::Sack to_sack() const {
-    core::Sack s;
-    s.path_id = path();
-    s.ecn = (w0 & kEchoBit) != 0;
-    s.for_probe = (w0 & kFlagBit) != 0;
-    s.epsn = {static_cast<std::uint32_t>(w1)};
-    s.timestamp = {static_cast<std::uint32_t>(w1 >> 32)};
-    s.bitmap = w2;
-    s.bytes_recvd = static_cast<std::uint32_t>(w3);
-    s.sack_base = s.epsn + static_cast<std::uint32_t>((w3 >> 32) & 0xf) * 64;
-    s.ooo_count = static_cast<std::uint16_t>((w3 >> 36) & 0x3ff);
-    const auto echo = static_cast<std::uint32_t>(w3 >> 46);
-    if (s.for_probe) {
-      s.probe_id = static_cast<std::uint16_t>(echo);
-    } else {
-      s.psn = echo == 0 ? s.epsn - 1u : s.epsn + echo;
-    }
-    return s;
+  // ---- What switches and hosts read ----
+
+  [[nodiscard]] constexpr std::uint32_t dst() const {
+    return static_cast<std::uint32_t>(w0) & (kMaxHosts - 1);
   }
+  [[nodiscard]] constexpr std::uint32_t slot() const {
+    return static_cast<std::uint32_t>(w0 >> kSlotShift) & (kMaxSlots - 1);
+  }
+  [[nodiscard]] constexpr core::PathId entropy() const {
+    return static_cast<core::PathId>(((w0 >> 24) & 0xff) | (((w0 >> 34) & 3) << 8) |
+                                     ((w0 >> 58) << 10));
+  }
+  [[nodiscard]] constexpr bool is_control() const { return (w0 & kControlBit) != 0; }
+  [[nodiscard]] constexpr bool is_bare() const { return (w0 & kBareBit) != 0; }
+  [[nodiscard]] constexpr bool is_backward() const { return (w0 & kBackwardBit) != 0; }
+  [[nodiscard]] constexpr bool is_pause() const {
+    return (w0 & (kControlBit | kBareBit)) == kControlBit;
+  }
+  [[nodiscard]] constexpr bool marked() const { return (w0 & kMarkedBit) != 0; }
+  [[nodiscard]] constexpr bool trimmed() const { return (w0 & kTrimmedBit) != 0; }
+  /// Carries its payload: neither bare nor control nor trimmed.
+  [[nodiscard]] constexpr bool is_whole() const {
+    return (w0 & (kControlBit | kBareBit | kTrimmedBit)) == 0;
+  }
+  /// Of a packet that is not control: its payload when it was sent.
+  [[nodiscard]] constexpr std::uint32_t payload() const {
+    return static_cast<std::uint32_t>(w3 >> kPayloadShift) & 0xffff;
+  }
+  [[nodiscard]] constexpr Picoseconds pause_time() const { return {static_cast<std::int64_t>(w1)}; }
+  /// What a switch hashes: destination, connection, entropy and direction; the header's fields in a
+  /// real network.
+  [[nodiscard]] constexpr std::uint64_t header() const { return w0 & kHeaderMask; }
+
+  // ---- What ports note on a packet that is not control ----
+
+  constexpr void mark(bool last_hop = false) {
+    w0 |= kMarkedBit;
+    if (last_hop) w3 |= kMarkedLastHopBit;
+  }
+  [[nodiscard]] constexpr bool marked_last_hop() const { return (w3 & kMarkedLastHopBit) != 0; }
+  constexpr void trim(bool last_hop) {
+    w0 |= kTrimmedBit;
+    if (last_hop) w3 |= kTrimmedLastHopBit;
+  }
+  [[nodiscard]] constexpr bool trimmed_last_hop() const { return (w3 & kTrimmedLastHopBit) != 0; }
+
+  /// [R.pfc.victim] Held: a pause kept it waiting at the port it has just left. Victim: it was held,
+  /// and then the queue it was bound for proved short.
+  [[nodiscard]] constexpr bool held() const { return (w3 & kHeldBit) != 0; }
+  [[nodiscard]] constexpr bool victim() const { return (w3 & kVictimBit) != 0; }
+  constexpr void set_held(bool held) { w3 = held ? w3 | kHeldBit : w3 & ~kHeldBit; }
+  constexpr void set_victim() { w3 |= kVictimBit; }
+
+  [[nodiscard]] constexpr std::uint32_t utilisation() const {
+    return static_cast<std::uint32_t>(w3 >> kUtilisationShift);
+  }
+  /// A link of the path is so full: the fullest counts.
+  constexpr void note_utilisation(std::uint32_t utilisation) {
+    const std::uint64_t value = utilisation < kMaxUtilisation ? utilisation : kMaxUtilisation;
+    if (value > w3 >> kUtilisationShift)
+      w3 = (w3 & ((std::uint64_t{1} << kUtilisationShift) - 1)) | (value << kUtilisationShift);
+  }
+
+  // ---- The transport's bit of word 0 ----
+
+  [[nodiscard]] constexpr bool flag() const { return (w0 & kFlagBit) != 0; }
+  constexpr void set_flag(bool flag) { w0 |= flag ? kFlagBit : 0; }
 
  private:
-  static constexpr std::uint64_t kProbeBit = std::uint64_t{1} << 32;
-  static constexpr std::uint64_t kAckBit = std::uint64_t{2} << 32;
-  static constexpr std::uint64_t kMarkedBit = std::uint64_t{1} << 34;
-  static constexpr std::uint64_t kFlagBit = std::uint64_t{1}
-                                            << 35;  ///< retransmission, or SACK for a probe
-  static constexpr std::uint64_t kEchoBit = std::uint64_t{1} << 36;
-  static constexpr int kIngressShift = 48;
-  static constexpr std::uint64_t kHeldBit = std::uint64_t{1} << 62;
-  static constexpr std::uint64_t kVictimBit = std::uint64_t{1} << 63;
+  [[nodiscard]] static constexpr std::uint64_t address(Address to) {
+    return to.host | (std::uint64_t{to.slot} << kSlotShift);
+  }
+  [[nodiscard]] static constexpr std::uint64_t spread(core::PathId entropy) {
+    return (std::uint64_t{entropy & 0xffu} << 24) | (std::uint64_t{(entropy >> 8) & 3u} << 34) |
+           (std::uint64_t{static_cast<std::uint32_t>(entropy) >> 10} << 58);
+  }
+
+  static constexpr std::uint64_t kControlBit = std::uint64_t{1} << 21;
+  static constexpr std::uint64_t kBareBit = std::uint64_t{1} << 22;
+  static constexpr std::uint64_t kTrimmedBit = std::uint64_t{1} << 23;
+  static constexpr std::uint64_t kFlagBit = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t kBackwardBit = std::uint64_t{1} << 33;
+  static constexpr std::uint64_t kMarkedBit = std::uint64_t{1} << 36;
+  static constexpr int kSlotShift = 37;
+  static constexpr std::uint64_t kHeaderMask =
+      ~(kControlBit | kBareBit | kTrimmedBit | kFlagBit | kMarkedBit);
+
+  static constexpr int kPayloadShift = 32;
+  static constexpr std::uint64_t kHeldBit = std::uint64_t{1} << 48;
+  static constexpr std::uint64_t kVictimBit = std::uint64_t{1} << 49;
+  static constexpr std::uint64_t kMarkedLastHopBit = std::uint64_t{1} << 50;
+  static constexpr std::uint64_t kTrimmedLastHopBit = std::uint64_t{1} << 51;
+  static constexpr int kUtilisationShift = 52;
+
+  static_assert(kHostBits <= 21 && kSlotShift + kSlotBits <= 58, "beside the entropy's pieces");
 };
-static_assert(sizeof(SimPacket) == 32);
+static_assert(sizeof(SimPacket) == 32, "two to a cache line");
+static_assert(sizeof(core::PathId) == 2, "an entropy is whole in word 0");
+static_assert(SimPacket::kMaxHosts >= 1u << 20);
+static_assert(SimPacket::data({0x1f'ffff, 0x1f'ffff}, 0xffff, 0).entropy() == 0xffff);
+static_assert(SimPacket::data({0x1f'ffff, 0x1f'ffff}, 0, 0).entropy() == 0);
+static_assert(SimPacket::data({5, 6}, 0xa5, 9).header() ==
+                  (5u | (std::uint64_t{0xa5} << 24) | (std::uint64_t{6} << 37)),
+              "the key that recorded hashes were made with");
 
 }  // namespace strack::sim

@@ -1,7 +1,6 @@
 #include "sim/net/sim_packet.h"
 
 #include <cstdint>
-#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -11,307 +10,164 @@
 namespace strack::sim {
 namespace {
 
-using core::Packet;
-using core::PacketType;
-using core::Psn;
-using core::Sack;
+constexpr Address kLast{SimPacket::kMaxHosts - 1, SimPacket::kMaxSlots - 1};
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
-constexpr std::uint32_t kLastHost = SimPacket::kMaxHosts - 1;
-constexpr std::uint32_t kLastSlot = SimPacket::kMaxSlots - 1;
-constexpr std::uint32_t kMax32 = std::numeric_limits<std::uint32_t>::max();
-
-void expect_same(const Packet& a, const Packet& b) {
-  EXPECT_EQ(a.type, b.type);
-  EXPECT_EQ(a.retransmission, b.retransmission);
-  EXPECT_EQ(a.payload, b.payload);
-  EXPECT_EQ(a.path_id, b.path_id);
-  EXPECT_EQ(a.probe_id, b.probe_id);
-  EXPECT_EQ(a.psn, b.psn);
-  EXPECT_EQ(a.message_id, b.message_id);
-  EXPECT_EQ(a.offset, b.offset);
-  EXPECT_EQ(a.message_length, b.message_length);
-  EXPECT_EQ(a.timestamp.ns, b.timestamp.ns);
+/// A packet whose transport's words are all ones.
+SimPacket filled(SimPacket packet) {
+  packet.w1 = packet.w2 = kAll;
+  packet.w3 |= packet.is_control() ? kAll : 0xffff'ffff;
+  packet.set_flag(true);
+  return packet;
 }
 
-void expect_same(const Sack& a, const Sack& b) {
-  EXPECT_EQ(a.bitmap, b.bitmap);
-  EXPECT_EQ(a.epsn, b.epsn);
-  EXPECT_EQ(a.sack_base, b.sack_base);
-  EXPECT_EQ(a.bytes_recvd, b.bytes_recvd);
-  EXPECT_EQ(a.psn, b.psn);
-  EXPECT_EQ(a.timestamp.ns, b.timestamp.ns);
-  EXPECT_EQ(a.hold_time_ns, b.hold_time_ns);
-  EXPECT_EQ(a.path_id, b.path_id);
-  EXPECT_EQ(a.ooo_count, b.ooo_count);
-  EXPECT_EQ(a.probe_id, b.probe_id);
-  EXPECT_EQ(a.for_probe, b.for_probe);
-  EXPECT_EQ(a.ecn, b.ecn);
+// A data packet's fields at their largest, beside a transport that uses all that is its own.
+TEST(SimPacket, Data_LargestValues) {
+  const SimPacket p = filled(SimPacket::data(kLast, 65'535, 65'535));
+  EXPECT_EQ(p.dst(), 2'097'151u);
+  EXPECT_EQ(p.slot(), 2'097'151u);
+  EXPECT_EQ(p.entropy(), 65'535);
+  EXPECT_EQ(p.payload(), 65'535u);
+  EXPECT_TRUE(p.is_whole());
+  EXPECT_TRUE(p.flag());
+  EXPECT_FALSE(p.is_bare() || p.is_control() || p.is_backward() || p.is_pause());
+  EXPECT_FALSE(p.marked() || p.trimmed() || p.marked_last_hop() || p.trimmed_last_hop());
+  EXPECT_FALSE(p.held() || p.victim());
+  EXPECT_EQ(p.utilisation(), 0u);
 }
 
-Packet largest_data() {
-  Packet p;
-  p.type = PacketType::data;
-  p.retransmission = true;
-  p.payload = 65'535;
-  p.path_id = 255;
-  p.psn = Psn{kMax32};
-  p.message_id = kMax32;
-  p.offset = kMax32;
-  p.message_length = kMax32;
-  p.timestamp = {kMax32};
-  return p;
+// And at their smallest.
+TEST(SimPacket, Data_Zeros) {
+  const SimPacket p = SimPacket::data({0, 0}, 0, 0);
+  EXPECT_EQ(p.dst(), 0u);
+  EXPECT_EQ(p.slot(), 0u);
+  EXPECT_EQ(p.entropy(), 0);
+  EXPECT_EQ(p.payload(), 0u);
+  EXPECT_TRUE(p.is_whole());
+  EXPECT_FALSE(p.flag());
 }
 
-/// A SACK in answer to data, with every field at its largest.
-Sack largest_sack() {
-  Sack s;
-  s.bitmap = ~std::uint64_t{0};
-  s.epsn = Psn{kMax32 - 5};
-  s.sack_base = s.epsn + 15 * 64;
-  s.bytes_recvd = kMax32;
-  s.psn = s.epsn + 1023;
-  s.timestamp = {kMax32};
-  s.path_id = 255;
-  s.ooo_count = 1023;
-  s.ecn = true;
-  return s;
+// [D18] A probe has no payload and travels with the data: only what receivers say is control.
+TEST(SimPacket, Bare_WaitsWithTheData) {
+  const SimPacket p = SimPacket::bare(kLast, 65'535);
+  EXPECT_TRUE(p.is_bare());
+  EXPECT_FALSE(p.is_whole() || p.is_control() || p.is_backward() || p.is_pause());
 }
 
-// A data packet comes out as it went in, with every field at its largest.
-TEST(SimPacket, Data_RoundTripOfLargestValues) {
-  const SimPacket packed = SimPacket::from(largest_data(), kLastHost, kLastSlot);
-  expect_same(packed.to_packet(), largest_data());
-  EXPECT_EQ(packed.dst(), kLastHost);
-  EXPECT_EQ(packed.slot(), kLastSlot);
-  EXPECT_EQ(packed.path(), 255);
-  EXPECT_EQ(packed.payload(), 65'535u);
-  EXPECT_EQ(packed.kind(), PacketKind::data);
-  EXPECT_FALSE(packed.is_control());
-  EXPECT_FALSE(packed.marked());
-}
-
-// And with every field at its smallest.
-TEST(SimPacket, Data_RoundTripOfZeros) {
-  const SimPacket packed = SimPacket::from(Packet{}, 0, 0);
-  expect_same(packed.to_packet(), Packet{});
-  EXPECT_EQ(packed.dst(), 0u);
-  EXPECT_EQ(packed.slot(), 0u);
-  EXPECT_EQ(packed.path(), 0);
-}
-
-// A probe keeps its id, its wanted base and its time.
-TEST(SimPacket, Probe_RoundTrip) {
-  Packet p;
-  p.type = PacketType::probe;
-  p.probe_id = 65'535;
-  p.psn = Psn{kMax32};
-  p.path_id = 255;
-  p.timestamp = {kMax32};
-  const SimPacket packed = SimPacket::from(p, kLastHost, kLastSlot);
-  expect_same(packed.to_packet(), p);
-  EXPECT_EQ(packed.kind(), PacketKind::probe);
-}
-
-// [D18] Probes travel with the data: only SACKs are control to a queue.
-TEST(SimPacket, Probe_IsNotControl) {
-  Packet p;
-  p.type = PacketType::probe;
-  EXPECT_FALSE(SimPacket::from(p, 1, 1).is_control());
-}
-
-// A SACK comes out as it went in, across the wrap of PSNs, from the last segment, with 1023 out of
-// order.
-TEST(SimPacket, Sack_RoundTripOfLargestValues) {
-  const SimPacket packed = SimPacket::from(largest_sack(), kLastHost, kLastSlot);
-  expect_same(packed.to_sack(), largest_sack());
-  EXPECT_EQ(packed.dst(), kLastHost);
-  EXPECT_EQ(packed.slot(), kLastSlot);
-  EXPECT_EQ(packed.path(), 255);
-  EXPECT_EQ(packed.kind(), PacketKind::ack);
-  EXPECT_TRUE(packed.is_control());
-  EXPECT_FALSE(packed.marked());
-}
-
-// A triggering PSN below EPSN tells the sender nothing: it comes out as the one just below.
-TEST(SimPacket, Sack_PsnBelowEpsnBecomesTheOneJustBelow) {
-  Sack s = largest_sack();
-  s.epsn = s.sack_base = Psn{3};
-  s.psn = Psn{kMax32 - 10};
-  EXPECT_EQ(SimPacket::from(s, 1, 1).to_sack().psn, Psn{2});
-}
-
-// The usual SACK, for the packet just below EPSN, also where EPSN has just wrapped to 0.
-TEST(SimPacket, Sack_PsnJustBelowAWrappedEpsn) {
-  Sack s;
-  s.epsn = s.sack_base = Psn{0};
-  s.psn = Psn{kMax32};
-  expect_same(SimPacket::from(s, 1, 1).to_sack(), s);
-}
-
-// Each distance beyond EPSN that a tracking window allows is kept.
-TEST(SimPacket, Sack_EveryPsnBeyondEpsn) {
-  for (std::uint32_t ahead = 1; ahead < 1024; ++ahead) {
-    Sack s = largest_sack();
-    s.psn = s.epsn + ahead;
-    ASSERT_EQ(SimPacket::from(s, 1, 1).to_sack().psn, s.psn);
-  }
-}
-
-// Each of the sixteen segments is kept, beside the extremes of its neighbours in the word.
-TEST(SimPacket, Sack_EverySegment) {
-  for (std::uint32_t segment = 0; segment < 16; ++segment) {
-    Sack s = largest_sack();
-    s.sack_base = s.epsn + segment * 64;
-    s.ooo_count = 0;
-    s.psn = s.epsn - 1u;
-    expect_same(SimPacket::from(s, 1, 1).to_sack(), s);
-  }
-}
-
-// A probe's SACK keeps the largest probe id. [R.probe.bit] Its PSN says nothing.
-TEST(SimPacket, Sack_ForProbeKeepsItsId) {
-  Sack s = largest_sack();
-  s.for_probe = true;
-  s.probe_id = 65'535;
-  s.sack_base = s.epsn;
-  s.psn = Psn{0};
-  expect_same(SimPacket::from(s, kLastHost, kLastSlot).to_sack(), s);
-}
-
-// Whatever the fields are together, none spills into another.
-TEST(SimPacket, RoundTripOfRandomValues) {
-  Rng rng(7);
-  const auto u32 = [&] { return static_cast<std::uint32_t>(rng.next()); };
-  const auto u16 = [&] { return static_cast<std::uint16_t>(rng.next()); };
-  for (int i = 0; i < 20'000; ++i) {
-    const auto dst = static_cast<std::uint32_t>(rng.below(SimPacket::kMaxHosts));
-    const auto slot = static_cast<std::uint32_t>(rng.below(SimPacket::kMaxSlots));
-    Packet p = largest_data();
-    p.retransmission = rng.below(2) == 1;
-    p.payload = u16();
-    p.path_id = static_cast<core::PathId>(rng.below(256));
-    p.psn = Psn{u32()};
-    p.message_id = u32();
-    p.offset = u32();
-    p.message_length = u32();
-    p.timestamp = {u32()};
-    const SimPacket data = SimPacket::from(p, dst, slot);
-    expect_same(data.to_packet(), p);
-    EXPECT_EQ(data.dst(), dst);
-    EXPECT_EQ(data.slot(), slot);
-
-    Sack s;
-    s.bitmap = rng.next();
-    s.epsn = Psn{u32()};
-    s.sack_base = s.epsn + 64 * static_cast<std::uint32_t>(rng.below(16));
-    s.bytes_recvd = u32();
-    s.psn = s.epsn + static_cast<std::uint32_t>(1 + rng.below(1023));
-    s.timestamp = {u32()};
-    s.path_id = static_cast<core::PathId>(rng.below(256));
-    s.ooo_count = static_cast<std::uint16_t>(rng.below(1024));
-    s.ecn = rng.below(2) == 1;
-    const SimPacket sack = SimPacket::from(s, dst, slot);
-    expect_same(sack.to_sack(), s);
-    EXPECT_EQ(sack.dst(), dst);
-    EXPECT_EQ(sack.slot(), slot);
-    ASSERT_FALSE(HasFailure());
-  }
-}
-
-// A mark is seen on the packet, and changes nothing that its receiver reads.
-TEST(SimPacket, Mark_TouchesNothingElse) {
-  SimPacket packed = SimPacket::from(largest_data(), kLastHost, kLastSlot);
-  packed.mark();
-  EXPECT_TRUE(packed.marked());
-  expect_same(packed.to_packet(), largest_data());
-  EXPECT_EQ(packed.dst(), kLastHost);
-  EXPECT_EQ(packed.slot(), kLastSlot);
-}
-
-// An echoed mark is not a mark on the SACK itself.
-TEST(SimPacket, Mark_IsNotTheEcho) {
-  Sack s = largest_sack();
-  s.ecn = false;
-  SimPacket packed = SimPacket::from(s, 1, 1);
-  packed.mark();
-  EXPECT_FALSE(packed.to_sack().ecn);
-}
-
-// [R.pfc.account] [R.pfc.victim] What a lossless switch notes on a packet touches nothing else, and
-// nothing of it is left when it is noted anew.
-TEST(SimPacket, Ingress_TouchesNothingElse) {
-  core::Packet packet;
-  packet.psn = core::Psn{~0u};
-  packet.message_length = ~0u;
-  packet.payload = 0xffff;
-  const SimPacket before = SimPacket::from(packet, 1, 2);
-  SimPacket p = before;
-  p.set_held(true);
-  p.set_victim();
-  p.set_ingress(SimPacket::kMaxPorts - 1);
-  EXPECT_EQ(p.ingress(), SimPacket::kMaxPorts - 1);
-  p.set_ingress(5);
-  EXPECT_EQ(p.ingress(), 5u);
-  EXPECT_TRUE(p.held());
-  EXPECT_TRUE(p.victim());
-  EXPECT_EQ(p.payload(), 0xffffu);
-  EXPECT_EQ(p.to_packet().message_length, ~0u);
-  EXPECT_EQ(p.header(), before.header());
-  p.set_held(false);
-  EXPECT_FALSE(p.held());
-  EXPECT_TRUE(p.victim());
-  EXPECT_EQ(p.ingress(), 5u);
+// What a receiver says goes ahead of data, and every bit of three words is the transport's.
+TEST(SimPacket, Ack_IsControlAndTheTransports) {
+  const SimPacket p = filled(SimPacket::ack(kLast, 65'535));
+  EXPECT_TRUE(p.is_control() && p.is_backward() && p.is_bare());
+  EXPECT_FALSE(p.is_whole() || p.is_pause() || p.marked() || p.trimmed());
+  EXPECT_EQ(p.dst(), kLast.host);
+  EXPECT_EQ(p.slot(), kLast.slot);
+  EXPECT_EQ(p.entropy(), 65'535);
+  EXPECT_EQ(p.w1 & p.w2 & p.w3, kAll);
 }
 
 // [R.pfc.frame] A pause frame is control, and carries its time.
 TEST(SimPacket, Pause_RoundTrip) {
   const SimPacket p = SimPacket::pause(us(83));
-  EXPECT_EQ(p.kind(), PacketKind::pause);
-  EXPECT_TRUE(p.is_control());
+  EXPECT_TRUE(p.is_pause() && p.is_control() && p.is_backward());
   EXPECT_EQ(p.pause_time(), us(83));
 }
 
-// What a switch hashes is the same for a packet marked or sent again: it must not change its path.
+// Whatever destination, connection and entropy are together, none spills into another.
+TEST(SimPacket, Address_RoundTripOfRandomValues) {
+  Rng rng(7);
+  for (int i = 0; i < 20'000; ++i) {
+    const Address to{static_cast<std::uint32_t>(rng.below(SimPacket::kMaxHosts)),
+                     static_cast<std::uint32_t>(rng.below(SimPacket::kMaxSlots))};
+    const auto entropy = static_cast<core::PathId>(rng.below(65'536));
+    const SimPacket p = filled(SimPacket::data(to, entropy, 1));
+    ASSERT_EQ(p.dst(), to.host);
+    ASSERT_EQ(p.slot(), to.slot);
+    ASSERT_EQ(p.entropy(), entropy);
+  }
+}
+
+// What ports note on a packet touches neither what the transport wrote nor each other.
+TEST(SimPacket, Notes_TouchNothingElse) {
+  const SimPacket before = filled(SimPacket::data(kLast, 65'535, 65'535));
+  SimPacket p = before;
+  p.mark();
+  EXPECT_TRUE(p.marked());
+  EXPECT_FALSE(p.marked_last_hop() || p.trimmed());
+  p.mark(true);
+  EXPECT_TRUE(p.marked_last_hop());
+  EXPECT_FALSE(p.trimmed_last_hop());
+  p.trim(true);
+  EXPECT_TRUE(p.trimmed() && p.trimmed_last_hop());
+  EXPECT_FALSE(p.is_whole());
+  EXPECT_FALSE(p.held() || p.victim());
+  p.set_held(true);
+  p.set_victim();
+  p.note_utilisation(1'024);
+  p.set_held(false);
+  EXPECT_FALSE(p.held());
+  EXPECT_TRUE(p.victim());
+  EXPECT_EQ(p.utilisation(), 1'024u);
+  EXPECT_EQ(p.payload(), 65'535u);
+  EXPECT_EQ(p.header(), before.header());
+  EXPECT_EQ(p.w1 & p.w2, kAll);
+  EXPECT_EQ(p.w3 & 0xffff'ffff, 0xffff'ffffu);
+  EXPECT_TRUE(p.flag());
+  EXPECT_EQ(p.dst(), kLast.host);
+  EXPECT_EQ(p.slot(), kLast.slot);
+}
+
+// A trim in the fabric is not one at the last hop.
+TEST(SimPacket, Trim_InTheFabric) {
+  SimPacket p = SimPacket::data({1, 1}, 0, 4'096);
+  p.trim(false);
+  EXPECT_TRUE(p.trimmed());
+  EXPECT_FALSE(p.trimmed_last_hop());
+  EXPECT_EQ(p.payload(), 4'096u);  // as it was
+}
+
+// [D64] The fullest link of the path counts, up to what 12 bits hold.
+TEST(SimPacket, Utilisation_TheLargestCounts) {
+  SimPacket p = SimPacket::data({1, 1}, 0, 65'535);
+  p.note_utilisation(900);
+  p.note_utilisation(300);
+  EXPECT_EQ(p.utilisation(), 900u);
+  p.note_utilisation(1'000'000);
+  EXPECT_EQ(p.utilisation(), SimPacket::kMaxUtilisation);
+  EXPECT_EQ(p.payload(), 65'535u);
+}
+
+// What a switch hashes is the same for a packet marked, trimmed or flagged: it must not change its
+// path. Nor must a probe's, which asks about the path that data takes.
 TEST(SimPacket, Header_IgnoresMarksAndFlags) {
-  Packet p = largest_data();
-  SimPacket packed = SimPacket::from(p, 17, 4);
-  const std::uint64_t header = packed.header();
-  packed.mark();
-  EXPECT_EQ(packed.header(), header);
-  p.retransmission = false;
-  EXPECT_EQ(SimPacket::from(p, 17, 4).header(), header);
-
-  Sack s = largest_sack();
-  const std::uint64_t sack_header = SimPacket::from(s, 17, 4).header();
-  s.ecn = false;
-  EXPECT_EQ(SimPacket::from(s, 17, 4).header(), sack_header);
-  s.for_probe = true;
-  s.sack_base = s.epsn;
-  EXPECT_EQ(SimPacket::from(s, 17, 4).header(), sack_header);
+  const std::uint64_t header = SimPacket::data({17, 4}, 300, 4'096).header();
+  SimPacket p = SimPacket::data({17, 4}, 300, 1);
+  p.mark(true);
+  p.trim(true);
+  p.set_flag(true);
+  EXPECT_EQ(p.header(), header);
+  EXPECT_EQ(SimPacket::bare({17, 4}, 300).header(), header);
 }
 
-// A probe takes the way that data on its path takes: it asks about that path.
-TEST(SimPacket, Header_OfAProbeIsThatOfData) {
-  Packet p;
-  p.path_id = 9;
-  const std::uint64_t header = SimPacket::from(p, 17, 4).header();
-  p.type = PacketType::probe;
-  EXPECT_EQ(SimPacket::from(p, 17, 4).header(), header);
+// The key that recorded hashes were made with: destination, entropy from bit 24, direction at 33,
+// connection from 37.
+TEST(SimPacket, Header_IsTheRecordedKey) {
+  EXPECT_EQ(SimPacket::data({0x12'3456, 0x1a'bcde}, 0xfe, 1).header(),
+            0x12'3456u | (std::uint64_t{0xfe} << 24) | (std::uint64_t{0x1a'bcde} << 37));
+  EXPECT_EQ(SimPacket::ack({0x12'3456, 0x1a'bcde}, 0xfe).header(),
+            0x12'3456u | (std::uint64_t{0xfe} << 24) | (std::uint64_t{1} << 33) |
+                (std::uint64_t{0x1a'bcde} << 37));
 }
 
-// Destination, connection, path and direction each tell headers apart.
-TEST(SimPacket, Header_DependsOnDestinationSlotPathAndDirection) {
-  Packet p;
-  p.path_id = 9;
-  const std::uint64_t header = SimPacket::from(p, 17, 4).header();
-  EXPECT_NE(SimPacket::from(p, 18, 4).header(), header);
-  EXPECT_NE(SimPacket::from(p, 17, 5).header(), header);
-  Packet other = p;
-  other.path_id = 8;
-  EXPECT_NE(SimPacket::from(other, 17, 4).header(), header);
-  Sack s;
-  s.path_id = 9;
-  EXPECT_NE(SimPacket::from(s, 17, 4).header(), header);
+// Destination, connection, direction and every bit of the entropy tell headers apart.
+TEST(SimPacket, Header_DependsOnDestinationSlotEntropyAndDirection) {
+  const std::uint64_t header = SimPacket::data({17, 4}, 9, 1).header();
+  EXPECT_NE(SimPacket::data({18, 4}, 9, 1).header(), header);
+  EXPECT_NE(SimPacket::data({17, 5}, 9, 1).header(), header);
+  EXPECT_NE(SimPacket::ack({17, 4}, 9).header(), header);
+  for (int bit = 0; bit < 16; ++bit) {
+    const auto other = static_cast<core::PathId>(9 ^ (1 << bit));
+    EXPECT_NE(SimPacket::data({17, 4}, other, 1).header(), header) << bit;
+  }
 }
 
 }  // namespace

@@ -17,12 +17,16 @@ namespace strack::sim {
 
 using SwitchScratch = ArrivalLists<PortArrival>;
 
-class Switch : public SwitchBase {
+/// Of lossy ports, which drop or trim where a queue is full.
+template <class PortT>
+class BasicSwitch : public SwitchBase {
  public:
   using Scratch = SwitchScratch;
+  using PortType = PortT;
+  static constexpr bool kLossless = false;
 
-  Switch(const SwitchInfo& info, const TopologyParams& topology, std::uint64_t salt)
-      : SwitchBase(info, topology, salt), ports_(std::make_unique<Port[]>(info.ports.size())) {}
+  BasicSwitch(const SwitchInfo& info, const TopologyParams& topology, std::uint64_t salt)
+      : SwitchBase(info, topology, salt), ports_(std::make_unique<PortType[]>(info.ports.size())) {}
 
   /// Runs one window; returns when it next has something to do by itself.
   Instant run(const PortRules& rules, WindowContext& context, Scratch& scratch) {
@@ -35,7 +39,7 @@ class Switch : public SwitchBase {
     });
     for (std::uint32_t p = 0; p < port_count(); ++p) {
       std::vector<PortArrival>& list = scratch.list(p);
-      Port& port = ports_[p];
+      PortType& port = ports_[p];
       if (list.empty() && port.next_event() >= context.end) {
         next = std::min(next, port.next_event());
         continue;
@@ -49,8 +53,8 @@ class Switch : public SwitchBase {
     return next;
   }
 
-  Port& port(std::uint32_t p) { return ports_[p]; }
-  [[nodiscard]] const Port& port(std::uint32_t p) const { return ports_[p]; }
+  PortType& port(std::uint32_t p) { return ports_[p]; }
+  [[nodiscard]] const PortType& port(std::uint32_t p) const { return ports_[p]; }
   [[nodiscard]] std::uint64_t packets_held() const {
     std::uint64_t total = transits_held();
     for (std::uint32_t p = 0; p < port_count(); ++p) total += ports_[p].packets_held();
@@ -58,7 +62,9 @@ class Switch : public SwitchBase {
   }
 
  private:
-  std::unique_ptr<Port[]> ports_;
+  std::unique_ptr<PortType[]> ports_;
 };
+
+using Switch = BasicSwitch<Port>;
 
 }  // namespace strack::sim

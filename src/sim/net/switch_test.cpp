@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing.h"
+#include "sim/net/packing.h"
 #include "sim/testing.h"
 
 namespace strack::sim {
@@ -34,7 +35,7 @@ SimPacket data_packet(std::uint32_t dst, std::uint32_t slot, core::PathId path,
   packet.psn = core::Psn{psn};
   packet.payload = 4'096;
   packet.path_id = path;
-  return SimPacket::from(packet, dst, slot);
+  return pack(packet, {dst, slot});
 }
 
 /// One ToR by itself, with a lane in and a lane out at each port.

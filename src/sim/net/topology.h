@@ -17,6 +17,9 @@ namespace strack::sim {
 using NodeId = std::uint32_t;
 using LinkId = std::uint32_t;
 
+/// Of one switch.
+inline constexpr std::uint32_t kMaxPorts = 1u << 14;
+
 struct PortInfo {
   NodeId peer = 0;
   LinkId link = 0;     ///< this port's outgoing link
@@ -48,6 +51,14 @@ class Topology {
   }
   [[nodiscard]] std::uint32_t pods() const {
     return params_.tiers == 3 ? params_.racks / params_.racks_per_pod : 1;
+  }
+
+  /// Links between two hosts: up as far as they have to, and down again.
+  [[nodiscard]] std::uint8_t hops(std::uint32_t from, std::uint32_t to) const {
+    if (rack_of(from) == rack_of(to)) return 2;
+    const bool one_pod = params_.tiers == 2 || rack_of(from) / params_.racks_per_pod ==
+                                                   rack_of(to) / params_.racks_per_pod;
+    return one_pod ? 4 : 6;
   }
 
   [[nodiscard]] BitsPerSecond rate(LinkRef::Tier tier) const;

@@ -93,6 +93,7 @@ class MailFlags {
 struct Wire {
   Lane* lane = nullptr;
   std::uint32_t peer = 0;  ///< the node at the other end
+  bool last_hop = false;   ///< which is a host: nothing comes after
   ByteTime byte_time;
   Picoseconds latency{0};
   std::uint64_t loss_threshold = 0;      ///< a packet is lost when a draw falls below; 0: never

@@ -772,11 +772,11 @@ class Resolver {
 
   void check_buffer(const BufferPlan& plan) {
     const PfcParams& p = out_.config.pfc;
-    if (plan.ports() > SimPacket::kMaxPorts) {
+    if (plan.ports() > kMaxPorts) {
       later("topology.hosts", "topology.hosts_per_rack")
           .fail(fmt::format("the network needs a {} with {} ports. a switch with PFC has at most "
                             "{}: take larger racks, or three tiers",
-                            plan.tier, plan.ports(), SimPacket::kMaxPorts));
+                            plan.tier, plan.ports(), kMaxPorts));
     }
     const Bytes packet = mtu_ + out_.config.hosts.data_header;
     // With nothing to share, every packet would start a pause.

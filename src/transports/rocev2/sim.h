@@ -15,10 +15,11 @@
 #include "transports/rocev2/events.h"
 #include "transports/rocev2/receiver.h"
 #include "transports/rocev2/sender.h"
+#include "transports/rocev2/sim_packing.h"
 
 namespace strack::sim {
 
-struct RoceProtocol {
+struct RoceProtocol : TransportDefaults {
   using Params = core::RoceParams;
   static const Params& params(const SimConfig& config) { return config.roce; }
 
@@ -89,10 +90,8 @@ struct RoceProtocol {
           receiver(params, {qps.get(), params.qps_per_conn}, first) {}
   };
 
-  static SimPacket pack(const core::RoceAck& ack, std::uint32_t dst, std::uint32_t slot) {
-    return SimPacket::from(ack, dst, slot);
-  }
-  static core::RoceAck unpack(const SimPacket& packet) { return packet.to_roce_ack(); }
+  static SimPacket pack_ack(const core::RoceAck& ack, Address to) { return sim::pack(ack, to); }
+  static core::RoceAck unpack_ack(const SimPacket& packet) { return unpack_roce_ack(packet); }
 
   static void fill(metrics::FlowRecord& record, const SendingEnd& end) {
     const core::RoceSenderCounters& c = end.sender.counters();

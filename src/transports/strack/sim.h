@@ -15,10 +15,11 @@
 #include "sim/net/sim_packet.h"
 #include "transports/strack/receiver.h"
 #include "transports/strack/sender.h"
+#include "transports/strack/sim_packing.h"
 
 namespace strack::sim {
 
-struct StrackProtocol {
+struct StrackProtocol : TransportDefaults {
   using Params = core::StrackParams;
   static const Params& params(const SimConfig& config) { return config.transport; }
 
@@ -82,10 +83,8 @@ struct StrackProtocol {
         : receiver(params, first) {}
   };
 
-  static SimPacket pack(const core::Sack& ack, std::uint32_t dst, std::uint32_t slot) {
-    return SimPacket::from(ack, dst, slot);
-  }
-  static core::Sack unpack(const SimPacket& packet) { return packet.to_sack(); }
+  static SimPacket pack_ack(const core::Sack& ack, Address to) { return sim::pack(ack, to); }
+  static core::Sack unpack_ack(const SimPacket& packet) { return unpack_sack(packet); }
 
   static void fill(metrics::FlowRecord& record, const SendingEnd& end) {
     const core::SenderCounters& c = end.sender.counters();
