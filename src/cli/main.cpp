@@ -35,7 +35,7 @@ void add_workload(CLI::App* command, WorkloadInput& input) {
       ->type_name("");
   command
       ->add_option("--format", input.format,
-                   "auto is as names end: .cm, .goal, .et (Chakra), .toml (scenario)")
+                   "auto is as names end: .cm; .goal, .bin; .et, .json (Chakra); .toml (scenario)")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "cm", "goal", "chakra", "scenario"}));
   command->add_option("--time", input.time, "what `start` counts in a .cm file")
@@ -44,6 +44,10 @@ void add_workload(CLI::App* command, WorkloadInput& input) {
   command->add_option("--calc-ns", input.calc_ns, "how long `calc 1` takes in a GOAL file, in ns")
       ->capture_default_str()
       ->type_name("NUMBER");
+  command
+      ->add_option("--comm-groups", input.comm_groups,
+                   "who is in which group of a Chakra trace, as ASTRA-sim takes it (JSON)")
+      ->type_name("FILE");
   add_set(command, input.set, "changes one key of a scenario; any number of times");
 }
 

@@ -130,8 +130,15 @@ struct Loaded {
   }
   const auto unit = calc_unit(input.calc_ns);
   if (!unit) return unit.error();
-  auto read = sim::read_trace(
-      files, {.format = format, .start_unit = cm_time(input.time), .calc_unit = unit.value()});
+  workload::TraceParams params{
+      .format = format, .start_unit = cm_time(input.time), .calc_unit = unit.value()};
+  if (!input.comm_groups.empty() && format == TraceFormat::chakra) {
+    auto groups = sim::read_file(input.comm_groups);
+    if (!groups)
+      return Complaint{fmt::format("{}: {}", input.comm_groups.string(), groups.error().message)};
+    params.comm_groups = {input.comm_groups.string(), std::move(groups.value())};
+  }
+  auto read = sim::read_trace(files, params);
   if (!read) {
     const workload::TraceError& error = read.error();
     return Complaint{sim::ScenarioError{error.file, error.line, error.message}.text()};
@@ -173,10 +180,10 @@ struct Named {
     }
     const std::optional<TraceFormat> format = format_of(input, name);
     if (!format) {
-      return Complaint{
-          fmt::format("{}: its name does not say what it is. names end in .cm, .goal, .et or "
-                      ".toml; for another say which, such as --format goal",
-                      name.string())};
+      return Complaint{fmt::format(
+          "{}: its name does not say what it is. names end in .cm, .goal, .et, .json or "
+          ".toml; for another say which, such as --format goal",
+          name.string())};
     }
     auto files = sim::trace_files(name);
     if (!files) return Complaint{fmt::format("{}: {}", name.string(), files.error().message)};

@@ -14,10 +14,11 @@ namespace strack::cli {
 /// What is read, and how.
 struct WorkloadInput {
   std::vector<std::filesystem::path> files;
-  std::string format = "auto";   ///< auto, cm, goal, chakra, scenario
-  std::string time = "ps";       ///< unit of `start` in a connection matrix: ps, us
-  std::string calc_ns = "1";     ///< time of GOAL's `calc 1`
-  std::vector<std::string> set;  ///< of a scenario: "key=value"
+  std::string format = "auto";        ///< auto, cm, goal, chakra, scenario
+  std::string time = "ps";            ///< unit of `start` in a connection matrix: ps, us
+  std::string calc_ns = "1";          ///< time of GOAL's `calc 1`
+  std::filesystem::path comm_groups;  ///< of a Chakra trace; empty: as the trace has it
+  std::vector<std::string> set;       ///< of a scenario: "key=value"
 };
 
 struct WorkloadInfoOptions {

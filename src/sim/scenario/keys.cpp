@@ -913,7 +913,7 @@ constexpr Key kKeys[] = {
      .applies = "kind=trace",
      .help =
          "Of a trace: htsim's connection matrix, a GOAL schedule, Chakra's execution traces; or "
-         "as the file's name ends, .cm, .goal or .et."},
+         "as the file's name ends: .cm; .goal or .bin; .et or .json."},
     {.section = "workload",
      .name = "time_unit",
      .kind = Kind::choice,
@@ -932,6 +932,15 @@ constexpr Key kKeys[] = {
      .needs = "it is a time from 1 ps to 1 s, such as calc_unit_ns = 1",
      .applies = "kind=trace",
      .help = "How long `calc 1` of a GOAL schedule takes."},
+    {.section = "workload",
+     .name = "comm_groups",
+     .kind = Kind::text,
+     .otherwise = "as the traces have it",
+     .needs = "it names a file of groups, such as comm_groups = \"groups.json\"",
+     .applies = "kind=trace",
+     .help = "Who is in which group (pg_name) of Chakra's collectives: a JSON file beside the "
+             "scenario, as "
+             "ASTRA-sim takes it, such as {\"1\": [0, 1], \"2\": [2, 3]}."},
     {.section = "workload",
      .name = "collective",
      .kind = Kind::choice,

@@ -1172,7 +1172,7 @@ class Resolver {
     } else {
       setting.fail(
           fmt::format("file is {}, and its name does not say what it is. names end in .cm, "
-                      ".goal or .et; for another say which, such as format = \"goal\"",
+                      ".goal, .et or .json; for another say which, such as format = \"goal\"",
                       workload::quoted(name)));
     }
     // A key that another format reads would be there without effect.
@@ -1188,6 +1188,12 @@ class Resolver {
     };
     only_for("workload.time_unit", workload::TraceFormat::cm);
     only_for("workload.calc_unit_ns", workload::TraceFormat::goal);
+    only_for("workload.comm_groups", workload::TraceFormat::chakra);
+    if (set_.given("workload.comm_groups")) {
+      const std::string groups = set_.text("workload.comm_groups");
+      params.comm_groups = {(folder_ / groups).string(),
+                            beside(set_["workload.comm_groups"], groups)};
+    }
 
     const auto files = trace_files(folder_ / name);
     if (!files)

@@ -132,7 +132,7 @@ TEST_F(TraceScenario, FormatByNameOrByKey) {
   EXPECT_EQ(loaded("file = \"a.txt\"\nformat = \"goal\"").workload.graph->size(), 1u);
   EXPECT_EQ(error("file = \"a.txt\""),
             "x.toml:6: file is \"a.txt\", and its name does not say what it is. names end in .cm, "
-            ".goal or .et; for another say which, such as format = \"goal\"");
+            ".goal, .et or .json; for another say which, such as format = \"goal\"");
   EXPECT_EQ(error("file = \"a.txt\"\nformat = \"text\""),
             "x.toml:7: format is \"text\". a format is \"auto\", \"cm\", \"goal\" or \"chakra\"");
   EXPECT_EQ(error("file = \"a.txt\"\nformat = \"goal\"\ntime_unit = \"us\""),

@@ -55,9 +55,11 @@ std::optional<OpError> ImportOps::match() {
           if (!is_ours(op)) continue;
           const auto it = queues.find(key_of(op.rank, op.peer, op.tag));
           if (it == queues.end() || it->second.head == it->second.sends.size()) {
-            return OpError{id, fmt::format("no send for this receive: {} sends rank {} nothing "
-                                           "more with {}",
-                                           who(op.peer), op.rank, which_tag(op.tag))};
+            return OpError{id,
+                           fmt::format("no send for this receive: {} sends rank {} nothing "
+                                       "more with {}",
+                                       who(op.peer), op.rank, which_tag(op.tag)),
+                           false};
           }
           const OpId send = it->second.sends[it->second.head++];
           partner_[id] = send;
@@ -74,9 +76,11 @@ std::optional<OpError> ImportOps::unmatched() const {
   for (OpId id = 0; id < ops_.size(); ++id) {
     const ImportOp& op = ops_[id];
     if (op.kind == OpKind::send && partner_[id] == kNone) {
-      return OpError{id, fmt::format("no receive for this send: rank {} receives nothing more from "
-                                     "rank {} with {}",
-                                     op.peer, op.rank, which_tag(op.tag))};
+      return OpError{id,
+                     fmt::format("no receive for this send: rank {} receives nothing more from "
+                                 "rank {} with {}",
+                                 op.peer, op.rank, which_tag(op.tag)),
+                     false};
     }
   }
   return std::nullopt;
@@ -157,20 +161,24 @@ Result<Graph, OpError> ImportOps::build() {
     }
   }
   auto graph = builder.build();
-  if (!graph) return OpError{op_of_node_[graph.error()], "this operation waits for itself"};
+  if (!graph) return OpError{op_of_node_[graph.error()], "this operation waits for itself", true};
   return std::move(graph.value());
 }
 
 void ImportOps::add_collectives(ImportBuilder& builder) {
   if (collectives_.empty()) return;
-  std::vector<std::vector<OpId>> ops(collectives_.size());  // by rank, since they were added so
+  std::vector<std::vector<OpId>> ops(collectives_.size());
   for (OpId id = 0; id < ops_.size(); ++id) {
     if (ops_[id].kind == OpKind::collective)
       ops[static_cast<std::size_t>(ops_[id].amount)].push_back(id);
   }
+  std::vector<OpId> of_rank(ranks_);  // in this collective
   for (std::size_t c = 0; c < collectives_.size(); ++c) {
-    STRACK_CHECK(ops[c].size() == ranks_);
-    const auto made = make_collective(collectives_[c]);
+    const std::vector<Rank>& members = *collectives_[c].members;
+    STRACK_CHECK(ops[c].size() == members.size());
+    for (const OpId id : ops[c]) of_rank[ops_[id].rank] = id;
+    for (std::size_t i = 0; i < members.size(); ++i) ops[c][i] = of_rank[members[i]];
+    const auto made = make_collective(collectives_[c].params);
     STRACK_CHECK(made.ok());
     const Graph& graph = made.value().graph;
     // A rank takes part from its own operation on: it forwards nothing before.
@@ -185,7 +193,7 @@ void ImportOps::add_collectives(ImportBuilder& builder) {
       const Graph::Node& node = graph.node(n);
       const Nodes& sender = nodes_[ops[c][node.rank]];
       const Nodes& receiver = nodes_[ops[c][graph.receiver(n)]];
-      builder.message(node.rank, graph.receiver(n), bytes(node.amount), false);
+      builder.message(members[node.rank], members[graph.receiver(n)], bytes(node.amount), false);
       builder.wait(first + n, sender.gate, Moment::sent);
       builder.wait(sender.end, first + n, Moment::sent);
       builder.wait(receiver.end, first + n, Moment::received);

@@ -15,9 +15,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -47,6 +49,7 @@ struct ImportOp {
 struct OpError {
   OpId op = 0;
   std::string message;
+  bool is_ring = false;  ///< it waits for itself
 };
 
 class ImportOps {
@@ -61,11 +64,18 @@ class ImportOps {
   void require(OpId op, OpId other, bool has_started = false) {
     requirements_.push_back({op, other, has_started});
   }
-  /// One collective of all ranks; operations of kind `collective` name it by its number. It has to
-  /// be one that make_collective accepts.
-  std::uint32_t add_collective(const CollectiveParams& params) {
-    collectives_.push_back(params);
-    return static_cast<std::uint32_t>(collectives_.size()) - 1;
+  /// One collective of some ranks; every one of them has an operation of kind `collective` that joins
+  /// it. It has to be one that make_collective accepts.
+  void add_collective(const CollectiveParams& params,
+                      std::shared_ptr<const std::vector<Rank>> members) {
+    collectives_.push_back({params, std::move(members)});
+  }
+  /// An operation of kind `collective` is a part of that with this number, from 0 as they are added.
+  void join(OpId op, std::uint32_t collective) { ops_[op].amount = collective; }
+  /// It moves nothing after all.
+  void make_empty(OpId op) {
+    ops_[op].kind = OpKind::compute;
+    ops_[op].amount = 0;
   }
 
   [[nodiscard]] const ImportOp& op(OpId id) const { return ops_[id]; }
@@ -81,6 +91,10 @@ class ImportOps {
     OpId op;
     OpId other;
     bool has_started;
+  };
+  struct Meeting {
+    CollectiveParams params;
+    std::shared_ptr<const std::vector<Rank>> members;  ///< by their rank within it
   };
   /// Which nodes an operation became.
   struct Nodes {
@@ -98,7 +112,7 @@ class ImportOps {
   Rank ranks_;
   std::vector<ImportOp> ops_;
   std::vector<Requirement> requirements_;
-  std::vector<CollectiveParams> collectives_;
+  std::vector<Meeting> collectives_;
   std::vector<OpId> partner_;  ///< a receive's send, a send's receive
   std::vector<Nodes> nodes_;
   std::vector<OpId> op_of_node_;

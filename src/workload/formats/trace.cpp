@@ -27,8 +27,8 @@ std::string_view name_of(TraceFormat format) {
 
 std::optional<TraceFormat> trace_format_of(std::string_view file_name) {
   if (file_name.ends_with(".cm")) return TraceFormat::cm;
-  if (file_name.ends_with(".goal")) return TraceFormat::goal;
-  if (file_name.ends_with(".et")) return TraceFormat::chakra;
+  if (file_name.ends_with(".goal") || file_name.ends_with(".bin")) return TraceFormat::goal;
+  if (file_name.ends_with(".et") || file_name.ends_with(".json")) return TraceFormat::chakra;
   return std::nullopt;
 }
 
@@ -39,7 +39,9 @@ Result<Trace, TraceError> import_trace(std::span<const TraceFile> files,
   if (params.format == TraceFormat::chakra) {
     std::vector<ChakraFile> each;
     for (const TraceFile& file : files) each.push_back({file.name, file.text});
-    auto read = import_chakra(each);
+    ChakraParams chakra;
+    chakra.groups = {params.comm_groups.name, params.comm_groups.text};
+    auto read = import_chakra(each, chakra);
     if (!read) {
       const ChakraError& error = read.error();
       return TraceError{error.file, 0, fmt::format("byte {}: {}", error.offset, error.message)};

@@ -19,7 +19,7 @@ namespace strack::workload {
 enum class TraceFormat : std::uint8_t { cm, goal, chakra };
 /// "cm", "goal", "chakra"
 [[nodiscard]] std::string_view name_of(TraceFormat format);
-/// As a file's name ends: .cm, .goal, .et; nothing for another.
+/// As a file's name ends: .cm; .goal, .bin; .et, .json; nothing for another.
 [[nodiscard]] std::optional<TraceFormat> trace_format_of(std::string_view file_name);
 
 struct TraceFile {
@@ -31,6 +31,7 @@ struct TraceParams {
   TraceFormat format = TraceFormat::cm;
   CmTime start_unit = CmTime::picoseconds;  ///< of a connection matrix
   Picoseconds calc_unit = ns(1);            ///< GOAL: the time of `calc 1`
+  TraceFile comm_groups{};                  ///< Chakra: who is in which group; may be empty
 };
 
 struct Trace {

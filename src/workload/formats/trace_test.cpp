@@ -30,7 +30,9 @@ std::string error_of(const std::vector<TraceFile>& all, TraceFormat format) {
 TEST(Trace, FormatsByName) {
   EXPECT_EQ(trace_format_of("a/b.cm"), TraceFormat::cm);
   EXPECT_EQ(trace_format_of("b.goal"), TraceFormat::goal);
+  EXPECT_EQ(trace_format_of("b.bin"), TraceFormat::goal);
   EXPECT_EQ(trace_format_of("b.0.et"), TraceFormat::chakra);
+  EXPECT_EQ(trace_format_of("b.0.json"), TraceFormat::chakra);
   EXPECT_EQ(trace_format_of("b.txt"), std::nullopt);
   EXPECT_EQ(name_of(TraceFormat::chakra), "chakra");
 }
