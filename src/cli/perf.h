@@ -1,12 +1,12 @@
-// `strack perf` and `strack key`: how fast an endpoint is between two hosts, and keys for them. Each function
-// is one command and returns the program's exit status: 0, 1 for a test that did not end well, 2
+// `strack perf` and `strack key`: how fast an endpoint is between two hosts (src/perf), and keys for them. Each
+// function is one command and returns the program's exit status: 0, 1 for a test that did not end well, 2
 // for a mistake of the user's, 130 after Ctrl-C.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
+#include "perf/plan.h"
 #include "transfer/protection.h"
 
 namespace strack::cli {
@@ -34,14 +34,7 @@ int perf_server(const PerfServerOptions& options);
 
 struct PerfClientOptions {
   PerfTransport transport;
-  std::string server;  ///< "host:port" or "host"
-  std::string size = "1MB";
-  std::optional<std::uint64_t> count;  ///< messages of each connection
-  std::string seconds;  ///< "5s" or "5"; empty: no limit if there is a count, else 5 s
-  std::uint32_t connections = 1;
-  std::string pattern = "stream";  ///< or "pingpong", "write"
-  std::uint32_t depth = 0;         ///< messages under way on a connection; 0: follows from the size
-  std::string interval;            ///< "1s": a line each; empty: none
+  perf::PlanWords plan;
   bool json = false;
 };
 int perf_client(const PerfClientOptions& options);

@@ -77,32 +77,34 @@ std::vector<Command> add_udp(CLI::App& app) {
                            "Sends messages to a server and prints how that went. Ctrl-C ends it "
                            "with the figures so far.");
   perf_client_command
-      ->add_option("HOST", perf_client_options.server, "the server, HOST or HOST:PORT")
+      ->add_option("HOST", perf_client_options.plan.server, "the server, HOST or HOST:PORT")
       ->required()
       ->type_name("");
-  perf_client_command->add_option("--size", perf_client_options.size, "of a message")
+  perf_client_command->add_option("--size", perf_client_options.plan.size, "of a message")
       ->capture_default_str()
       ->type_name("SIZE");
   perf_client_command
-      ->add_option("--count", perf_client_options.count, "messages of each connection")
+      ->add_option("--count", perf_client_options.plan.count, "messages of each connection")
       ->type_name("N");
   perf_client_command
-      ->add_option("--seconds", perf_client_options.seconds, "how long; 5 without --count")
+      ->add_option("--seconds", perf_client_options.plan.seconds, "how long; 5 without --count")
       ->type_name("TIME");
-  perf_client_command->add_option("--connections", perf_client_options.connections, "in parallel")
+  perf_client_command
+      ->add_option("--connections", perf_client_options.plan.connections, "in parallel")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000));
   perf_client_command
-      ->add_option("--pattern", perf_client_options.pattern,
+      ->add_option("--pattern", perf_client_options.plan.pattern,
                    "stream: one after another; pingpong: each is answered; write: one-sided")
       ->capture_default_str()
       ->check(CLI::IsMember({"stream", "pingpong", "write"}));
   perf_client_command
-      ->add_option("--depth", perf_client_options.depth,
+      ->add_option("--depth", perf_client_options.plan.depth,
                    "messages under way on a connection; else as many as fit 4 MiB, pingpong: 1")
       ->check(CLI::Range(1, 1'024));
   perf_client_command
-      ->add_option("--interval", perf_client_options.interval, "a line of figures every so often")
+      ->add_option("--interval", perf_client_options.plan.interval,
+                   "a line of figures every so often")
       ->type_name("TIME");
   perf_client_command->add_flag("--json", perf_client_options.json, "for programs, at the end");
   add_perf_transport(perf_client_command, perf_client_options.transport);

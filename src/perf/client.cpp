@@ -1,0 +1,357 @@
+#include "perf/client.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "metrics/text.h"
+#include "transfer/dial.h"
+
+namespace strack::perf {
+namespace {
+
+using udp::Completion;
+using udp::ConnectionId;
+using udp::Kind;
+using udp::Status;
+
+double seconds_between(Client::Clock::time_point from, Client::Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+void Figures::add(const udp::ConnectionStatistics& s) {
+  cwnd += s.cwnd_bytes;
+  rtt_ns = std::max(rtt_ns, s.rtt_ns);
+  base_rtt_ns = base_rtt_ns == 0 ? s.base_rtt_ns : std::min(base_rtt_ns, s.base_rtt_ns);
+  qdelay_ns = std::max(qdelay_ns, s.avg_qdelay_ns);
+  paths = std::max<std::uint64_t>(paths, s.paths);
+  paths_used = std::max(paths_used, s.paths_used);
+  payload = std::max<std::uint64_t>(payload, s.payload_bytes);
+  packets += s.data_packets_sent;
+  retransmissions += s.retransmissions;
+  loss_episodes += s.loss_episodes;
+  timeouts += s.timeouts;
+  probes += s.probes_sent;
+  sacks += s.sacks_received;
+  marks += s.marks_echoed;
+  credit_stalls += s.credit_stalls;
+  keyed = s.keyed;
+}
+
+struct Client::Connection {
+  ConnectionId id{};
+  State state = State::connecting;
+  std::array<WordsBuffer, 2> in{};
+  WordsBuffer out{};
+  udp::RegionKey region;
+  std::vector<Clock::time_point> sent_at;  ///< by slot
+  std::vector<std::uint32_t> free_slots;
+  std::uint64_t issued = 0;
+  std::uint64_t completed = 0;
+  std::uint32_t echo_slot = 0;  ///< pingpong: answers come in the order of questions
+  std::vector<std::uint32_t> echo_order;
+  udp::ConnectionStatistics statistics;
+  Words report;
+};
+
+Client::Client(const udp::EndpointOptions& settings, const Plan& plan, Events events)
+    : settings_(settings),
+      plan_(plan),
+      events_(std::move(events)),
+      arena_(std::max<std::uint64_t>(plan.size, 1)),
+      sink_(std::max<std::uint64_t>(plan.size, 1)) {
+  if (!has_memory()) return;
+  // Real memory instead of one page of zeros, which every cache would hold.
+  std::uint64_t i = 0;
+  for (std::byte& byte : arena_.first(plan.size)) byte = static_cast<std::byte>(i++ * 37);
+}
+
+Client::~Client() = default;
+
+ClientResult Client::run(const std::atomic<bool>& stop) {
+  asked_ = Clock::now();
+  if (connect(stop)) test(stop);
+  result_.total_seconds = seconds_between(asked_, Clock::now());
+  conclude();
+  return std::move(result_);
+}
+
+/// Asks for all connections; false where the first did not come up.
+bool Client::connect(const std::atomic<bool>& stop) {
+  auto dialled = transfer::dial(plan_.servers, settings_, stop);
+  if (!dialled) {
+    const transfer::NotDialled& why = dialled.error();
+    result_.interrupted = why.stopped;
+    result_.mistake = !why.mistake.empty();
+    if (!why.stopped)
+      result_.problem = result_.mistake ? why.mistake
+                                        : transfer::explain(why.status, why.address,
+                                                            "strack perf server", plan_.protection);
+    return false;
+  }
+  endpoint_.emplace(std::move(dialled.value().endpoint));
+  server_ = dialled.value().address;
+  connections_.resize(plan_.connections);
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    ConnectionId id = dialled.value().connected.connection;
+    if (i > 0) {
+      const auto another = endpoint_->connect(server_, i);
+      if (!another) {
+        result_.mistake = true;
+        result_.problem = another.error().text;
+        return false;
+      }
+      id = another.value();
+    }
+    connections_[i].id = id;
+    by_id_[static_cast<std::uint64_t>(id)] = i;
+    connections_[i].sent_at.resize(plan_.depth);
+    for (std::uint32_t slot = plan_.depth; slot-- > 0;) connections_[i].free_slots.push_back(slot);
+  }
+  on(dialled.value().connected, asked_);
+  return true;
+}
+
+void Client::test(const std::atomic<bool>& stop) {
+  loop(stop, [&] { return all_at(State::running); });
+  began_ = last_ = Clock::now();
+  result_.setup_seconds = seconds_between(asked_, began_);
+  if (result_.problem.empty() && !stop) {
+    end_at_ = plan_.time.count() > 0 ? began_ + plan_.time : Clock::time_point::max();
+    shown_.at = taken_.at = began_;
+    for (Connection& connection : connections_) issue(connection, began_);
+    loop(stop, [&] { return all_idle(); });
+  }
+  result_.interrupted = stop;
+  issuing_ = false;
+  // What is under way comes to its end, unless the user insists or the peer is gone.
+  const auto patience = Clock::now() + std::chrono::seconds(result_.interrupted ? 1 : 10);
+  const std::atomic<bool> never{false};
+  const auto until_late = [&](auto done) {
+    loop(never, [&] { return done() || Clock::now() > patience; });
+  };
+  if (result_.problem.empty() && all_at(State::running)) {
+    until_late([&] { return all_idle(); });
+    // Taken while the connections are still up.
+    for (Connection& connection : connections_) {
+      if (const auto found = endpoint_->statistics(connection.id))
+        connection.statistics = found.value();
+    }
+    result_.endpoint = endpoint_->statistics();
+    for (Connection& connection : connections_) {
+      connection.state = State::finishing;
+      // Answered is not yet acknowledged: all slots may be taken for a moment.
+      until_late([&] { return say(connection, {Say::finish, 0, {}}) != Status::would_block; });
+    }
+    until_late([&] { return all_at(State::closing); });
+    const bool reported = all_at(State::closing);
+    for (Connection& connection : connections_) endpoint_->close(connection.id);
+    until_late([&] { return all_at(State::over); });
+    if (!reported && !result_.interrupted) fail_with("the server did not send its report");
+  }
+  for (const Connection& connection : connections_) {
+    if (connection.state != State::over) endpoint_->abort(connection.id);
+  }
+}
+
+template <class Done>
+void Client::loop(const std::atomic<bool>& stop, Done done) {
+  std::array<Completion, 256> taken;
+  while (result_.problem.empty() && !stop.load(std::memory_order_relaxed) && !done()) {
+    auto longest = std::chrono::nanoseconds(std::chrono::milliseconds(100));
+    const auto before = Clock::now();
+    if (issuing_ && end_at_ > before)
+      longest = std::min<std::chrono::nanoseconds>(longest, end_at_ - before);
+    endpoint_->wait(longest);
+    const auto now = Clock::now();
+    for (const Completion& completion : endpoint_->completions(taken)) on(completion, now);
+    if (now >= end_at_) issuing_ = false;
+    if (plan_.interval.count() > 0 && began_ != Clock::time_point{} &&
+        now - shown_.at >= plan_.interval) {
+      result_.intervals.push_back(since(shown_, now));
+      if (events_.interval) events_.interval(result_.intervals.back());
+    }
+    if (events_.round) events_.round();
+  }
+}
+
+void Client::on(const Completion& completion, Clock::time_point now) {
+  const auto found = by_id_.find(static_cast<std::uint64_t>(completion.connection));
+  if (found == by_id_.end()) return;
+  Connection& connection = connections_[found->second];
+  switch (completion.kind) {
+    case Kind::connected:
+      if (completion.tag != kService) {
+        fail_with(fmt::format("who answers at {} is not `strack perf server`", server_));
+        break;
+      }
+      connection.state = State::asked;
+      for (std::size_t i = 0; i < connection.in.size(); ++i) post_words(connection, i);
+      say(connection, {Say::request,
+                       static_cast<std::uint8_t>(plan_.pattern),
+                       {plan_.size, plan_.depth, 0, 0}});
+      break;
+    case Kind::sent:
+    case Kind::written:
+      if (completion.kind == Kind::sent && completion.tag == kControlTag) break;
+      if (completion.status != Status::ok) break;
+      if (plan_.pattern != Pattern::pingpong) {
+        complete(connection, static_cast<std::uint32_t>(completion.cookie), now);
+      } else {
+        issue(connection, now);  // its slot in the endpoint may be what the next one waits for
+      }
+      break;
+    case Kind::received:
+      if (completion.status != Status::ok) break;
+      if (completion.tag == kControlTag) {
+        on_words(connection, completion.cookie, completion.length);
+      } else {
+        const std::uint32_t slot = connection.echo_order[connection.echo_slot];
+        connection.echo_slot = (connection.echo_slot + 1) % plan_.depth;
+        complete(connection, slot, now);
+      }
+      break;
+    case Kind::peer_closed:
+      if (connection.state != State::closing)
+        fail_with(fmt::format("{} has ended the test", server_));
+      endpoint_->close(connection.id);
+      break;
+    case Kind::closed:
+      connection.state = State::over;
+      break;
+    case Kind::failed:
+      if (connection.state == State::connecting) {
+        fail_with(
+            transfer::explain(completion.status, server_, "strack perf server", plan_.protection));
+      } else if (connection.state != State::closing) {
+        fail_with(fmt::format("the connection to {} was lost: {}", server_,
+                              udp::text(completion.status)));
+      }
+      connection.state = State::over;
+      break;
+    default:
+      break;
+  }
+}
+
+/// What comes after the first problem follows from it.
+void Client::fail_with(std::string problem) {
+  if (result_.problem.empty()) result_.problem = std::move(problem);
+}
+
+void Client::post_words(Connection& connection, std::size_t index) {
+  [[maybe_unused]] const Status posted = endpoint_->post_receive(
+      connection.id, udp::Match::exactly(kControlTag), connection.in[index], index);
+}
+
+Status Client::say(Connection& connection, const Words& words) {
+  connection.out = encode(words);
+  return endpoint_->send(connection.id, kControlTag, connection.out, kControlTag);
+}
+
+void Client::on_words(Connection& connection, std::uint64_t index, std::uint64_t length) {
+  const auto words = decode(std::span(connection.in[index]).first(length));
+  post_words(connection, index);
+  if (words && words->type == Say::ready && connection.state == State::asked) {
+    connection.region = {words->numbers[0]};
+    connection.echo_order.resize(plan_.depth);
+    connection.state = State::running;
+  } else if (words && words->type == Say::report && connection.state == State::finishing) {
+    connection.report = *words;
+    connection.state = State::closing;
+  } else if (words && words->type == Say::refuse) {
+    fail_with(fmt::format(
+        "the server refuses the test: it takes messages of up to {} and {} at a time",
+        metrics::size_text(bytes(static_cast<std::int64_t>(std::min(words->numbers[0], kMaxSize)))),
+        words->numbers[1]));
+  } else {
+    fail_with("the server sent a message that cannot be understood");
+  }
+}
+
+/// Sends as many as may be under way.
+void Client::issue(Connection& connection, Clock::time_point now) {
+  while (issuing_ && !connection.free_slots.empty() &&
+         (plan_.count == 0 || connection.issued < plan_.count)) {
+    const std::uint32_t slot = connection.free_slots.back();
+    const Status status =
+        plan_.pattern == Pattern::write
+            ? endpoint_->write(connection.id, connection.region, 0, arena_.first(plan_.size), slot)
+            : endpoint_->send(connection.id, kDataTag, arena_.first(plan_.size), slot);
+    if (status != Status::ok) return;
+    if (plan_.pattern == Pattern::pingpong) {
+      // There is room: as much as messages can be under way (max_receives).
+      [[maybe_unused]] const Status posted =
+          endpoint_->post_receive(connection.id, udp::Match::exactly(kDataTag),
+                                  sink_.first(std::max<std::uint64_t>(plan_.size, 1)), 0);
+    }
+    connection.sent_at[slot] = now;
+    connection.echo_order[connection.issued % plan_.depth] = slot;
+    connection.free_slots.pop_back();
+    ++connection.issued;
+  }
+}
+
+void Client::complete(Connection& connection, std::uint32_t slot, Clock::time_point now) {
+  if (slot >= connection.sent_at.size()) return;
+  result_.times.add(static_cast<std::uint64_t>((now - connection.sent_at[slot]).count()));
+  connection.free_slots.push_back(slot);
+  ++connection.completed;
+  result_.bytes += plan_.size;
+  last_ = now;
+  issue(connection, now);
+}
+
+bool Client::all_at(State state) const {
+  return std::all_of(connections_.begin(), connections_.end(),
+                     [&](const Connection& c) { return c.state == state; });
+}
+
+/// Nothing is under way, and nothing will be.
+bool Client::all_idle() const {
+  return std::all_of(connections_.begin(), connections_.end(), [&](const Connection& c) {
+    return c.completed == c.issued && (!issuing_ || c.issued == plan_.count);
+  });
+}
+
+Sample Client::since(Mark& mark, Clock::time_point now) const {
+  Sample sample{
+      seconds_between(began_, now), seconds_between(mark.at, now), result_.bytes - mark.bytes, {}};
+  for (const Connection& connection : connections_) {
+    if (const auto found = endpoint_->statistics(connection.id)) sample.figures.add(found.value());
+  }
+  mark = {now, result_.bytes};
+  return sample;
+}
+
+std::optional<Sample> Client::sample() {
+  if (began_ == Clock::time_point{}) return std::nullopt;
+  return since(taken_, Clock::now());
+}
+
+void Client::conclude() {
+  result_.seconds = seconds_between(began_, last_);
+  for (const Connection& connection : connections_) {
+    result_.messages += connection.completed;
+    result_.server_messages += connection.report.numbers[0];
+    result_.server_bytes += connection.report.numbers[1];
+    result_.server_marks += connection.report.numbers[2];
+    result_.server_duplicates += connection.report.numbers[3];
+    result_.figures.add(connection.statistics);
+  }
+  // The server counts messages, not writes.
+  const bool agrees = plan_.pattern == Pattern::write || result_.server_bytes == result_.bytes;
+  result_.ok = result_.problem.empty() && !result_.interrupted && agrees && result_.messages > 0;
+  if (result_.problem.empty() && !result_.interrupted && !agrees)
+    result_.problem =
+        fmt::format("{} were sent and the server has counted {}",
+                    metrics::size_text(bytes(static_cast<std::int64_t>(result_.bytes))),
+                    metrics::size_text(bytes(static_cast<std::int64_t>(result_.server_bytes))));
+}
+
+}  // namespace strack::perf

@@ -1,0 +1,134 @@
+// The client's side of a test: connects, agrees on the test, runs it to its end, and has the figures.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "perf/arena.h"
+#include "perf/plan.h"
+#include "perf/protocol.h"
+#include "transfer/histogram.h"
+#include "udp/endpoint.h"
+
+namespace strack::perf {
+
+/// Sums over connections, and what of them is worth showing.
+struct Figures {
+  std::uint64_t cwnd = 0;
+  std::uint64_t rtt_ns = 0;
+  std::uint64_t base_rtt_ns = 0;
+  std::uint64_t qdelay_ns = 0;
+  std::uint64_t paths = 0;
+  std::uint64_t paths_used = 0;
+  std::uint64_t payload = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t retransmissions = 0;
+  std::uint64_t loss_episodes = 0;
+  std::uint64_t timeouts = 0;
+  std::uint64_t probes = 0;
+  std::uint64_t sacks = 0;
+  std::uint64_t marks = 0;
+  std::uint64_t credit_stalls = 0;
+  bool keyed = false;
+
+  void add(const udp::ConnectionStatistics& s);
+};
+
+/// A stretch of the test.
+struct Sample {
+  double at = 0;       ///< its end, in seconds since the first message
+  double seconds = 0;  ///< its length
+  std::uint64_t bytes = 0;
+  Figures figures;  ///< at its end
+};
+
+struct ClientResult {
+  bool ok = false;
+  bool interrupted = false;
+  bool mistake = false;  ///< of the user's: no attempt could begin
+  std::string problem;   ///< why it did not go to its end; empty otherwise
+  double seconds = 0;    ///< from the first message to the last that was acknowledged
+  double setup_seconds = 0;
+  double total_seconds = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  transfer::Histogram times;  ///< of messages, in nanoseconds
+  Figures figures;
+  udp::EndpointStatistics endpoint;
+  std::uint64_t server_messages = 0;  ///< as the server counted them
+  std::uint64_t server_bytes = 0;
+  std::uint64_t server_marks = 0;
+  std::uint64_t server_duplicates = 0;
+  std::vector<Sample> intervals;
+};
+
+class Client {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Events {
+    /// Every `Plan::interval`.
+    std::function<void(const Sample&)> interval;
+    /// After each round of the loop, for whoever shows something of it.
+    std::function<void()> round;
+  };
+
+  Client(const udp::EndpointOptions& settings, const Plan& plan, Events events);
+  ~Client();
+
+  [[nodiscard]] bool has_memory() const { return arena_ && sink_; }
+  /// The whole test. Ends early, with the figures so far, when the flag is set.
+  ClientResult run(const std::atomic<bool>& stop);
+  /// Since the last call, or the beginning; nothing before the first message.
+  [[nodiscard]] std::optional<Sample> sample();
+
+ private:
+  struct Connection;
+  enum class State : std::uint8_t { connecting, asked, running, finishing, closing, over };
+  struct Mark {
+    Clock::time_point at{};
+    std::uint64_t bytes = 0;
+  };
+
+  bool connect(const std::atomic<bool>& stop);
+  void test(const std::atomic<bool>& stop);
+  template <class Done>
+  void loop(const std::atomic<bool>& stop, Done done);
+  void on(const udp::Completion& completion, Clock::time_point now);
+  void on_words(Connection& connection, std::uint64_t index, std::uint64_t length);
+  void fail_with(std::string problem);
+  void post_words(Connection& connection, std::size_t index);
+  udp::Status say(Connection& connection, const Words& words);
+  void issue(Connection& connection, Clock::time_point now);
+  void complete(Connection& connection, std::uint32_t slot, Clock::time_point now);
+  [[nodiscard]] bool all_at(State state) const;
+  [[nodiscard]] bool all_idle() const;
+  [[nodiscard]] Sample since(Mark& mark, Clock::time_point now) const;
+  void conclude();
+
+  const udp::EndpointOptions& settings_;
+  const Plan& plan_;
+  Events events_;
+  std::optional<udp::Endpoint> endpoint_;  ///< while there is a connection
+  std::string server_;                     ///< the address that answered
+  Arena arena_;
+  Arena sink_;
+  std::vector<Connection> connections_;
+  std::unordered_map<std::uint64_t, std::size_t> by_id_;
+  bool issuing_ = true;
+  Clock::time_point asked_{};
+  Clock::time_point began_{};
+  Clock::time_point last_{};
+  Clock::time_point end_at_ = Clock::time_point::max();
+  Mark shown_;  ///< by `Events::interval`
+  Mark taken_;  ///< by `sample`
+  ClientResult result_;
+};
+
+}  // namespace strack::perf

@@ -1,0 +1,48 @@
+// What a test is to do, from the words of the command line.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "perf/protocol.h"
+#include "transfer/protection.h"
+
+namespace strack::perf {
+
+/// As people write it.
+struct PlanWords {
+  std::string server;  ///< "host:port" or "host"
+  std::string size = "1MB";
+  std::optional<std::uint64_t> count;  ///< messages of each connection
+  std::string seconds;  ///< "5s" or "5"; empty: no limit if there is a count, else 5 s
+  std::uint32_t connections = 1;
+  std::string pattern = "stream";  ///< or "pingpong", "write"
+  std::uint32_t depth = 0;         ///< messages under way on a connection; 0: follows from the size
+  std::string interval;            ///< "1s": a line each; empty: none
+};
+
+struct Plan {
+  Pattern pattern = Pattern::stream;
+  std::uint64_t size = 0;
+  std::uint64_t count = 0;           ///< of each connection; 0: until the time is over
+  std::chrono::nanoseconds time{0};  ///< 0: until the count is reached
+  std::uint32_t connections = 1;
+  std::uint32_t depth = 1;
+  std::chrono::nanoseconds interval{0};
+  std::vector<std::string> servers;  ///< numeric; those that its name stands for
+  transfer::Protection protection;
+};
+
+/// Asks the resolver for the server's addresses. Or says what is wrong.
+[[nodiscard]] Result<Plan, std::string> make_plan(const PlanWords& words,
+                                                  const transfer::Protection& protection);
+
+/// "5s", "500ms"; a bare number is seconds.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> parse_seconds(std::string_view text);
+
+}  // namespace strack::perf

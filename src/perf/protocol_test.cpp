@@ -1,0 +1,41 @@
+#include "perf/protocol.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace strack::perf {
+namespace {
+
+// The bytes of docs/udp-tools.md.
+TEST(PerfProtocol, BytesAreAsDocumented) {
+  const WordsBuffer bytes = encode({Say::request, 2, {0x0102'0304'0506'0708, 9, 0, 1}});
+  std::vector<std::byte> wanted(kWordsBytes);
+  wanted[0] = std::byte{1};
+  wanted[1] = std::byte{2};
+  for (std::size_t i = 0; i < 8; ++i) wanted[4 + i] = static_cast<std::byte>(i + 1);
+  wanted[19] = std::byte{9};
+  wanted[35] = std::byte{1};
+  EXPECT_EQ(std::vector<std::byte>(bytes.begin(), bytes.end()), wanted);
+}
+
+TEST(PerfProtocol, WhatIsSaidIsHeard) {
+  for (const Say type : {Say::request, Say::ready, Say::finish, Say::report, Say::refuse}) {
+    const Words words{type, 3, {1, UINT64_MAX, 0, 7}};
+    EXPECT_EQ(decode(encode(words)), words);
+  }
+}
+
+TEST(PerfProtocol, OtherBytesAreRefused) {
+  const WordsBuffer good = encode({Say::ready, 0, {}});
+  EXPECT_EQ(decode(std::span(good).first(kWordsBytes - 1)), std::nullopt);
+  EXPECT_EQ(decode(std::vector<std::byte>(kWordsBytes + 1)), std::nullopt);
+  for (const auto& [at, value] : {std::pair{0, 0}, {0, 6}, {2, 1}, {3, 1}}) {
+    WordsBuffer bad = good;
+    bad[static_cast<std::size_t>(at)] = static_cast<std::byte>(value);
+    EXPECT_EQ(decode(bad), std::nullopt) << at << ' ' << value;
+  }
+}
+
+}  // namespace
+}  // namespace strack::perf

@@ -1,0 +1,150 @@
+#include "perf/report.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "metrics/text.h"
+
+namespace strack::perf {
+namespace {
+
+/// Whatever its bytes are.
+std::string json_string(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+double gbps(std::uint64_t bytes, double seconds) {
+  return seconds > 0 ? static_cast<double>(bytes) * 8 / seconds / 1e9 : 0;
+}
+
+std::string time_of(std::uint64_t ns) {
+  const std::uint64_t most = INT64_MAX / 1'000;
+  return metrics::time_text(ps(static_cast<std::int64_t>(std::min(ns, most)) * 1'000));
+}
+
+std::string size_of(std::uint64_t count) {
+  return metrics::size_text(bytes(static_cast<std::int64_t>(count)));
+}
+
+double per_second(const ClientResult& r) {
+  return r.seconds > 0 ? static_cast<double>(r.messages) / r.seconds : 0;
+}
+
+std::string times_json(const transfer::Histogram& times, std::uint64_t divisor) {
+  const auto us = [&](std::uint64_t ns) {
+    return fmt::format("{:.3f}", static_cast<double>(ns) / static_cast<double>(divisor) / 1e3);
+  };
+  return fmt::format(
+      "{{\"min\": {}, \"mean\": {}, \"p50\": {}, \"p90\": {}, \"p99\": {}, \"p99_9\": {}, "
+      "\"max\": {}}}",
+      us(times.lowest()), us(times.mean()), us(times.percentile(500)), us(times.percentile(900)),
+      us(times.percentile(990)), us(times.percentile(999)), us(times.highest()));
+}
+
+std::string times_text(std::string_view name, const transfer::Histogram& times,
+                       std::uint64_t divisor) {
+  const auto at = [&](std::uint64_t ns) { return time_of(ns / divisor); };
+  return fmt::format("{}p50 {}  p90 {}  p99 {}  p99.9 {}  max {}\n", name,
+                     at(times.percentile(500)), at(times.percentile(900)),
+                     at(times.percentile(990)), at(times.percentile(999)), at(times.highest()));
+}
+
+}  // namespace
+
+std::string live_text(const Sample& sample) {
+  const Figures& f = sample.figures;
+  return fmt::format("{:.3f} Gb/s  cwnd {}  RTT {}  base {}  paths {} of {}  marks {}  losses {}",
+                     gbps(sample.bytes, sample.seconds), size_of(f.cwnd), time_of(f.rtt_ns),
+                     time_of(f.base_rtt_ns), f.paths_used, f.paths, f.marks, f.retransmissions);
+}
+
+std::string json(const Plan& plan, std::string_view policy, double cpu_seconds,
+                 const ClientResult& r) {
+  const Figures& f = r.figures;
+  std::string out = fmt::format(
+      "{{\"ok\": {}, \"interrupted\": {}, \"pattern\": \"{}\", \"size\": {}, "
+      "\"connections\": {}, \"depth\": {}, \"policy\": \"{}\", \"keyed\": {}, "
+      "\"seconds\": {:.9f}, \"setup_seconds\": {:.9f}, \"total_seconds\": {:.9f}, "
+      "\"cpu_seconds\": {:.6f}, \"messages\": {}, \"bytes\": {}, \"gbps\": {:.6f}, "
+      "\"messages_per_second\": {:.1f}",
+      r.ok, r.interrupted, text(plan.pattern), plan.size, plan.connections, plan.depth, policy,
+      f.keyed, r.seconds, r.setup_seconds, r.total_seconds, cpu_seconds, r.messages, r.bytes,
+      gbps(r.bytes, r.seconds), per_second(r));
+  out += fmt::format(
+      ", \"retransmissions\": {}, \"loss_episodes\": {}, \"timeouts\": {}, \"probes\": {}, "
+      "\"sacks\": {}, \"marks\": {}, \"packets\": {}, \"credit_stalls\": {}, \"paths\": {}, "
+      "\"paths_used\": {}, \"payload_bytes\": {}, \"cwnd_bytes\": {}, \"rtt_us\": {:.3f}, "
+      "\"base_rtt_us\": {:.3f}, \"queueing_delay_us\": {:.3f}",
+      f.retransmissions, f.loss_episodes, f.timeouts, f.probes, f.sacks, f.marks, f.packets,
+      f.credit_stalls, f.paths, f.paths_used, f.payload, f.cwnd,
+      static_cast<double>(f.rtt_ns) / 1e3, static_cast<double>(f.base_rtt_ns) / 1e3,
+      static_cast<double>(f.qdelay_ns) / 1e3);
+  out += fmt::format(
+      ", \"datagrams_sent\": {}, \"send_calls\": {}, \"receive_calls\": {}, \"sleeps\": {}, "
+      "\"send_full\": {}",
+      r.endpoint.datagrams_sent, r.endpoint.send_calls, r.endpoint.receive_calls, r.endpoint.sleeps,
+      r.endpoint.send_full);
+  const bool pingpong = plan.pattern == Pattern::pingpong;
+  out += fmt::format(", \"{}_us\": {}", pingpong ? "round_trip" : "completion",
+                     times_json(r.times, 1));
+  if (pingpong) out += fmt::format(", \"half_round_trip_us\": {}", times_json(r.times, 2));
+  out += fmt::format(
+      ", \"server\": {{\"messages\": {}, \"bytes\": {}, \"marks_received\": {}, "
+      "\"duplicates_received\": {}}}",
+      r.server_messages, r.server_bytes, r.server_marks, r.server_duplicates);
+  std::string intervals;
+  for (const Sample& s : r.intervals) {
+    intervals += fmt::format(
+        "{}{{\"at\": {:.3f}, \"gbps\": {:.4f}, \"cwnd_bytes\": {}, \"rtt_us\": {:.1f}, "
+        "\"marks\": {}, \"retransmissions\": {}}}",
+        intervals.empty() ? "" : ", ", s.at, gbps(s.bytes, s.seconds), s.figures.cwnd,
+        static_cast<double>(s.figures.rtt_ns) / 1e3, s.figures.marks, s.figures.retransmissions);
+  }
+  if (!intervals.empty()) out += fmt::format(", \"intervals\": [{}]", intervals);
+  if (!r.problem.empty()) out += fmt::format(", \"error\": {}", json_string(r.problem));
+  return out + "}";
+}
+
+std::string text(const Plan& plan, const ClientResult& r) {
+  if (r.messages == 0) return {};
+  const Figures& f = r.figures;
+  std::string out =
+      fmt::format("{} of {} on {} connection{}: {} messages, {} in {:.3f} s\n", text(plan.pattern),
+                  size_of(plan.size), plan.connections, plan.connections == 1 ? "" : "s",
+                  r.messages, size_of(r.bytes), r.seconds);
+  out += fmt::format("  throughput   {:.3f} Gb/s, {:.0f} messages/s\n", gbps(r.bytes, r.seconds),
+                     per_second(r));
+  if (plan.pattern == Pattern::pingpong) {
+    out += times_text("  round trip   ", r.times, 1);
+    out += times_text("  half of it   ", r.times, 2);
+  } else {
+    out += times_text("  completion   ", r.times, 1);
+  }
+  out += fmt::format("  network      RTT {}, base {}, cwnd {}, payload {}, {} of {} paths used{}\n",
+                     time_of(f.rtt_ns), time_of(f.base_rtt_ns), size_of(f.cwnd), size_of(f.payload),
+                     f.paths_used, f.paths, f.keyed ? ", encrypted" : "");
+  out += fmt::format("  trouble      {} retransmissions of {} packets, {} marks, {} timeouts\n",
+                     f.retransmissions, f.packets, f.marks, f.timeouts);
+  return out;
+}
+
+std::string text(const ServerResult& r) {
+  if (!r.ok) return fmt::format("{}: ended early: {}\n", r.peer, r.problem);
+  return fmt::format("{}: {} of {}, {} in {:.2f} s, {:.3f} Gb/s\n", r.peer, text(r.pattern),
+                     size_of(r.size), size_of(r.bytes), r.seconds, gbps(r.bytes, r.seconds));
+}
+
+std::string json(const ServerResult& r) {
+  return fmt::format(
+      "{{\"ok\": {}, \"peer\": {}, \"pattern\": \"{}\", \"size\": {}, \"messages\": {}, "
+      "\"bytes\": {}, \"seconds\": {:.6f}, \"gbps\": {:.4f}, \"marks_received\": {}, "
+      "\"duplicates_received\": {}{}}}\n",
+      r.ok, json_string(r.peer), text(r.pattern), r.size, r.messages, r.bytes,
+      std::max(r.seconds, 0.0), gbps(r.bytes, r.seconds), r.marks_received, r.duplicates_received,
+      r.ok ? "" : fmt::format(", \"error\": {}", json_string(r.problem)));
+}
+
+}  // namespace strack::perf

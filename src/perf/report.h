@@ -1,0 +1,23 @@
+// What came of a test, as text for people and as JSON (docs/udp-tools.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "perf/client.h"
+#include "perf/server.h"
+
+namespace strack::perf {
+
+/// "9.412 Gb/s  cwnd 1.2 MB  RTT ...": a line that changes while the test runs.
+[[nodiscard]] std::string live_text(const Sample& sample);
+/// A few lines; empty where nothing was sent.
+[[nodiscard]] std::string text(const Plan& plan, const ClientResult& result);
+/// One object. `policy` is --policy's.
+[[nodiscard]] std::string json(const Plan& plan, std::string_view policy, double cpu_seconds,
+                               const ClientResult& result);
+
+[[nodiscard]] std::string text(const ServerResult& result);
+[[nodiscard]] std::string json(const ServerResult& result);
+
+}  // namespace strack::perf

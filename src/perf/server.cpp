@@ -1,0 +1,189 @@
+#include "perf/server.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace strack::perf {
+
+using udp::Completion;
+using udp::Kind;
+using udp::Status;
+
+/// One client's connection.
+struct Server::Session {
+  udp::ConnectionId id{};
+  std::string peer;
+  Pattern pattern = Pattern::stream;
+  std::uint64_t size = 0;
+  bool spoke =
+      false;  ///< or was refused. Whoever tries several addresses leaves all but one unused
+  bool running = false;
+  bool reported = false;
+  std::array<WordsBuffer, 2> in{};
+  WordsBuffer out{};
+  std::optional<udp::RegionKey> region;
+  std::uint64_t owed = 0;  ///< answers of a pingpong that found no room
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  Clock::time_point began{};
+  Clock::time_point last{};
+  udp::ConnectionStatistics statistics;
+};
+
+void Server::on(const Completion& completion, Clock::time_point now) {
+  if (completion.kind == Kind::accepted) return on_accepted(completion, now);
+  const auto found = sessions_.find(static_cast<std::uint64_t>(completion.connection));
+  if (found == sessions_.end()) return;
+  Session& session = *found->second;
+  switch (completion.kind) {
+    case Kind::received:
+      if (completion.status != Status::ok) break;
+      if (completion.tag == kDataTag) {
+        on_data(session, completion, now);
+      } else {
+        on_words(session, completion.cookie, completion.length, now);
+      }
+      break;
+    case Kind::sent:
+      if (completion.tag == kDataTag) pay(session);
+      break;
+    case Kind::peer_closed:
+      endpoint_.close(session.id);
+      break;
+    case Kind::closed:
+      end(session, {});
+      break;
+    case Kind::failed:
+      end(session, std::string(udp::text(completion.status)));
+      break;
+    default:
+      break;
+  }
+}
+
+void Server::on_accepted(const Completion& completion, Clock::time_point now) {
+  auto session = std::make_shared<Session>();
+  session->id = completion.connection;
+  session->peer = endpoint_.peer_address(completion.connection);
+  session->began = now;
+  for (std::size_t i = 0; i < session->in.size(); ++i) post_words(*session, i);
+  Session& kept = *session;
+  sessions_.emplace(static_cast<std::uint64_t>(completion.connection), std::move(session));
+  if (completion.tag != kService) {
+    kept.spoke = true;
+    end_rudely(kept, "it is not `strack perf client`");
+  }
+}
+
+void Server::post_words(Session& session, std::size_t index) {
+  // Fails only where the connection has ended, which comes as a completion of its own.
+  [[maybe_unused]] const Status posted = endpoint_.post_receive(
+      session.id, udp::Match::exactly(kControlTag), session.in[index], index);
+}
+Status Server::post_data(Session& session) {
+  // All receives share the memory: nobody reads what comes.
+  return endpoint_.post_receive(session.id, udp::Match::exactly(kDataTag),
+                                arena_.first(std::max<std::uint64_t>(session.size, 1)), 0);
+}
+void Server::say(Session& session, const Words& words) {
+  session.out = encode(words);
+  [[maybe_unused]] const Status sent =
+      endpoint_.send(session.id, kControlTag, session.out, kControlTag);
+}
+
+void Server::on_words(Session& session, std::uint64_t index, std::uint64_t length,
+                      Clock::time_point now) {
+  const auto words = decode(std::span(session.in[index]).first(length));
+  session.spoke = true;
+  post_words(session, index);
+  if (!words) return end_rudely(session, "it sent a message that cannot be understood");
+  if (words->type == Say::request && !session.running) return begin(session, *words, now);
+  if (words->type == Say::finish && session.running && !session.reported) {
+    session.reported = true;
+    session.last = now;
+    if (const auto statistics = endpoint_.statistics(session.id))
+      session.statistics = statistics.value();
+    say(session, {Say::report,
+                  0,
+                  {session.messages, session.bytes, session.statistics.marks_received,
+                   session.statistics.duplicates_received}});
+    return;
+  }
+  end_rudely(session, "it broke the rules of the test");
+}
+
+void Server::begin(Session& session, const Words& request, Clock::time_point now) {
+  const std::uint64_t depth = request.numbers[1];
+  if (request.code < 1 || request.code > 3 || request.numbers[0] > kMaxSize || depth < 1 ||
+      depth > kMaxDepth) {
+    say(session, {Say::refuse, 0, {kMaxSize, kMaxDepth, 0, 0}});
+    return;
+  }
+  session.pattern = static_cast<Pattern>(request.code);
+  session.size = request.numbers[0];
+  session.running = true;
+  session.began = now;
+  std::uint64_t region = 0;
+  if (session.pattern == Pattern::write) {
+    const auto key = endpoint_.register_region(
+        arena_.first(std::max<std::uint64_t>(session.size, 1)), session.id);
+    if (!key) return end_rudely(session, key.error().text);
+    session.region = key.value();
+    region = key.value().id;
+  } else {
+    for (std::uint64_t i = 0; i < depth; ++i) {
+      if (post_data(session) != Status::ok)
+        return end_rudely(session,
+                          "with the others', more messages at a time than there is room for");
+    }
+  }
+  say(session, {Say::ready, 0, {region, 0, 0, 0}});
+}
+
+void Server::on_data(Session& session, const Completion& completion, Clock::time_point now) {
+  ++session.messages;
+  session.bytes += completion.length;
+  session.last = now;
+  // The one that completed has made room; if the connection has ended, that is told by itself.
+  [[maybe_unused]] const Status posted = post_data(session);
+  if (session.pattern != Pattern::pingpong) return;
+  ++session.owed;
+  pay(session);
+}
+
+void Server::pay(Session& session) {
+  while (session.owed > 0 &&
+         endpoint_.send(session.id, kDataTag, arena_.first(session.size), kDataTag) == Status::ok)
+    --session.owed;
+}
+
+void Server::end_rudely(Session& session, const std::string& why) {
+  endpoint_.abort(session.id);
+  end(session, why);
+}
+
+void Server::end(Session& session, const std::string& problem) {
+  if (session.region) endpoint_.unregister_region(*session.region);
+  if (!session.spoke) {
+    sessions_.erase(static_cast<std::uint64_t>(session.id));
+    return;
+  }
+  ServerResult result;
+  // A client that has its report may leave as it likes.
+  result.ok = session.reported;
+  result.peer = session.peer;
+  result.pattern = session.pattern;
+  result.size = session.size;
+  result.messages = session.messages;
+  result.bytes =
+      session.pattern == Pattern::write ? session.statistics.message_bytes_received : session.bytes;
+  result.seconds = std::chrono::duration<double>(session.last - session.began).count();
+  result.marks_received = session.statistics.marks_received;
+  result.duplicates_received = session.statistics.duplicates_received;
+  if (!result.ok) result.problem = problem.empty() ? "it left before the end" : problem;
+  if (ended_) ended_(result);
+  sessions_.erase(static_cast<std::uint64_t>(session.id));
+}
+
+}  // namespace strack::perf

@@ -1,0 +1,65 @@
+// The server's side of a test: takes connections of an endpoint, and takes or answers what they send.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "perf/arena.h"
+#include "perf/protocol.h"
+#include "udp/endpoint.h"
+
+namespace strack::perf {
+
+/// How a connection that had spoken ended.
+struct ServerResult {
+  bool ok = false;  ///< it has had its report
+  std::string peer;
+  Pattern pattern = Pattern::stream;
+  std::uint64_t size = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  std::uint64_t marks_received = 0;
+  std::uint64_t duplicates_received = 0;
+  std::string problem;  ///< why it is not ok
+};
+
+class Server {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Server(udp::Endpoint& endpoint, std::function<void(const ServerResult&)> ended)
+      : endpoint_(endpoint), ended_(std::move(ended)), arena_(kMaxSize) {}
+
+  [[nodiscard]] bool has_memory() const { return static_cast<bool>(arena_); }
+  [[nodiscard]] bool idle() const { return sessions_.empty(); }
+
+  void on(const udp::Completion& completion, Clock::time_point now);
+
+ private:
+  struct Session;
+
+  void on_accepted(const udp::Completion& completion, Clock::time_point now);
+  void on_words(Session& session, std::uint64_t index, std::uint64_t length, Clock::time_point now);
+  void on_data(Session& session, const udp::Completion& completion, Clock::time_point now);
+  void begin(Session& session, const Words& request, Clock::time_point now);
+  void post_words(Session& session, std::size_t index);
+  udp::Status post_data(Session& session);
+  void say(Session& session, const Words& words);
+  void pay(Session& session);
+  void end_rudely(Session& session, const std::string& why);
+  void end(Session& session, const std::string& problem);
+
+  udp::Endpoint& endpoint_;
+  std::function<void(const ServerResult&)> ended_;
+  Arena arena_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  ///< by connection
+};
+
+}  // namespace strack::perf
