@@ -3,10 +3,10 @@
 #
 #   strack_library(NAME [PURE] [SOURCES ...] [LINKS ...])
 #   strack_program(NAME SOURCES ... [LINKS ...])
-#   strack_test(NAME SOURCES ... [LINKS ...] [LABELS ...] [TIMEOUT seconds])
+#   strack_test(NAME SOURCES ... [LINKS ...] [SHARDS n] [LABELS ...] [TIMEOUT seconds])
 #   strack_fuzz(NAME SOURCE file [LINKS ...] [CORPUS folder] [RUNS n] [MAX_LEN bytes])
 
-include(GoogleTest)
+include(cmake/quick_build.cmake)
 
 # --- Warnings: all of them errors, the same for GCC 12 and Clang 14 -------------------------------
 
@@ -44,8 +44,10 @@ endif()
 
 # --- Instrumentation: for the whole build tree ----------------------------------------------------
 
-# What __FILE__ says is relative to the repository, on every machine.
-add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+# What __FILE__ says is relative to the repository, on every machine; also where ccache has made the
+# name of the source relative to the build.
+file(RELATIVE_PATH up ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${up}=)
 
 if(STRACK_DCHECK)
   add_compile_definitions(STRACK_DCHECK_ENABLED=1 _GLIBCXX_ASSERTIONS)
@@ -119,10 +121,12 @@ function(strack_program name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS} strack_warnings)
 endfunction()
 
-# GoogleTest cases; each becomes a ctest test named NAME/Suite.Case. A test of more than some
-# seconds has the label "long", and then only the release build runs it.
+# GoogleTest cases: one process for all of them, or SHARDS processes that take every SHARDS-th case.
+# As ctest tests they are called NAME or NAME/SHARD. What each case did is left in cases/NAME-SHARD.xml
+# of the build tree, where tools/ctest_report.py finds it. A test of more than some seconds has the label
+# "long", and then only the release build runs it. One case alone: NAME --gtest_filter=Suite.Case
 function(strack_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LINKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS;TIMEOUT" "SOURCES;LINKS;LABELS")
   if(NOT arg_SOURCES)
     message(WARNING "${name}: no sources, so nothing is tested")  # a pattern that matched no file
     return()
@@ -132,24 +136,25 @@ function(strack_test name)
     return()
   endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT 600)
+  endif()
+  if(NOT arg_SHARDS)
+    set(arg_SHARDS 1)
   endif()
   strack_program(${name} SOURCES ${arg_SOURCES} LINKS ${arg_LINKS} GTest::gtest_main)
-  # Test code runs once and is compiled often: full optimisation would double the time of a build.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  gtest_discover_tests(${name}
-    TEST_PREFIX ${name}/
-    TEST_LIST ${name}_cases
-    DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${arg_TIMEOUT})
-  if(arg_LABELS)
-    # gtest_discover_tests() takes no list as the value of a property, so ctest sets it afterwards.
-    set(script ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
-    file(WRITE ${script}
-      "set_tests_properties(\${${name}_cases} PROPERTIES LABELS \"${arg_LABELS}\")\n")
-    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${script})
-  endif()
+  target_compile_options(${name} PRIVATE ${test_options})
+  add_dependencies(units ${name})
+  target_precompile_headers(${name} REUSE_FROM strack_test_headers)
+  math(EXPR last "${arg_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    set(test ${name})
+    if(last GREATER 0)
+      set(test ${name}/${shard})
+    endif()
+    add_test(NAME ${test} COMMAND ${name} --gtest_output=xml:${PROJECT_BINARY_DIR}/cases/${name}-${shard}.xml)
+    set_tests_properties(${test} PROPERTIES LABELS "unit;${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
 
 # A harness with LLVMFuzzerTestOneInput, and a ctest test of the same name that runs it: in a
@@ -174,6 +179,7 @@ function(strack_fuzz name)
 
   strack_program(${name} SOURCES ${arg_SOURCE} LINKS ${arg_LINKS})
   add_dependencies(fuzzers ${name})
+  add_dependencies(units ${name})
   if(STRACK_FUZZ)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set(found ${PROJECT_BINARY_DIR}/corpus/${name})
@@ -192,7 +198,22 @@ function(strack_fuzz name)
   set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT ${timeout})
 endfunction()
 
+# Test code runs once and is compiled often: full optimisation would double the time of a build. What most
+# tests include is read once, for all of them: a third of the time a test takes to compile.
+set(test_options $<$<CONFIG:Release>:-Og>)
+if(NOT STRACK_FUZZ)
+  file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cpp "")
+  strack_library(strack_test_headers SOURCES ${PROJECT_BINARY_DIR}/test_headers.cpp)
+  target_link_libraries(strack_test_headers PRIVATE GTest::gtest)
+  target_compile_options(strack_test_headers PRIVATE ${test_options})
+  target_precompile_headers(strack_test_headers PRIVATE
+    <gmock/gmock.h> <gtest/gtest.h>
+    <algorithm> <array> <chrono> <cstdint> <deque> <filesystem> <fstream> <functional> <map> <memory> <optional>
+    <random> <set> <span> <sstream> <string> <string_view> <thread> <utility> <vector>)
+endif()
+
 add_custom_target(fuzzers)  # all harnesses
+add_custom_target(units)  # all harnesses, GoogleTest programs and swarms: what sanitizers run
 if(NOT STRACK_FUZZ)
   strack_library(strack_fuzz_driver SOURCES ${PROJECT_SOURCE_DIR}/tests/support/fuzz_driver.cpp)
 endif()
