@@ -16,6 +16,7 @@
 #include "base/prng.h"
 #include "sim/base_rtt.h"
 #include "sim/net/sim_packet.h"
+#include "sim/net/topology.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/lossless.h"
 #include "sim/scenario/settings.h"
