@@ -131,11 +131,13 @@ struct Connection {
 
   // Life.
   Instant last_heard{};
-  Instant last_asked{};     ///< by a ping, because of silence
+  Instant first_asked{};  ///< by a ping, because of silence
+  Instant last_asked{};
   std::uint32_t asked = 0;  ///< how often since it was last heard
   std::uint32_t ping_id = 0;
   std::uint32_t pings_under_way = 0;  ///< bit i: the one with id ping_id - i
   core::PathId ping_path = 0;
+  core::PathId pong_path = 0;
   Instant ping_retry_at = Instant::never();  ///< the last one must be answered: repeated until then
   Picoseconds ping_interval{0};
   std::uint32_t credit_ping = 0;  ///< the first with the newest credit
@@ -169,8 +171,9 @@ struct Connection {
   Bitmap<core::kMaxPaths> paths_seen{};
   PathHealth paths;
   SenderEvents::Losses losses;
-  bool arrivals = false;         ///< something has arrived since the last timeout
-  Picoseconds serialisation{0};  ///< of a full packet on all links of its path
+  bool arrivals = false;                ///< something has arrived since the last timeout
+  std::uint32_t probes_unanswered = 0;  ///< since the last SACK
+  Picoseconds serialisation{0};         ///< of a full packet on all links of its path
   Picoseconds lowest_rtt = seconds(3'600);
 
   // Receiving.
@@ -198,6 +201,7 @@ struct Connection {
   std::array<Trigger, kMostPerSack> triggers{};
   std::uint32_t trigger_count = 0;
   bool ack_pending = false;  ///< in the engine's list
+  bool asked_again = false;  ///< by a probe, or by a packet that had come before
 
   ConnectionStatistics statistics;
 

@@ -21,12 +21,16 @@ constexpr std::size_t kMostCompletions = std::size_t{1} << 17;
 constexpr Picoseconds kLinger = seconds(1);
 constexpr Picoseconds kShortestRetry = ms(2);
 constexpr Picoseconds kLongestRetry = ms(256);
+constexpr Picoseconds kLongestQuestion = ms(64);  ///< for the RTT: nothing can be sent without it
 constexpr Picoseconds kCloseRetry = ms(20);
 constexpr std::uint32_t kDoubtfulTimeouts = 3;  ///< in a row: perhaps packets are too large
 constexpr std::uint32_t kAbortRepeats = 2;
 /// Questions that a peer must have left unanswered before its silence counts. A process that was
 /// stopped, or that calls seldom, has to ask them first.
 constexpr std::uint32_t kAskedEnough = 3;
+/// They are asked every so-manieth part of the time that silence may last, after its first quarter. Each
+/// goes another way [D41], and most ways may be dead.
+constexpr std::int64_t kAskEvery = 32;
 constexpr std::uint32_t kMostHeldUnexpected = 64;  ///< packets per connection
 constexpr std::int32_t kWidestSack = core::kSackBits / 2;
 constexpr std::uint64_t kCounterReserve = 1u << 16;
@@ -554,6 +558,7 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
     STRACK_DCHECK(arrival.kind != core::ArrivalKind::accepted);
     if (arrival.kind == core::ArrivalKind::duplicate) {
       ++c.statistics.duplicates_received;
+      c.asked_again = true;
       want_ack(c, packet.psn, packet.timestamp, from.arrival);
     } else {
       ++statistics_.refused_malformed;
@@ -835,11 +840,16 @@ void Engine::send_ack(Connection& c) {
       }
     }
     ++c.statistics.sacks_sent;
-    const auto entropy = static_cast<std::uint16_t>(sack->path_id % options_.paths);
+    // [D41] By the number that the packet came by; but whoever asks again has perhaps not heard the
+    // last answer.
+    const std::uint16_t entropy = c.asked_again
+                                      ? c.paths.for_control(now_)
+                                      : static_cast<std::uint16_t>(sack->path_id % options_.paths);
     send_small(c, entropy, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
       return wire::encode(out, envelope, body);
     });
   }
+  c.asked_again = false;
   c.trigger_count = 0;
 }
 
@@ -858,6 +868,7 @@ void Engine::on_probe(Connection& c, const wire::Header& header, wire::ConstByte
     ++statistics_.refused_malformed;
     return;
   }
+  c.asked_again = true;
   want_ack(c, packet.psn, packet.timestamp, from.arrival);
   send_ack(c);
 }
@@ -911,7 +922,9 @@ void Engine::level_rtt(const Connection& c, core::Sack& sack) const {
 
 /// What arrived clears its path.
 void Engine::judge_paths(Connection& c, const core::Sack& sack, core::Psn epsn_before) {
-  if (!sack.for_probe) c.arrivals = true;
+  c.arrivals = true;
+  c.probes_unanswered = 0;
+  c.paths.works(sack.path_id);
   const core::Psn epsn = c.sender->epsn();
   for (core::Psn psn = epsn_before; psn < epsn; ++psn) c.paths.arrived(psn);
   if (!sack.for_probe && sack.psn >= epsn && sack.psn < c.sender->psn_next())
@@ -927,14 +940,18 @@ void Engine::note_losses(Connection& c) {
   if (!c.losses.any) return;
   c.losses.any = false;
   if (options_.oblivious) return;  // evenly, whatever happens
+  bool silence = false;
   if (c.losses.cause == core::LossCause::timeout) {
-    // If nothing at all has arrived since the last one, the peer or the network is away, and no path
-    // is worse than another.
-    if (!c.arrivals) return;
+    silence = !c.arrivals;  // since the last one
     c.arrivals = false;
   }
   for (core::Psn psn = max(c.losses.from, c.sender->epsn()); psn < c.losses.high; ++psn) {
-    if (!c.sender->is_acknowledged(psn)) c.paths.lost(psn, now_);
+    if (c.sender->is_acknowledged(psn)) continue;
+    if (silence) {
+      c.paths.lost_in_silence(psn);
+    } else {
+      c.paths.lost(psn, now_);
+    }
   }
 }
 
@@ -994,6 +1011,11 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   if (c.local_close) maybe_close(c);
 }
 
+core::PathId Engine::path_for(Connection& c, const core::Packet& packet, Purpose purpose) {
+  if (options_.oblivious) return packet.path_id;  // evenly, whatever happens
+  return c.paths.usable(packet.path_id, purpose, now_);
+}
+
 bool Engine::transmit() {
   std::uint32_t budget = kSendBudget;
   std::size_t i = 0;
@@ -1030,7 +1052,8 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
   std::optional<core::Packet> next = sender.poll_transmit(network_.now());
   while (next) {
     if (next->type == core::PacketType::probe) {
-      next->path_id = c.paths.usable(next->path_id, true, now_);
+      next->path_id =
+          path_for(c, *next, c.probes_unanswered++ == 0 ? Purpose::again : Purpose::ask);
       send_small(c, next->path_id, true,
                  [&](wire::MutableBytes out, const wire::Envelope& envelope) {
                    return wire::encode(out, envelope, *next);
@@ -1041,7 +1064,8 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
       continue;
     }
     // A burst: packets of one size, the last perhaps smaller, on the first one's path.
-    const core::PathId path = c.paths.usable(next->path_id, next->retransmission, now_);
+    const core::PathId path =
+        path_for(c, *next, next->retransmission ? Purpose::again : Purpose::news);
     const core::Timestamp timestamp = core::Timestamp::of(network_.now());
     pieces_.clear();
     burst_psns_.clear();
@@ -1194,7 +1218,7 @@ wire::Ping Engine::next_ping(Connection& c) {
 
 void Engine::send_ping(Connection& c) {
   // On changing paths: one that is dead must not make the peer seem so.
-  c.ping_path = static_cast<core::PathId>((c.ping_path + 1u) % options_.paths);
+  c.ping_path = c.paths.for_control(now_);
   const wire::Ping ping = next_ping(c);
   send_small(c, c.ping_path, true, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
     return wire::encode(out, envelope, ping);
@@ -1242,8 +1266,9 @@ void Engine::on_ping(Connection& c, const wire::Header& header, wire::ConstBytes
                   .size = static_cast<std::uint16_t>(header.bytes() + body.size() +
                                                      (header.keyed ? wire::kTagBytes : 0))};
   add_hold(pong.hold_time_ns, network_.now() - from.arrival);
-  const auto entropy = static_cast<std::uint16_t>(ping.path_id % options_.paths);
-  send_small(c, entropy, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
+  // A full one is compared with the small one before it: it is answered the same way.
+  if (ping.padding == 0) c.pong_path = c.paths.for_control(now_);
+  send_small(c, c.pong_path, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
     return wire::encode(out, envelope, pong);
   });
 }
@@ -1262,6 +1287,7 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
     return;
   }
   c.pings_under_way &= ~(1u << age);
+  c.paths.works(pong.path_id);
   take_credit(c, pong.credit);
   const bool full = pong.size > c.statistics.payload_bytes;
   if (pong.id == c.doubt_ping) c.full_answered = true;
@@ -1287,10 +1313,10 @@ void Engine::maybe_close(Connection& c) {
 void Engine::send_close(Connection& c) {
   const wire::Close close{c.close_reason, c.sender ? c.sender->psn_next() : c.mine.initial_psn,
                           c.mine.connection_id};
-  const auto entropy = static_cast<std::uint16_t>(++c.ping_path % options_.paths);
-  send_small(c, entropy, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
-    return wire::encode_close(out, envelope, close);
-  });
+  send_small(c, c.paths.for_control(now_), false,
+             [&](wire::MutableBytes out, const wire::Envelope& envelope) {
+               return wire::encode_close(out, envelope, close);
+             });
 }
 
 void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstBytes body) {
@@ -1309,10 +1335,10 @@ void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstByte
   // repetitions. So it goes two ways.
   const int copies = in_order && c.close_acked ? 2 : 1;
   for (int i = 0; i < copies; ++i) {
-    const auto entropy = static_cast<std::uint16_t>(++c.ping_path % options_.paths);
-    send_small(c, entropy, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
-      return wire::encode_close_ack(out, envelope, close);
-    });
+    send_small(c, c.paths.for_control(now_), false,
+               [&](wire::MutableBytes out, const wire::Envelope& envelope) {
+                 return wire::encode_close_ack(out, envelope, close);
+               });
   }
   if (c.state == State::over) return;
   if (!in_order) {
@@ -1358,6 +1384,20 @@ void Engine::maybe_over(Connection& c) {
 
 Picoseconds Engine::silence_limit() const { return us(options_.peer_timeout.count() * 1'000); }
 
+/// When a silent peer is asked for a sign of life.
+Instant Engine::next_question(const Connection& c) const {
+  const Picoseconds limit = silence_limit();
+  return std::max(c.last_heard + limit / 4, c.last_asked + limit / kAskEvery);
+}
+
+/// When a silent peer is given up: it has had its time, and enough questions.
+Instant Engine::end_of_patience(const Connection& c) const {
+  if (c.asked < kAskedEnough) return Instant::never();
+  const Picoseconds limit = silence_limit();
+  return std::max({c.last_heard + limit, c.first_asked + 7 * limit / 16,
+                   c.last_asked + limit / (2 * kAskEvery)});
+}
+
 Instant Engine::due(const Connection& c) const {
   switch (c.state) {
     case State::hello_sent:
@@ -1366,12 +1406,8 @@ Instant Engine::due(const Connection& c) const {
     case State::half_open:
       return c.give_up_at;
     case State::open: {
-      const Picoseconds limit = silence_limit();
-      const Instant ask = std::max(c.last_heard + limit / 4, c.last_asked + limit / 8);
-      const Instant over = c.asked >= kAskedEnough
-                               ? std::max(c.last_heard + limit, c.last_asked + limit / 16)
-                               : Instant::never();
-      Instant next = std::min({ask, over, c.close_retry_at, c.ping_retry_at});
+      Instant next =
+          std::min({next_question(c), end_of_patience(c), c.close_retry_at, c.ping_retry_at});
       if (c.sender) next = std::min(next, c.sender->next_deadline());
       return next;
     }
@@ -1448,9 +1484,7 @@ void Engine::on_timer(Connection& c) {
       break;
   }
   const bool done = c.close_acked && c.peer_closed;  // only the user has something left to fetch
-  const Picoseconds limit = silence_limit();
-  if (now_ >= c.last_heard + limit && c.asked >= kAskedEnough &&
-      now_ >= c.last_asked + limit / 16) {
+  if (now_ >= end_of_patience(c)) {
     if (done) {
       c.last_heard = now_;
       c.asked = 0;
@@ -1463,9 +1497,9 @@ void Engine::on_timer(Connection& c) {
       fail(c, Status::peer_dead, std::nullopt);
     }
     if (c.state != State::open) return;
-  } else if (now_ >= std::max(c.last_heard + limit / 4, c.last_asked + limit / 8)) {
+  } else if (now_ >= next_question(c)) {
+    if (c.asked++ == 0) c.first_asked = now_;
     c.last_asked = now_;
-    ++c.asked;
     if (!done) send_ping(c);
   }
   if (now_ >= c.close_retry_at) {
@@ -1474,7 +1508,7 @@ void Engine::on_timer(Connection& c) {
     send_close(c);
   }
   if (now_ >= c.ping_retry_at) {
-    c.ping_interval = std::min(2 * c.ping_interval, kLongestRetry);
+    c.ping_interval = std::min(2 * c.ping_interval, c.sender ? kLongestRetry : kLongestQuestion);
     c.ping_retry_at = now_ + c.ping_interval;
     if (c.sender) {
       send_ping(c);
@@ -1496,9 +1530,16 @@ void Engine::on_timer(Connection& c) {
 /// Nothing gets through for long. If a small packet is answered and a full one on the same path is
 /// not, twice in a row, the path has become too narrow for it.
 void Engine::doubt_mtu(Connection& c) {
-  if (c.sender->consecutive_timeouts() == kDoubtfulTimeouts)
-    c.small_answered = c.full_answered = false;  // of another time
-  c.full_missed = c.small_answered && !c.full_answered ? c.full_missed + 1 : 0;
+  if (c.sender->consecutive_timeouts() == kDoubtfulTimeouts) {  // what there is is of another time
+    c.small_answered = c.full_answered = false;
+    c.full_missed = 0;
+  }
+  // Neither answered: their path is dead, and that says nothing of sizes.
+  if (c.full_answered) {
+    c.full_missed = 0;
+  } else if (c.small_answered) {
+    ++c.full_missed;
+  }
   if (c.full_missed == 2) {
     network_.allow_fragments();
     burst_ = 1;

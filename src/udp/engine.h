@@ -145,6 +145,7 @@ class Engine {
   void judge_paths(Connection& c, const core::Sack& sack, core::Psn epsn_before);
   void note_losses(Connection& c);
   void take_credit(Connection& c, std::uint32_t credit);
+  [[nodiscard]] core::PathId path_for(Connection& c, const core::Packet& packet, Purpose purpose);
   /// Sends until nothing is left or the budget is; returns whether anything was sent.
   bool transmit();
   std::uint32_t transmit(Connection& c, std::uint32_t budget);
@@ -172,6 +173,8 @@ class Engine {
   void bury();
   void complete(const Completion& completion);
   [[nodiscard]] bool room_for_completions() const;
+  [[nodiscard]] Instant next_question(const Connection& c) const;
+  [[nodiscard]] Instant end_of_patience(const Connection& c) const;
   [[nodiscard]] Instant due(const Connection& c) const;
   void rearm(Connection& c);
   void run_timers();

@@ -437,6 +437,91 @@ TEST(Messages, DeadEntropiesAreAvoided) {
       << "a rotation would lose a quarter";
 }
 
+/// Three spines, and which entropies of host 1 towards host 0 meet the dead ones.
+struct Fabric3 {
+  explicit Fabric3(Duo& with) : faults(with.world.faults()) {
+    faults.spines = 3;
+    faults.dead_spines = 1;
+  }
+  /// Looks for a hash by which the given entropies of host 1, towards host 0, meet the dead spine.
+  void let_die(std::initializer_list<std::uint16_t> dead,
+               std::initializer_list<std::uint16_t> alive) {
+    const Address server = SimulatedWorld::address_of(0);
+    const Address client = SimulatedWorld::address_of(1);
+    const auto meets = [&](std::uint16_t e) { return meets_dead_spine(faults, client, server, e); };
+    do {
+      ++faults.hash_seed;
+    } while (!std::all_of(dead.begin(), dead.end(), meets) ||
+             !std::none_of(alive.begin(), alive.end(), meets));
+  }
+  SimulatedFaults& faults;
+};
+
+// [D41] What once did not end: of three spines one dies for good, and with it both of the only entropies
+// that are known to work. Messages of one packet each time, so that nothing else arrives and tells.
+TEST(Messages, NoSetOfDeadPathsIsTriedForEver) {
+  EndpointOptions o = options();
+  o.paths = 8;
+  for (int tail = 1; tail <= 3; ++tail) {
+    Duo duo(o);
+    Fabric3 fabric(duo);
+    duo.connect();
+    std::vector<std::byte> buffer(4'000'000);
+    const auto message = pattern(buffer.size());
+    ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+    ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 1), Status::ok);
+    duo.run(us(60));
+    // First all but two are dead, and are found out.
+    fabric.faults.dead_spines = 2;
+    fabric.let_die({2, 3, 4, 5, 6, 7}, {0, 1});
+    fabric.faults.spines_die_at = duo.world.now();
+    duo.run(ms(100));
+    ASSERT_EQ(duo.of(0, Kind::received).size(), 1u);
+    EXPECT_GE(duo.client().statistics(duo.id[1])->paths_barred, 1u);
+    // Then just those two.
+    fabric.faults.dead_spines = 1;
+    fabric.let_die({0, 1}, {2, 3, 4, 5, 6, 7});
+    const auto before = duo.client().statistics(duo.id[1]);
+    for (int i = 0; i < tail; ++i) {
+      ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+      ASSERT_EQ(duo.client().send(duo.id[1], 1, duo.keep(pattern(100)), 1), Status::ok);
+    }
+    duo.run(ms(100));
+    EXPECT_EQ(duo.of(1, Kind::sent).size(), 1u + static_cast<unsigned>(tail));
+    EXPECT_LE(duo.client().statistics(duo.id[1])->timeouts, before->timeouts + 2);
+  }
+}
+
+// [D41] No entropy works both ways: what arrives is answered by another number than it came by.
+TEST(Messages, AnswersNeedNotComeBackTheWayTheyWereAskedFor) {
+  Duo duo;
+  duo.world.faults().spines = 2;
+  duo.connect();
+  SimulatedFaults& faults = duo.world.faults();
+  const Address server = SimulatedWorld::address_of(0);
+  const Address client = SimulatedWorld::address_of(1);
+  const auto is_split = [&] {  // the first half of them works one way, the second the other way
+    for (std::uint16_t e = 0; e < 8; ++e) {
+      if (meets_dead_spine(faults, client, server, e) == (e < 4)) return false;
+      if (meets_dead_spine(faults, server, client, e) != (e < 4)) return false;
+    }
+    return true;
+  };
+  faults.dead_spines = 1;
+  while (!is_split()) ++faults.hash_seed;
+  faults.spines_die_at = duo.world.now();
+  std::vector<std::byte> buffer(300'000);
+  const auto message = pattern(buffer.size());
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 1), Status::ok);
+  duo.run(seconds(2));
+  EXPECT_EQ(duo.of(1, Kind::sent).size(), 1u);
+  EXPECT_EQ(buffer, message);
+  duo.run(seconds(30));
+  EXPECT_TRUE(duo.of(1, Kind::failed).empty());
+  EXPECT_TRUE(duo.of(0, Kind::failed).empty());
+}
+
 // [D38] Small packets are faster through slow links than full ones. That tells the links' rate, and must
 // not make full packets look late.
 TEST(Messages, SlowLinksAreMeasuredAtSetUp) {

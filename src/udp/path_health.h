@@ -1,4 +1,4 @@
-// Which entropies lead nowhere at the moment [D39].
+// Which entropies lead nowhere at the moment [D39] [D41].
 //
 // The core learns from ECN which paths are crowded; from a dead one nothing comes back, not even a
 // mark, and the rotation would go on losing a packet on it in every round. So the host remembers the
@@ -10,17 +10,29 @@
 // A dead link or switch takes many entropies with it, and to learn of each by a loss would take long.
 // So once several are barred, all are suspects: packets take paths by which something has arrived
 // since, and only one in eight tries a suspect.
+//
+// What was lost goes again by a proven path: one that something arrived by, that has lost nothing
+// since, and not before all fell silent. Without any it takes the path that was tried the longest
+// ago: so among n paths the n-th try at the latest takes a living one, whatever was believed before.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
 #include "core/packet.h"
 
 namespace strack::udp {
+
+/// What a packet is sent for.
+enum class Purpose : std::uint8_t {
+  news,   ///< for the first time: it may try a path nothing is known of
+  again,  ///< after its loss, or a probe: to lose it once more would cost a timeout
+  ask,    ///< a probe after one that was not answered: what was believed has been wrong
+};
 
 class PathHealth {
  public:
@@ -37,29 +49,40 @@ class PathHealth {
     proven_count_ = 0;
     barred_ = 0;
     suspects_ = 0;
+    silence_ = false;
   }
 
-  /// The path for a packet that was to take `path`. One that is sent again tries nothing: to lose it
-  /// once more would cost a timeout.
-  [[nodiscard]] core::PathId usable(core::PathId path, bool again, Instant now) {
+  /// The path for a packet that was to take `path`.
+  [[nodiscard]] core::PathId usable(core::PathId path, Purpose purpose, Instant now) {
+    if (purpose == Purpose::ask) return tried_longest_ago(path);
     if (barred_ == 0 && suspects_ == 0) return path;
-    const bool may_try =
-        proven_count_ == 0 || (!again && (suspects_ == 0 || ++turn_ % kTryEvery == 0));
+    if (purpose == Purpose::again) {
+      if (is_good(path, false, now)) return path;
+      if (const auto proven = next_proven(now)) return *proven;
+      return tried_longest_ago(path);
+    }
+    const bool may_try = proven_count_ == 0 || suspects_ == 0 || ++turn_ % kTryEvery == 0;
     if (is_good(path, may_try, now)) return path;
     if (may_try) {
-      const auto count = static_cast<std::uint32_t>(paths_.size());
       std::uint32_t other = path;
-      for (std::uint32_t tried = 1; tried < count; ++tried) {
-        other = other + 1 == count ? 0 : other + 1;
+      for (std::uint32_t tried = 1; tried < count(); ++tried) {
+        other = after(other);
         if (is_good(static_cast<core::PathId>(other), true, now))
           return static_cast<core::PathId>(other);
       }
     }
-    for (std::uint32_t tried = 0; tried < proven_count_; ++tried) {
-      next_proven_ = next_proven_ + 1 >= proven_count_ ? 0 : next_proven_ + 1;
-      if (is_good(proven_[next_proven_], false, now)) return proven_[next_proven_];
+    return next_proven(now).value_or(path);  // none is better than another
+  }
+
+  /// For what is repeated until it is answered, and for answers: one that works as far as is known,
+  /// and by turns just the next.
+  [[nodiscard]] core::PathId for_control(Instant now) {
+    ask_proven_ = !ask_proven_;
+    if (ask_proven_) {
+      if (const auto proven = next_proven(now)) return *proven;
     }
-    return path;  // none is better than another
+    control_ = static_cast<core::PathId>(after(control_));
+    return control_;
   }
 
   void sent(core::Psn psn, core::PathId path, std::uint16_t payload, bool retransmission) {
@@ -71,9 +94,16 @@ class PathHealth {
     Sent& s = sent_[psn.value & mask()];
     if (s.settled) return;
     s.settled = true;
-    if (s.retransmission) return;
-    Path& p = paths_[s.path];
+    if (!s.retransmission) works(s.path);
+  }
+
+  /// Something has arrived by this path, as the echo in a SACK or pong says.
+  void works(core::PathId path) {
+    if (path >= count()) return;  // one that only pings take
+    silence_ = false;
+    Path& p = paths_[path];
     p.failures = 0;
+    p.tried = 0;
     if (p.barred) {
       p.barred = false;
       --barred_;
@@ -82,15 +112,17 @@ class PathHealth {
       p.suspect = false;
       --suspects_;
     }
-    proven_[next_slot_++ % kProven] = s.path;
+    if (proven_count_ > 0 && proven_[(next_slot_ - 1) % kProven] == path) return;
+    proven_[next_slot_++ % kProven] = path;
     proven_count_ = std::min(proven_count_ + 1, kProven);
   }
 
-  /// It was declared lost.
+  /// It was declared lost, while others arrived.
   void lost(core::Psn psn, Instant now) {
     const Sent& s = sent_[psn.value & mask()];
     if (s.settled) return;
     Path& p = paths_[s.path];
+    p.tried = ++tries_;
     // Those that were under way together fail together, once.
     if (p.barred) return;
     p.barred = true;
@@ -100,11 +132,24 @@ class PathHealth {
     // What has failed before is no news.
     if (barred_ >= kAlarm && p.failures == 1 && now >= next_alarm_) {
       next_alarm_ = now + kNextAlarm;
-      for (Path& any : paths_) any.suspect = true;
-      suspects_ = static_cast<std::uint32_t>(paths_.size());
-      proven_count_ = 0;
-      next_slot_ = 0;
+      suspect_all();
     }
+  }
+
+  /// It was declared lost, and nothing at all has arrived for a whole timeout. Perhaps the peer or
+  /// the network is away, and no path is to blame; perhaps all that was thought to work is dead. So
+  /// nothing is barred and nothing is proven.
+  void lost_in_silence(core::Psn psn) {
+    const Sent& s = sent_[psn.value & mask()];
+    if (!s.settled) paths_[s.path].tried = ++tries_;
+    if (silence_) return;
+    silence_ = true;
+    for (Path& any : paths_) {
+      any.barred = false;
+      any.failures = 0;
+    }
+    barred_ = 0;
+    suspect_all();
   }
 
   /// This host itself did not get it out: no path is to blame.
@@ -119,6 +164,7 @@ class PathHealth {
   static constexpr std::uint32_t kProven = 32;
   struct Path {
     Instant until{};
+    std::uint32_t tried = 0;    ///< in vain, in the order of tries; 0: not since something arrived
     std::uint8_t failures = 0;  ///< since something last arrived
     bool barred = false;
     bool suspect = false;  ///< nothing has arrived since the alarm
@@ -131,6 +177,10 @@ class PathHealth {
   };
 
   [[nodiscard]] std::uint32_t mask() const { return static_cast<std::uint32_t>(sent_.size()) - 1; }
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(paths_.size()); }
+  [[nodiscard]] std::uint32_t after(std::uint32_t path) const {
+    return path + 1 == count() ? 0 : path + 1;
+  }
 
   [[nodiscard]] bool is_good(core::PathId path, bool may_try, Instant now) {
     Path& p = paths_[path];
@@ -139,6 +189,34 @@ class PathHealth {
       --barred_;
     }
     return !p.barred && (may_try || !p.suspect);
+  }
+
+  [[nodiscard]] std::optional<core::PathId> next_proven(Instant now) {
+    for (std::uint32_t tried = 0; tried < proven_count_; ++tried) {
+      next_proven_ = next_proven_ + 1 >= proven_count_ ? 0 : next_proven_ + 1;
+      if (is_good(proven_[next_proven_], false, now)) return proven_[next_proven_];
+    }
+    return std::nullopt;
+  }
+
+  /// Counts as a try at once, so that packets sent together take different ones. From `from` on
+  /// among equals. O(paths), and only in need.
+  [[nodiscard]] core::PathId tried_longest_ago(core::PathId from) {
+    std::uint32_t best = from;
+    std::uint32_t path = from;
+    for (std::uint32_t seen = 1; seen < count() && paths_[best].tried != 0; ++seen) {
+      path = after(path);
+      if (paths_[path].tried < paths_[best].tried) best = path;
+    }
+    paths_[best].tried = ++tries_;
+    return static_cast<core::PathId>(best);
+  }
+
+  void suspect_all() {
+    for (Path& any : paths_) any.suspect = true;
+    suspects_ = count();
+    proven_count_ = 0;
+    next_slot_ = 0;
   }
 
   std::vector<Path> paths_;
@@ -150,6 +228,10 @@ class PathHealth {
   std::uint32_t barred_ = 0;
   std::uint32_t suspects_ = 0;
   std::uint32_t turn_ = 0;
+  std::uint32_t tries_ = 0;
+  core::PathId control_ = 0;
+  bool ask_proven_ = false;
+  bool silence_ = false;  ///< nothing has arrived for a timeout
   Instant next_alarm_{};
 };
 

@@ -1,6 +1,7 @@
 #include "udp/path_health.h"
 
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -20,8 +21,8 @@ struct PathHealthTest : testing::Test {
   }
   void lose(core::PathId path) { health.lost(send(path), now); }
   void deliver(core::PathId path) { health.arrived(send(path)); }
-  core::PathId usable(core::PathId path, bool again = false) {
-    return health.usable(path, again, now);
+  core::PathId usable(core::PathId path, Purpose purpose = Purpose::news) {
+    return health.usable(path, purpose, now);
   }
 
   PathHealth health;
@@ -122,9 +123,11 @@ TEST_F(PathHealthTest, AnAlarmKeepsToWhatIsProven) {
   EXPECT_EQ(trials, 8u);
   EXPECT_EQ(proven_used.size(), 2u);
   // Those sent again take no chances.
-  for (std::uint32_t i = 0; i < 4 * PathHealth::kTryEvery; ++i) EXPECT_NE(usable(12, true), 12);
+  for (std::uint32_t i = 0; i < 4 * PathHealth::kTryEvery; ++i) {
+    EXPECT_NE(usable(12, Purpose::again), 12);
+  }
   deliver(12);
-  EXPECT_EQ(usable(12, true), 12);
+  EXPECT_EQ(usable(12, Purpose::again), 12);
 }
 
 TEST_F(PathHealthTest, TheAlarmEndsWhenEveryPathIsKnown) {
@@ -135,6 +138,93 @@ TEST_F(PathHealthTest, TheAlarmEndsWhenEveryPathIsKnown) {
   now = now + PathHealth::kFirstBar;
   for (core::PathId path = 0; path < PathHealth::kAlarm; ++path) deliver(path);
   for (core::PathId path = 0; path < kPaths; ++path) EXPECT_EQ(usable(path), path);
+}
+
+// [D41] What a SACK echoes is the very packet's: a retransmission's path is proven by it.
+TEST_F(PathHealthTest, AnEchoProvesItsPath) {
+  lose(3);
+  health.works(3);
+  EXPECT_EQ(usable(3), 3);
+  EXPECT_EQ(health.barred(), 0u);
+  health.works(kPaths);  // nobody's
+}
+
+// [D41] Two paths were thought to work, and both are dead. Each fails once, and is no longer proven.
+TEST_F(PathHealthTest, AProvenPathThatLosesIsProvenNoLonger) {
+  for (core::PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path);
+  deliver(8);
+  deliver(9);
+  std::set<core::PathId> taken;
+  for (int i = 0; i < 2; ++i) {
+    const core::PathId path = usable(12, Purpose::again);
+    EXPECT_TRUE(path == 8 || path == 9);
+    EXPECT_TRUE(taken.insert(path).second);
+    lose(path);
+  }
+  EXPECT_EQ(usable(12, Purpose::again), 12);  // nothing is known of it
+}
+
+// [D41] All that was lost is tried by another path, each in its turn, until something arrives.
+TEST_F(PathHealthTest, InSilenceEveryPathIsTriedOnceBeforeAnyTwice) {
+  for (core::PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path);
+  deliver(8);
+  deliver(9);
+  const core::Psn epsn = send(8, true);
+  health.lost_in_silence(epsn);
+  std::vector<core::PathId> order;
+  for (std::uint32_t i = 0; i < kPaths; ++i) {
+    order.push_back(usable(5, Purpose::again));
+    health.sent(epsn, order.back(), 100, true);
+    health.lost_in_silence(epsn);
+  }
+  // First those of which nothing is known, from the one that the core meant; then those that failed,
+  // the longest ago first.
+  EXPECT_EQ(order,
+            (std::vector<core::PathId>{5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 4, 0, 1, 2, 3, 8}));
+  // Something arrives: it is the one to take.
+  health.works(13);
+  EXPECT_EQ(usable(5, Purpose::again), 13);
+}
+
+// The peer was away: no path is to blame for it.
+TEST_F(PathHealthTest, SilenceBarsNothing) {
+  for (core::PathId path = 0; path < kPaths; ++path) health.lost_in_silence(send(path));
+  EXPECT_EQ(health.barred(), 0u);
+  for (core::PathId path = 0; path < kPaths; ++path) EXPECT_EQ(usable(path), path);
+  // Back again: what is lost now takes no chances, and the others are tried soon.
+  deliver(2);
+  EXPECT_EQ(usable(7, Purpose::again), 2);
+  std::uint32_t trials = 0;
+  for (std::uint32_t i = 0; i < 2 * PathHealth::kTryEvery; ++i) trials += usable(7) == 7;
+  EXPECT_EQ(trials, 2u);
+}
+
+// Sent together: not all of them by the same path.
+TEST_F(PathHealthTest, PacketsSentTogetherInSilenceTakeDifferentPaths) {
+  for (core::PathId path = 0; path < kPaths; ++path) health.lost_in_silence(send(path));
+  std::set<core::PathId> taken;
+  for (std::uint32_t i = 0; i < kPaths; ++i) taken.insert(usable(3, Purpose::again));
+  EXPECT_EQ(taken.size(), kPaths);
+}
+
+// [D41] A probe after one that was not answered goes by another path, whatever is thought of them.
+TEST_F(PathHealthTest, ProbesWithoutAnswerGoRound) {
+  deliver(8);
+  EXPECT_EQ(usable(8, Purpose::again), 8);
+  std::set<core::PathId> taken;
+  for (std::uint32_t i = 0; i < kPaths; ++i) taken.insert(usable(8, Purpose::ask));
+  EXPECT_EQ(taken.size(), kPaths);
+}
+
+// [D41] What asks and answers: by turns a path that is known to work, and the next.
+TEST_F(PathHealthTest, ControlPacketsGoRoundToo) {
+  std::vector<core::PathId> taken;
+  for (int i = 0; i < 3; ++i) taken.push_back(health.for_control(now));
+  EXPECT_EQ(taken, (std::vector<core::PathId>{1, 2, 3}));
+  deliver(8);
+  taken.clear();
+  for (int i = 0; i < 4; ++i) taken.push_back(health.for_control(now));
+  EXPECT_EQ(taken, (std::vector<core::PathId>{4, 8, 5, 8}));
 }
 
 TEST_F(PathHealthTest, RemembersHowMuchAPacketCarried) {

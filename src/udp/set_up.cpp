@@ -433,6 +433,7 @@ void Engine::start_session(Connection& c) {
   c.receive_params = params.value();
   c.receiver.emplace(c.receive_params, c.theirs.initial_psn);
   c.inbox.resize(options_.message_slots);
+  c.paths.resize(options_.paths, core::kMaxTrackingWindow);
   c.statistics.payload_bytes = mtu;
   c.statistics.keyed = keyed();
 }
@@ -480,7 +481,8 @@ void Engine::make_sender(Connection& c) {
   STRACK_CHECK(params.ok());
   c.send_params = params.value();
   c.serialisation = kLinks * (bytes(measured.payload) / path_rate(measured));
-  c.paths.resize(c.send_params.max_paths, core::kMaxTrackingWindow);
+  if (c.send_params.max_paths != options_.paths)
+    c.paths.resize(c.send_params.max_paths, core::kMaxTrackingWindow);
   c.statistics.path_rate_bps = static_cast<std::uint64_t>(path_rate(measured).count());
   c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
   c.statistics.max_cwnd_bytes = static_cast<std::uint64_t>(c.send_params.max_cwnd.count());

@@ -1,6 +1,7 @@
 // Endpoints on a bad day, by seed: two engines on simulated sockets exchange messages and writes
 // over several connections while datagrams get lost, late, doubled, marked and corrupted. Faults
-// end at a drawn time; from then on everything must complete within a bound. Checked: every message
+// end at a drawn time, and spines may die for good at another; from then on everything must complete
+// within a bound. Checked: every message
 // arrives exactly once, bit by bit, in the buffer it belongs to, in order; every operation
 // completes exactly once; both sides close in order; nothing is left held.
 #include <algorithm>
@@ -26,7 +27,12 @@ struct Tally {
   std::uint64_t seeds = 0, messages = 0, datagrams = 0, lost = 0, duplicated = 0, corrupted = 0;
   std::uint64_t retransmissions = 0, held = 0, unplaced = 0, forged = 0, replayed = 0, stalls = 0;
   std::uint64_t timeouts = 0, probes = 0;
+  Picoseconds slowest{0};  ///< from the last fault to the end
 };
+
+/// [D41] From the last fault to the end of everything. A program that takes its time and the load
+/// itself are within it.
+constexpr Picoseconds kPatience = seconds(30);
 
 struct Plan {
   EndpointOptions options[2];  ///< the responder's and the initiators'
@@ -36,6 +42,7 @@ struct Plan {
   std::uint32_t longest = 1;
   std::uint32_t tags = 1;
   bool late_receives = false;
+  Picoseconds spines_live{0};  ///< from when all connections are up
 
   explicit Plan(std::uint64_t seed) {
     Rng rng = Rng(seed).stream("plan");
@@ -77,6 +84,39 @@ struct Plan {
       faults.largest = static_cast<std::uint32_t>(rng.between(1'252, 1'400));
       faults.says_too_large = rng.below(2) == 0;
     }
+    if (rng.below(2) == 0) kill_spines(rng);
+  }
+
+ private:
+  /// Up to three quarters of 2 to 8 spines die for good, at any time after set-up. Each direction of
+  /// each connection keeps a way; which entropies lead there is for it to find out.
+  void kill_spines(Rng& rng) {
+    faults.spines = static_cast<std::uint32_t>(rng.between(2, 8));
+    faults.dead_spines =
+        static_cast<std::uint32_t>(rng.between(1, std::max(1u, 3 * faults.spines / 4)));
+    spines_live = us(rng.between(0, std::int64_t{1} << rng.between(4, 19)));
+    for (int draws = 1; faults.dead_spines > 0; ++draws) {
+      faults.hash_seed = rng.next();
+      if (each_has_a_way()) return;
+      if (draws % 64 == 0) --faults.dead_spines;
+    }
+  }
+
+  [[nodiscard]] bool each_has_a_way() const {
+    for (std::uint32_t i = 1; i <= connections; ++i) {
+      const Address ends[2] = {SimulatedWorld::address_of(0), SimulatedWorld::address_of(i)};
+      for (int side = 0; side < 2; ++side) {
+        // Bursts leave one entropy of an even number out.
+        const std::uint32_t used = options[side].paths - (options[side].burst > 1 ? 1 : 0);
+        bool has_one = false;
+        for (std::uint32_t e = 0; e < std::max(used, 1u); ++e) {
+          has_one |=
+              !meets_dead_spine(faults, ends[side], ends[1 - side], static_cast<std::uint16_t>(e));
+        }
+        if (!has_one) return false;
+      }
+    }
+    return true;
   }
 };
 
@@ -125,20 +165,22 @@ class Day {
       pair.engine[1] = engines_[i].get();
       pair.id[1] = made.value();
     }
-    Instant last_fault = plan_.faults.end;
+    last_fault_ = plan_.faults.end;
     if (plan_.faults.silent_until != Instant::never()) {
-      last_fault = std::max(last_fault, plan_.faults.silent_until);
+      last_fault_ = std::max(last_fault_, plan_.faults.silent_until);
     }
-    const Instant limit = last_fault + seconds(120);
     std::vector<Engine*> engines;
     for (const auto& engine : engines_) engines.push_back(engine.get());
     while (!finished()) {
+      const Instant limit = last_fault_ + kPatience;
+      if (world_.now() >= limit) tell_where_it_stands();
       STRACK_CHECK_OP(world_.now().ps, <, limit.ps);
       act();
       run_until(world_, engines, std::min(limit, world_.now() + us(rng_.between(20, 2'000))));
       for (std::size_t i = 0; i < engines_.size(); ++i) take(i);
     }
     check_end();
+    tally.slowest = std::max(tally.slowest, world_.now() - last_fault_);
     ++tally.seeds;
     tally.datagrams += world_.datagrams;
     tally.lost += world_.lost;
@@ -259,6 +301,7 @@ class Day {
                  static_cast<double>(world_.now().ps) / 1e12, engine, text(c.kind), text(c.status),
                  static_cast<std::uint64_t>(c.connection), c.cookie, c.tag, c.length);
     }
+    if (c.status != Status::ok) tell_where_it_stands();
     STRACK_CHECK_OP(static_cast<int>(c.status), ==, 0);
     Pair& pair = pair_of(engine, c.connection);
     const std::size_t side = engine == 0 ? 0 : 1;
@@ -270,6 +313,10 @@ class Day {
         pair.up[side] = true;
         pair.id[side] = c.connection;
         plan_direction(pair.into[side], *pair.engine[side], c.connection);
+        if (plan_.faults.dead_spines > 0 && all_up()) {
+          world_.faults().spines_die_at = world_.now() + plan_.spines_live;
+          last_fault_ = std::max(last_fault_, world_.faults().spines_die_at);
+        }
         return;
       case Kind::sent:
       case Kind::written: {
@@ -319,6 +366,43 @@ class Day {
     STRACK_CHECK(false);
   }
 
+  /// For whoever looks at a seed that has not come to its end.
+  void tell_where_it_stands() {
+    for (std::size_t p = 0; p < pairs_.size(); ++p) {
+      for (std::size_t side = 0; side < 2; ++side) {
+        const Pair& pair = pairs_[p];
+        const auto s = pair.engine[side]->statistics(pair.id[side]);
+        const Direction& out = pair.into[1 - side];
+        fmt::print(stderr, "connection {} side {}: {} of {} sent", p, side, out.next_to_send,
+                   out.messages.size());
+        if (s) {
+          fmt::print(
+              stderr,
+              ", {} acknowledged, {} in flight, window {}, {} timeouts, {} probes, {} barred, {} "
+              "SACKs back, {} packets in, {} twice",
+              s->messages_sent, s->inflight_bytes, s->cwnd_bytes, s->timeouts, s->probes_sent,
+              s->paths_barred, s->sacks_received, s->data_packets_received, s->duplicates_received);
+        }
+        fmt::print(stderr, ", alive:");
+        for (std::uint32_t e = 0; e < plan_.options[side].paths; ++e) {
+          const Address ends[2] = {hosts_[0]->address(), hosts_[p + 1]->address()};
+          if (!meets_dead_spine(plan_.faults, ends[side], ends[1 - side],
+                                static_cast<std::uint16_t>(e)))
+            fmt::print(stderr, " {}", e);
+        }
+        fmt::print(stderr, "{}{}{}\n", pair.up[side] ? ", up" : "",
+                   pair.closing[side] ? ", closing" : "", pair.closed[side] ? ", closed" : "");
+      }
+    }
+    fmt::print(stderr, "{} entropies and {}, {} of {} spines dead from {:.6f} s\n",
+               plan_.options[0].paths, plan_.options[1].paths, plan_.faults.dead_spines,
+               plan_.faults.spines, static_cast<double>(world_.faults().spines_die_at.ps) / 1e12);
+  }
+
+  [[nodiscard]] bool all_up() const {
+    return std::all_of(pairs_.begin(), pairs_.end(),
+                       [](const Pair& p) { return p.up[0] && p.up[1]; });
+  }
   [[nodiscard]] bool finished() const {
     return std::all_of(pairs_.begin(), pairs_.end(),
                        [](const Pair& p) { return p.closed[0] && p.closed[1]; });
@@ -345,6 +429,7 @@ class Day {
   std::vector<std::unique_ptr<Engine>> engines_;  ///< the responder's first
   std::deque<Pair> pairs_;
   Tally total_;
+  Instant last_fault_{};
   bool trace_;
 };
 
@@ -379,10 +464,10 @@ int main(int argc, char** argv) {
   fmt::print(
       "{} seeds from {}: {} messages, {} datagrams, {} lost, {} doubled, {} corrupted; {} "
       "retransmissions, {} timeouts, {} probes, {} held, {} unplaced, {} credit stalls, {} forged, "
-      "{} "
-      "replayed\n",
+      "{} replayed; all over at most {:.1f} s after the last fault\n",
       tally.seeds, first, tally.messages, tally.datagrams, tally.lost, tally.duplicated,
       tally.corrupted, tally.retransmissions, tally.timeouts, tally.probes, tally.held,
-      tally.unplaced, tally.stalls, tally.forged, tally.replayed);
+      tally.unplaced, tally.stalls, tally.forged, tally.replayed,
+      static_cast<double>(tally.slowest.count()) / 1e12);
   return 0;
 }
