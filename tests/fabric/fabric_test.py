@@ -17,7 +17,7 @@ import time
 
 import testing
 from baselines import SIZE, Table, ideal_seconds, kernel_transports, permutation
-from fabric import run_main
+from fabric import Fabric, run_main
 from testing import FabricCase, note, recovery_seconds
 from transports import StrackPerf
 
@@ -27,6 +27,7 @@ PAIR = ('h1', 'h5')
 class Settings:
     """From the command line."""
     full = False
+    dead_seeds = 2
     program = 'strack'
 
 
@@ -224,13 +225,83 @@ class Faults(TransportCase):
         note(f'{result.seconds / ideal_seconds(self.fabric, 2 * SIZE):.2f} of the ideal')
 
 
+class DeadForGood(TransportCase):
+    """A spine dies for good, at any time of the transfers, with any hash: every one of them comes to its end [D41]."""
+    PAIRS = (('h1', 'h5'), ('h2', 'h6'), ('h3', 'h7'), ('h4', 'h8'))
+    SIZE = 6_000_000
+
+    def setUp(self):
+        super().setUp()
+        self.shared = self.fabric
+
+    def test_one_of_2_spines(self):
+        self.let_one_die(2)
+
+    def test_one_of_3_spines(self):
+        self.let_one_die(3)
+
+    def test_one_of_5_spines(self):
+        self.let_one_die(5)
+
+    def let_one_die(self, spines):
+        stalls, flows = [], 0
+        with Fabric(spines=spines, name=f'{self.shared.name}-{spines}') as fabric:
+            for seed in range(1, Settings.dead_seeds + 1):
+                fabric.restore()
+                fabric.set_hash_seed(seed)
+                # From the first packets to the last ones, so that it meets windows of any size.
+                stalls += self.stalls_ms(fabric, (seed % 10 + 0.5) / 10, f's{seed % spines + 1}')
+                flows += len(self.PAIRS)
+        note(f'{spines} spines, {Settings.dead_seeds} hash seeds: {len(stalls)} of {flows} flows came to their end; longest '
+             f'time without a packet at the receiver: {statistics.median(stalls):.0f} ms in the median, {max(stalls):.0f} ms '
+             'at worst')
+        self.assertEqual(len(stalls), flows)
+
+    def stalls_ms(self, fabric, share, spine):
+        """Each flow's longest time without a packet from the spine's death on; of those that come to their end."""
+        started = self.strack.start(fabric, self.PAIRS, self.SIZE)
+        try:
+            links = [f'l2-{target}' for _, target in self.PAIRS]
+
+            def carried():
+                return [fabric.count(link).out_packets for link in links]
+
+            until = time.monotonic() + 30
+            while sum(fabric.count(link).out_bytes for link in links) < share * len(links) * self.SIZE:
+                self.assertLess(time.monotonic(), until, 'the transfers did not begin')
+                time.sleep(0.001)
+            fabric.set(spine, blackhole=1)
+            last = carried()
+            moved = [time.monotonic()] * len(links)
+            longest = [0.0] * len(links)
+            while any(transfer.running() for transfer in started) and time.monotonic() < until:
+                time.sleep(0.001)
+                now, seen = time.monotonic(), carried()
+                for i, transfer in enumerate(started):
+                    if transfer.running():
+                        longest[i] = max(longest[i], now - moved[i])
+                    if seen[i] != last[i]:
+                        moved[i] = now
+                last = seen
+            ended = [i for i, transfer in enumerate(started) if not transfer.running()]
+            for i in ended:
+                self.check(started[i].result(), self.SIZE)
+            return [1000 * longest[i] for i in ended]
+        finally:
+            for transfer in started:
+                transfer.stop()
+
+
 def main():
     parser = argparse.ArgumentParser(description='transfers of the strack program across a real fabric')
     parser.add_argument('--program', default='strack', help='the program to test (%(default)s)')
     parser.add_argument('--full', action='store_true', help='ten hash seeds, and times are held to their limits')
+    parser.add_argument('--dead-seeds', type=int, default=2, metavar='N',
+                        help='hash seeds with which a spine dies for good (%(default)s; 40 for a proof)')
     parser.add_argument('only', nargs='*', metavar='WORD', help='only tests with one of these words in their names')
     arguments = parser.parse_args()
     Settings.full = arguments.full
+    Settings.dead_seeds = arguments.dead_seeds
     Settings.program = shutil.which(arguments.program)
     if not Settings.program:
         raise ValueError(f"'{arguments.program}' is no program. give the one that was built: "
