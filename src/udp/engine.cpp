@@ -437,6 +437,7 @@ bool Engine::poll() {
     any = true;
     now_ = network_.now();
     for (Incoming& in : batch) {
+      in.arrival = std::min(in.arrival, now_);  // stamped by another clock
       statistics_.bytes_received += in.bytes.size();
       const std::size_t segment = in.segment == 0 ? in.bytes.size() : in.segment;
       for (std::span<std::uint8_t> rest = in.bytes; !rest.empty();) {

@@ -522,6 +522,22 @@ TEST(Messages, AnswersNeedNotComeBackTheWayTheyWereAskedFor) {
   EXPECT_TRUE(duo.of(0, Kind::failed).empty());
 }
 
+// The kernel stamps arrivals by another clock than ours. None may lie in the future.
+TEST(Messages, NothingArrivesInTheFuture) {
+  for (const Picoseconds error : {ps(0), us(3), ms(5)}) {
+    SimulatedFaults faults;
+    faults.stamp_error = error;
+    Duo duo(options(), faults);
+    duo.connect();
+    std::vector<std::byte> buffer(10'000);
+    ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+    ASSERT_EQ(duo.client().send(duo.id[1], 1, duo.keep(pattern(buffer.size())), 1), Status::ok);
+    duo.run(ms(1));
+    EXPECT_EQ(duo.of(1, Kind::sent).size(), 1u);
+    EXPECT_EQ(duo.client().statistics(duo.id[1])->rtt_ns, 20'000u) << error.count();
+  }
+}
+
 // [D38] Small packets are faster through slow links than full ones. That tells the links' rate, and must
 // not make full packets look late.
 TEST(Messages, SlowLinksAreMeasuredAtSetUp) {

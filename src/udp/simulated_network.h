@@ -24,7 +24,8 @@ struct SimulatedFaults {
   std::uint32_t dead_spines = 0;  ///< the first so many, for good
   std::uint64_t hash_seed = 0;
   Instant spines_die_at = Instant::never();
-  Picoseconds jitter{0};  ///< up to so much more, drawn for each: reorders
+  Picoseconds stamp_error{0};  ///< arrivals are stamped by a clock that is ahead by this
+  Picoseconds jitter{0};       ///< up to so much more, drawn for each: reorders
   Ratio loss{0, 1};
   Ratio duplication{0, 1};
   Ratio corruption{0, 1};  ///< of one bit
@@ -230,8 +231,10 @@ inline std::span<Incoming> SimulatedHost::receive() {
                 std::make_move_iterator(inbox_.begin() + static_cast<std::ptrdiff_t>(n)));
   inbox_.erase(inbox_.begin(), inbox_.begin() + static_cast<std::ptrdiff_t>(n));
   incoming_.clear();
-  for (Waiting& w : taken_)
-    incoming_.push_back({w.bytes, w.from, {}, w.arrival, w.segment, w.marked});
+  for (Waiting& w : taken_) {
+    const Instant stamp = w.arrival + world_.faults_.stamp_error;
+    incoming_.push_back({w.bytes, w.from, {}, stamp, w.segment, w.marked});
+  }
   return incoming_;
 }
 
