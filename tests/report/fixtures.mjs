@@ -370,7 +370,7 @@ export function fillPage(template, report) {
 /// Bars that lie: about as many as the paper has statements, some with long names, some with a spread.
 export function lyingReport() {
   const names = ['Permutation at 400 Gb/s, the slowest flow against RoCEv2', '4:1 oversubscribed', 'Incast', 'All-to-all of 64 jobs with 32 connections',
-                 'A name of far more than sixty characters that no reader would want to see whole beside a bar in a picture of this width'];
+                 'A name of far more than a hundred and fifty characters, which is more than two lines can hold, so that no reader would want to see it whole beside a bar in a picture of this width'];
   const categories = Array.from({ length: 18 }, (_, i) => (i < names.length ? names[i] : `statement ${i + 1}`));
   const ours = categories.map((_, i) => 1 + ((i * 37) % 50) / 10);
   return {

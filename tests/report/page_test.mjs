@@ -52,6 +52,20 @@ describe('the template', () => {
     assert.equal(template.match(/<\/script/gi).length, 2);
     assert.ok(template.length < 1_000_000, `${template.length} bytes`);
   });
+
+  // Whatever fonts a machine has, the same names take the same room.
+  test('brings its own fonts, and has them before it measures', async () => {
+    await withPage(emptyReport(), {}, async (page) => {
+      const fonts = await page.evaluate(() => [...document.fonts].map((font) => [font.family.replaceAll('"', ''), font.status]));
+      assert.deepEqual(fonts.sort(), [['Report Mono', 'loaded'], ['Report Sans', 'loaded'], ['Report Serif', 'loaded']]);
+      const widths = await page.evaluate(() => ['400 100px "Report Sans"', '600 100px "Report Sans"', '600 100px "Report Serif"', '100px "Report Mono"'].map((font) => {
+        const canvas = document.createElement('canvas').getContext('2d');
+        canvas.font = font;
+        return Math.round(canvas.measureText('Sphinx of black quartz, 0123456789 µs').width);
+      }));
+      assert.deepEqual(widths, [1588, 1639, 1817, 2220]);
+    });
+  });
 });
 
 describe('a rich report', () => {

@@ -32,6 +32,7 @@ async function bundle(entry) {
     format: 'iife',
     target: ['chrome100', 'firefox100', 'safari15'],
     charset: 'ascii',
+    loader: { '.woff2': 'dataurl' },
     legalComments: 'none',
     logLevel: 'warning',
   });
@@ -39,8 +40,9 @@ async function bundle(entry) {
 }
 
 const banner = '/* Contains Apache ECharts and zrender, (c) The Apache Software Foundation and others, Apache-2.0 and BSD-3-Clause. */\n';
+const fonts = '/* Contains Source Sans 3, Source Serif 4 and Source Code Pro (Latin), SIL Open Font License 1.1. */\n';
 const script = banner + (await bundle('main.ts'));
-const style = await bundle('style.css');
+const style = fonts + (await bundle('style.css'));
 for (const [name, text] of [['script', script], ['style', style]]) {
   if (/<\/(script|style)|<!--/i.test(text)) fail(`the bundled ${name} would end its element too early: it contains </${name} or <!--`);
   if (text.includes(kPlaceholder)) fail(`the bundled ${name} contains ${kPlaceholder}, which only the data element may`);

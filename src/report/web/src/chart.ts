@@ -20,7 +20,7 @@ export type Chart = echarts.ECharts;
 // ECharts' option types describe every chart it has; the few used here are plain objects.
 export type Option = Record<string, unknown>;
 
-export const kFont = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
+export const kFont = '"Report Sans", system-ui, sans-serif';  // style.css brings it
 
 export interface Zoom {
   start: number;

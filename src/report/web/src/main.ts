@@ -156,4 +156,9 @@ function start(): void {
   });
 }
 
-start();
+/// Names are measured before they are drawn, so the page's own fonts have to be there first.
+async function loadFonts(): Promise<void> {
+  await Promise.allSettled([...document.fonts].map((font) => font.load()));
+}
+
+void loadFonts().then(start);
