@@ -19,6 +19,11 @@ constexpr std::int64_t kLargestId = (std::int64_t{1} << 32) - 1;
 /// rank and starts hear from there, so that the graph's size stays proportional to the file's.
 constexpr std::size_t kMostPairs = 4'096;
 
+/// A msg without a number: the next one of its id.
+constexpr std::int64_t kNextMessage = -1;
+
+[[nodiscard]] bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 struct Flow {
   int line = 0;
   Rank src = 0;
@@ -183,13 +188,25 @@ class Reader {
     std::int64_t priority = 0;
     std::array<Field, 7> fields{{{"id", &flow.id, 1, kLargestId},
                                  {"msg", &flow.msg, 1, kLargestId},
-                                 {"size", &flow.size, 1, kMostMessageBytes},
+                                 {"size", &flow.size, 0, kMostMessageBytes},
                                  {"trigger", &flow.trigger, 1, kLargestId},
                                  {"send_done_trigger", &flow.send_done, 1, kLargestId},
                                  {"recv_done_trigger", &flow.recv_done, 1, kLargestId},
                                  {"prio", &priority, 0, kLargestId}}};
     for (std::size_t i = 1; i < line.fields.size(); i += 2) {
       const std::string_view word = line.fields[i];
+      if (word == "addon") {
+        ++addons_;
+        --i;  // nothing follows it
+        continue;
+      }
+      if (word == "msg" && !fields[1].given &&
+          (i + 1 == line.fields.size() || !is_digit(line.fields[i + 1].front()))) {
+        flow.msg = kNextMessage;
+        fields[1].given = true;
+        --i;
+        continue;
+      }
       if (word == "start") {
         if (flow.start) return fail(line.number, "start a second time. it is written once");
         if (!read_start(line, i, flow)) return false;
@@ -200,7 +217,7 @@ class Reader {
       if (field == fields.end()) {
         return fail(line.number,
                     fmt::format("{} is no word of a connection. those are id, msg, start, trigger, "
-                                "size, send_done_trigger, recv_done_trigger and prio",
+                                "size, send_done_trigger, recv_done_trigger, prio and addon",
                                 quoted(word)));
       }
       if (field->given)
@@ -219,6 +236,10 @@ class Reader {
     if (flow.start && flow.trigger != 0)
       return fail(line.number, "both start and trigger. a connection has one of them");
     if (fields[6].given) ++priorities_;
+    if (flow.size == 0) {
+      flow.size = kMostMessageBytes;
+      ++endless_;
+    }
     if (!check_id(flow)) return false;
     flows_.push_back(flow);
     return true;
@@ -260,7 +281,7 @@ class Reader {
       }
       ++lines_of_id_[flow.id];
     }
-    if (flow.msg != 0) {
+    if (flow.msg != 0 && flow.msg != kNextMessage) {
       const auto [message, fresh] = line_of_message_.try_emplace({flow.id, flow.msg}, flow.line);
       if (!fresh) {
         return fail(flow.line, fmt::format("id {} msg {} is used in line {}. take another msg",
@@ -359,18 +380,20 @@ class Reader {
 
   bool check_counts() {
     if (!header_.nodes) return fail(0, "no Nodes. a matrix begins with them, such as Nodes 16");
-    if (!header_.connections)
-      return fail(0,
-                  fmt::format("no Connections in the header. write Connections {}", flows_.size()));
-    const auto agrees = [this](std::string_view name, std::int64_t said, std::size_t found) {
-      if (said == static_cast<std::int64_t>(found)) return true;
-      return fail(0,
-                  fmt::format("{0} is {1}, but {2} follow. write {0} {2}, or the file is cut short",
-                              name, said, found));
+    if (flows_.empty())
+      return fail(0, "no connections. a matrix has some, such as 0->1 start 0 size 4096");
+    // Not an error: such files are about, and all that is needed is there.
+    const auto compare = [this](std::string_view name, std::int64_t said, std::size_t found) {
+      if (said == static_cast<std::int64_t>(found)) return;
+      notes_.push_back(
+          fmt::format("{} is {} in the header, but {} follow: those are read, unless the "
+                      "file is cut short",
+                      name, said, found));
     };
-    return agrees("Connections", *header_.connections, flows_.size()) &&
-           agrees("Triggers", header_.triggers.value_or(0), triggers_.size()) &&
-           agrees("Failures", header_.failures.value_or(0), failures_.size());
+    compare("Connections", header_.connections.value_or(0), flows_.size());
+    compare("Triggers", header_.triggers.value_or(0), triggers_.size());
+    compare("Failures", header_.failures.value_or(0), failures_.size());
+    return true;
   }
 
   /// Who fires each trigger and whom it starts; refused where a flow would never start.
@@ -464,8 +487,16 @@ class Reader {
           node < flows_.size() ? flows_[node].line : 0,
           "the triggers make this connection wait for itself, so it would never start"};
     }
-    CmImport out{
-        std::move(graph.value()), static_cast<std::uint32_t>(flows_.size()), words_, failures_, {}};
+    CmImport out{std::move(graph.value()), static_cast<std::uint32_t>(flows_.size()), words_,
+                 failures_, notes_};
+    if (endless_ > 0) {
+      out.notes.push_back(
+          fmt::format("{} connections have size 0, which has no end in htsim: here it is {} bytes. "
+                      "say when the "
+                      "run ends, such as run.end_ms=1",
+                      endless_, kMostMessageBytes));
+    }
+    if (addons_ > 0) out.notes.push_back(fmt::format("{} times addon: ignored", addons_));
     if (words_ > 0) {
       out.notes.push_back(fmt::format(
           "{} messages without bytes tell other nodes of a trigger: htsim's are heard everywhere",
@@ -560,7 +591,10 @@ class Reader {
   std::map<std::pair<std::int64_t, std::int64_t>, int> line_of_message_;
   std::map<std::int64_t, Trigger> triggers_;
   std::vector<CmFailure> failures_;
+  std::vector<std::string> notes_;
   std::uint32_t priorities_ = 0;
+  std::uint32_t endless_ = 0;
+  std::uint32_t addons_ = 0;
   std::uint32_t words_ = 0;
 };
 

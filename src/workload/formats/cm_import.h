@@ -1,6 +1,6 @@
 // htsim's connection matrices (.cm): who sends how much to whom, at a time or when a trigger fires.
 //
-//   Nodes 4                                   Header; the counts are checked.
+//   Nodes 4                                   Header; wrong counts are said.
 //   Connections 2
 //   Triggers 1
 //   Failures 0
@@ -9,8 +9,9 @@
 //   trigger id 1 oneshot
 //
 // A connection's words come in any order: id n, msg n, size bytes, start t or trigger n,
-// send_done_trigger n, recv_done_trigger n, prio n. `#` begins a comment. Every line is a connection
-// of its own; lines of one id that are told apart by their msg are messages on one.
+// send_done_trigger n, recv_done_trigger n, prio n, addon. `#` begins a comment. Every line is a
+// connection of its own; lines of one id with a msg are messages on one. The number behind msg may be left
+// out. A size of 0 has no end in htsim; here it is the largest message there is.
 //
 // htsim's triggers are heard everywhere at once; here a rank knows only what happens at its own host.
 // A flow that waits for something at another rank waits for a message without bytes from there, which

@@ -82,17 +82,7 @@ class Reader {
       return TextError{static_cast<int>(ops_->op(graph.error().op).place),
                        std::move(graph.error().message)};
     }
-    GoalImport out{std::move(graph.value()), {}};
-    if (ops_->other_sizes() > 0) {
-      out.notes.push_back(
-          fmt::format("{} receives name another size than the send they get: the send's counts",
-                      ops_->other_sizes()));
-    }
-    if (resources_ > 0) {
-      out.notes.push_back(fmt::format(
-          "{} times cpu or nic other than 0: ignored, there is one of each", resources_));
-    }
-    return out;
+    return GoalImport{std::move(graph.value()), goal_notes(*ops_, resources_)};
   }
 
  private:
@@ -332,6 +322,20 @@ class Reader {
 };
 
 }  // namespace
+
+std::vector<std::string> goal_notes(const ImportOps& ops, std::uint32_t resources) {
+  std::vector<std::string> notes;
+  if (ops.other_sizes() > 0) {
+    notes.push_back(
+        fmt::format("{} receives name another size than the send they get: the send's counts",
+                    ops.other_sizes()));
+  }
+  if (resources > 0) {
+    notes.push_back(
+        fmt::format("{} times cpu or nic other than 0: ignored, there is one of each", resources));
+  }
+  return notes;
+}
 
 Result<GoalImport, TextError> import_goal(std::string_view text, Picoseconds calc_unit) {
   return Reader(text, calc_unit).read();

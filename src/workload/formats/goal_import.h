@@ -1,4 +1,4 @@
-// GOAL schedules as text (LogGOPSim, ATLAHS): what each rank sends, receives and computes, and which
+// GOAL schedules as text (LogGOPSim, ATLAHS; goal_binary.h has the binary ones): what each rank sends, receives and computes, and which
 // of it requires which.
 //
 //   num_ranks 2
@@ -18,6 +18,7 @@
 // ignored: computations of a rank run side by side unless one requires the other.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,10 @@ struct GoalImport {
   Graph graph;
   std::vector<std::string> notes;  ///< what is not as LogGOPSim would have it, for people
 };
+
+class ImportOps;
+/// What is said of a schedule, text or binary. `resources` is how often a cpu or nic is not the first.
+[[nodiscard]] std::vector<std::string> goal_notes(const ImportOps& ops, std::uint32_t resources);
 
 /// `calc_unit` is the time of `calc 1`.
 [[nodiscard]] Result<GoalImport, TextError> import_goal(std::string_view text,

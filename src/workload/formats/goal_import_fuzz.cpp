@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "workload/formats/draw_schedule.h"
+#include "workload/formats/goal_binary.h"
 #include "workload/formats/goal_export.h"
 #include "workload/formats/import_fuzzing.h"
 
@@ -15,7 +16,12 @@ namespace strack::workload {
 namespace {
 
 void check(std::string_view text) {
-  const auto schedule = import_goal(text);
+  const bool binary = is_goal_binary(text);
+  const auto schedule = binary ? import_goal_binary(text) : import_goal(text);
+  if (!schedule && binary) {
+    STRACK_CHECK(schedule.error().message.starts_with("byte "));
+    return;
+  }
   if (!schedule) return check_error(schedule.error(), text);
   const Graph& graph = schedule.value().graph;
   check_graph(graph);

@@ -48,6 +48,24 @@ TEST(GoalImport, MatchesSendsInOrder) {
             "3: 1 computes 1000 ps [2 received]\n4: 1 computes 1000 ps [1 received]\n");
 }
 
+// A worker sends its second part only when the first has been answered, and both are received from
+// anybody: what comes first is taken first, whatever the order of ranks in the file.
+TEST(GoalImport, WildcardsTakeWhatComesFirst) {
+  const auto read = import_goal(
+      "num_ranks 3\n"
+      "rank 0 {\na: recv 8b from -1 tag -1\nx: send 1b to 2 tag 9\nx requires a\n"
+      "b: recv 8b from -1 tag -1\nb requires x\n}\n"
+      "rank 1 {\nw: recv 4b from 2 tag 3\ns: send 8b to 0 tag 1\ns requires w\n}\n"
+      "rank 2 {\nf: send 8b to 0 tag 2\ng: recv 1b from 0 tag 9\nh: send 4b to 1 tag 3\n"
+      "h requires g\n}\n");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(describe(read.value().graph),
+            "0: 1->0 8 B [2 received]\n"
+            "1: 2->0 8 B\n"
+            "2: 2->1 4 B [3 received]\n"
+            "3: 0->2 1 B [1 received]\n");
+}
+
 // The wildcard comes first in the file, yet leaves the only send of tag 5 to who needs that one.
 TEST(GoalImport, WildcardsTakeWhatIsLeft) {
   EXPECT_EQ(describe(read("num_ranks 3\nrank 0 {\nsend 1b to 2 tag 5\n}\nrank 1 {\n"

@@ -1,8 +1,10 @@
 #include "workload/formats/import_ops.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
+#include <queue>
 #include <tuple>
 #include <utility>
 
@@ -25,10 +27,176 @@ std::string which_tag(std::int64_t tag) {
   return tag == kAnyTag ? std::string("any tag") : fmt::format("tag {}", tag);
 }
 
+/// Plays a trace through, each message taking its latency and its bytes at a rate, to find out which
+/// receive gets which message.
+class Play {
+ public:
+  Play(const std::vector<ImportOp>& ops, std::vector<OpId>& partner, OpId none)
+      : ops_(ops),
+        partner_(partner),
+        none_(none),
+        waits_(ops.size()),
+        first_(ops.size() + 1),
+        posted_at_(ops.size()) {}
+
+  /// `other` starts once `op` has ended, or has started.
+  void note(OpId op) { ++first_[op + 1]; }
+  void lay_out() {
+    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+    edges_.resize(first_.back());
+    place_.assign(first_.begin(), first_.end() - 1);
+  }
+  void add(OpId op, OpId other, bool has_started) {
+    edges_[place_[op]++] = {other, has_started};
+    ++waits_[other];
+  }
+
+  /// Whether all operations came to their end.
+  bool run() {
+    for (OpId id = 0; id < ops_.size(); ++id) {
+      if (waits_[id] == 0) events_.push({ps(0), next_++, id, What::starts});
+    }
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      now_ = event.time;
+      switch (event.what) {
+        case What::starts:
+          start(event.op);
+          break;
+        case What::ends:
+          end(event.op);
+          break;
+        case What::arrives:
+          arrive(event.op);
+          break;
+      }
+    }
+    return ended_ == ops_.size();
+  }
+
+ private:
+  enum class What : std::uint8_t { starts, ends, arrives };
+  struct Event {
+    Picoseconds time;
+    std::uint64_t order;  ///< among those of one time
+    OpId op;
+    What what;
+    bool operator<(const Event& other) const {
+      return time != other.time ? time > other.time : order > other.order;
+    }
+  };
+  struct Edge {
+    OpId other;
+    bool has_started;
+  };
+  static constexpr Picoseconds kLatency = us(2);
+  static constexpr BitsPerSecond kRate = gbps(400);
+
+  void tell(OpId op, bool has_started) {
+    for (std::uint32_t i = first_[op]; i < first_[op + 1]; ++i) {
+      if (edges_[i].has_started == has_started && --waits_[edges_[i].other] == 0)
+        events_.push({now_, next_++, edges_[i].other, What::starts});
+    }
+  }
+  void start(OpId id) {
+    const ImportOp& op = ops_[id];
+    tell(id, true);
+    if (op.kind == OpKind::compute) {
+      events_.push({now_ + ps(op.amount), next_++, id, What::ends});
+    } else if (op.kind == OpKind::send) {
+      events_.push({now_ + kLatency + bytes(op.amount) / kRate, next_++, id, What::arrives});
+      end(id);
+    } else {
+      const Key key{op.rank, op.peer, op.tag};
+      if (const auto send = first_of(waiting_, key)) {
+        take(*send, id);
+      } else {
+        posted_at_[id] = next_++;
+        posted_[key].sends.push_back(id);
+      }
+    }
+  }
+  void end(OpId id) {
+    ++ended_;
+    tell(id, false);
+  }
+  void arrive(OpId send) {
+    const ImportOp& op = ops_[send];
+    // The earliest posted of those that fit: they were numbered as they came.
+    std::optional<OpId> receive;
+    for (const Key& key : keys_of(op)) {
+      const auto one = first_of(posted_, key);
+      if (one && (!receive || posted_at_[*one] < posted_at_[*receive])) receive = one;
+    }
+    if (receive) return take(send, *receive);
+    for (const Key& key : keys_of(op)) waiting_[key].sends.push_back(send);
+  }
+  [[nodiscard]] static std::array<Key, 4> keys_of(const ImportOp& op) {
+    return {{{op.peer, op.rank, op.tag},
+             {op.peer, op.rank, kAnyTag},
+             {op.peer, kNobody, op.tag},
+             {op.peer, kNobody, kAnyTag}}};
+  }
+  void take(OpId send, OpId receive) {
+    partner_[send] = receive;
+    partner_[receive] = send;
+    end(receive);
+  }
+  /// The first of a queue that has no partner yet.
+  std::optional<OpId> first_of(std::map<Key, Queue>& queues, const Key& key) {
+    const auto it = queues.find(key);
+    if (it == queues.end()) return std::nullopt;
+    Queue& queue = it->second;
+    while (queue.head < queue.sends.size() && partner_[queue.sends[queue.head]] != none_)
+      ++queue.head;
+    if (queue.head == queue.sends.size()) return std::nullopt;
+    return queue.sends[queue.head];
+  }
+
+  const std::vector<ImportOp>& ops_;
+  std::vector<OpId>& partner_;
+  OpId none_;
+  std::vector<std::uint32_t> waits_;
+  std::vector<std::uint32_t> first_;
+  std::vector<std::uint32_t> place_;
+  std::vector<Edge> edges_;
+  std::priority_queue<Event> events_;
+  std::map<Key, Queue> posted_;
+  std::map<Key, Queue> waiting_;
+  std::vector<std::uint64_t> posted_at_;  ///< by receive
+  std::uint64_t next_ = 0;
+  Picoseconds now_{0};
+  std::size_t ended_ = 0;
+};
+
 }  // namespace
+
+bool ImportOps::has_wildcards() const {
+  return std::any_of(ops_.begin(), ops_.end(), [](const ImportOp& op) {
+    return op.kind == OpKind::recv && (op.peer == kNobody || op.tag == kAnyTag);
+  });
+}
+
+bool ImportOps::match_by_playing() {
+  Play play(ops_, partner_, kNone);
+  for (const Requirement& r : requirements_) play.note(r.other);
+  play.lay_out();
+  for (const Requirement& r : requirements_) play.add(r.other, r.op, r.has_started);
+  if (play.run()) {
+    for (OpId id = 0; id < ops_.size(); ++id) {
+      const ImportOp& op = ops_[id];
+      if (op.kind == OpKind::recv && ops_[partner_[id]].amount != op.amount) ++other_sizes_;
+    }
+    return true;
+  }
+  partner_.assign(ops_.size(), kNone);
+  return false;
+}
 
 std::optional<OpError> ImportOps::match() {
   partner_.assign(ops_.size(), kNone);
+  if (has_wildcards() && collectives_.empty() && match_by_playing()) return unmatched();
   // Exact ones first, so that a wildcard does not take what only another receive could have used.
   for (const int wildcards : {0, 1, 2}) {
     for (const bool any_source : {false, true}) {

@@ -5,9 +5,11 @@
 // placed when it arrives, whether or not the receive was reached; what requires a receive waits for
 // both, the message and whatever the receive itself required.
 //
-// Matching: receives that name source and tag take the sends of that source and tag in order. Then
-// come those with one wildcard, then those with two; each takes the first send that is left, in the
-// order they were added.
+// Matching: receives that name source and tag take the sends of that source and tag in the order they
+// were added. Where a receive is from anybody or of any tag, the trace is played through beforehand, on
+// a network without queues: a message goes to the first receive posted for it, or waits for one. Where
+// that does not come to its end, receives that name both are matched first, then those with one wildcard,
+// then those with two; each takes the first send that is left.
 //
 // Messages are numbered in the order of their tags where all tags differ, else in that of their sends:
 // so a graph that was written as such a trace, each message's number as its tag, is read as it was, and
@@ -104,6 +106,8 @@ class ImportOps {
   };
 
   [[nodiscard]] std::optional<OpError> match();
+  [[nodiscard]] bool has_wildcards() const;
+  [[nodiscard]] bool match_by_playing();
   [[nodiscard]] std::optional<OpError> unmatched() const;
   [[nodiscard]] std::vector<OpId> numbering() const;
   void add_collectives(ImportBuilder& builder);

@@ -254,12 +254,21 @@ class Clos {
       f_.links_per_spine = agg.bundle;
     } else {
       const HtsimTier& core = t_.tiers[2];
-      if (agg.bundle != 1) return no_bundles(1);
-      if (core.bundle != 1) return no_bundles(2);
-      if (core.radix_down != pods) return wrong_radix(2, pods);
+      const std::uint64_t core_ports = std::uint64_t{pods} * core.bundle;
+      if (core.radix_down != core_ports) return wrong_radix(2, core_ports);
+      if (agg.radix_up % core.bundle != 0) return not_bundled(1);
+      // A switch at the end of a bundle becomes as many as the bundle has links, each with its share of
+      // the other ports: all capacities stay, but a packet leaves as it came, by the bundle's n-th link.
+      if (agg.radix_up % agg.bundle != 0) {
+        return wrong(1, fmt::format("Radix_Up {} with a Bundle of {} below. such a switch is split "
+                                    "into {} here, so it is a multiple of that",
+                                    agg.radix_up, agg.bundle, agg.bundle));
+      }
       f_.racks_per_pod = racks_per_pod;
       f_.aggs_per_pod = tor.radix_up;
-      f_.cores_per_agg = agg.radix_up;
+      f_.cores_per_agg = agg.radix_up / agg.bundle;
+      if (agg.bundle > 1) note_split(1, agg.bundle);
+      if (core.bundle > 1) note_split(2, core.bundle);
       f_.core_rate = core.downlink_speed;
       f_.core_latency = core.downlink_latency + (agg.switch_latency + core.switch_latency) / 2;
     }
@@ -284,10 +293,11 @@ class Clos {
                              "Tier {}",
                              t_.tiers[tier].radix_up, t_.tiers[tier + 1].bundle, tier + 1));
   }
-  [[nodiscard]] TextError no_bundles(std::size_t tier) const {
-    return wrong(tier, fmt::format("Bundle {} in Tier {}. parallel links are for two tiers; with "
-                                   "three each pair of switches has one",
-                                   t_.tiers[tier].bundle, tier));
+  void note_split(std::size_t tier, std::uint32_t bundle) {
+    f_.notes.push_back(
+        fmt::format("bundles of {0} links to Tier {1}: each of its switches becomes {0} "
+                    "with one link each",
+                    bundle, tier));
   }
   [[nodiscard]] TextError wrong_radix(std::size_t tier, std::uint64_t fits) const {
     return wrong(tier,

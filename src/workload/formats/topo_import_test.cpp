@@ -65,6 +65,33 @@ TEST(TopoImport, ReadsThreeTiers) {
   EXPECT_FALSE(clos.queue_limit);
 }
 
+// Two pods of two racks; each aggregation switch has two bundles of two links to the cores.
+TEST(TopoImport, BundlesOfThreeTiersAreSwitchesOfTheirOwn) {
+  constexpr std::string_view kPods =
+      "Nodes 8\nTiers 3\nPodsize 4\n"
+      "Tier 0\nDownlink_speed_Gbps 200\nRadix_Down 2\nRadix_Up {}\nDownlink_Latency_ns 1000\n"
+      "Tier 1\nDownlink_speed_Gbps 200\nRadix_Down {}\nRadix_Up {}\nDownlink_Latency_ns 1000\n"
+      "Bundle {}\n"
+      "Tier 2\nDownlink_speed_Gbps 100\nRadix_Down 4\nDownlink_Latency_ns 1000\nBundle 2\n";
+  const ClosFigures cores = figures(fmt::format(fmt::runtime(kPods), 2, 2, 4, 1));
+  EXPECT_EQ(cores.aggs_per_pod, 2u);
+  EXPECT_EQ(cores.cores_per_agg, 4u);
+  EXPECT_EQ(cores.notes,
+            (std::vector<std::string>{
+                "bundles of 2 links to Tier 2: each of its switches becomes 2 with one "
+                "link each"}));
+  // Below too: two aggregation switches a pod with bundles of two, so four with half the uplinks.
+  const ClosFigures both = figures(fmt::format(fmt::runtime(kPods), 4, 4, 4, 2));
+  EXPECT_EQ(both.aggs_per_pod, 4u);
+  EXPECT_EQ(both.cores_per_agg, 2u);
+  EXPECT_EQ(both.notes.size(), 2u);
+  const auto odd = clos_of(read(fmt::format(fmt::runtime(kPods), 3, 6, 4, 3)));
+  ASSERT_FALSE(odd);
+  EXPECT_EQ(odd.error().message,
+            "Radix_Up 4 with a Bundle of 3 below. such a switch is split into 3 here, so it is a "
+            "multiple of that");
+}
+
 constexpr std::string_view kHeader = "nodes 8\nTIERS 2\nPodSize 8\n";
 constexpr std::string_view kTor =
     "tier 0\ndownlink_speed_gbps 100\nradix_down 4\nradix_up 2\ndownlink_latency_ns 1\n";
@@ -145,8 +172,7 @@ TEST(TopoImport, SaysWhatNoNetworkOfOursIs) {
        "4: Oversubscribed 4 in Tier 0, but a switch has 400 Gb/s down and 400 up. leave it out, or "
        "change Radix_Up"},
       {with("nodes 16\ntiers 3\npodsize 8\n", kTor, agg) + core + "bundle 2\n",
-       "14: Bundle 2 in Tier 2. parallel links are for two tiers; with three each pair of switches "
-       "has one"},
+       "14: Radix_Down 2 in Tier 2. with what is below it is 4, one link (or bundle) to each"},
       {with("nodes 24\ntiers 3\npodsize 8\n", kTor, agg) + core,
        "14: Radix_Down 2 in Tier 2. with what is below it is 3, one link (or bundle) to each"},
   };

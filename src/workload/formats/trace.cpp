@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/prng.h"
 #include "workload/formats/chakra_import.h"
+#include "workload/formats/goal_binary.h"
 #include "workload/formats/goal_import.h"
 
 namespace strack::workload {
@@ -55,7 +56,8 @@ Result<Trace, TraceError> import_trace(std::span<const TraceFile> files,
                                   name_of(params.format))};
   }
   if (params.format == TraceFormat::goal) {
-    auto read = import_goal(first.text, params.calc_unit);
+    auto read = is_goal_binary(first.text) ? import_goal_binary(first.text, params.calc_unit)
+                                           : import_goal(first.text, params.calc_unit);
     if (!read) return TraceError{first.name, read.error().line, read.error().message};
     return Trace{std::move(read.value().graph), {}, std::move(read.value().notes)};
   }
