@@ -1,9 +1,13 @@
 #include "cli/copy.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <optional>
+#include <random>
+#include <set>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,6 +22,7 @@
 #include "transfer/metrics_server.h"
 #include "transfer/prometheus.h"
 #include "transfer/receiver.h"
+#include "transfer/reconnect.h"
 #include "transfer/sender.h"
 
 namespace strack::cli {
@@ -107,6 +112,74 @@ std::string summary_text(const transfer::TransferSummary& summary) {
   if (summary.refused > 0) text += fmt::format(", {} refused", summary.refused);
   if (!summary.finished) text += fmt::format("; not finished: {}", summary.problem);
   return text;
+}
+
+/// What came of one connection's life.
+struct Attempt {
+  bool stopped = false;
+  std::string problem;
+  udp::Status lost = udp::Status::ok;  ///< how the connection ended, where that is the problem
+  transfer::Sender::Progress progress;
+};
+
+Attempt copy_once(transfer::Dialled& dialled, const transfer::Tree& tree,
+                  const transfer::Sender::Options& sending, ProgressLine& line,
+                  const std::atomic<bool>& stop) {
+  udp::Endpoint endpoint = std::move(dialled.endpoint);
+  const udp::Completion& connected = dialled.connected;
+  Worker worker;
+  transfer::Sender sender(endpoint, connected.connection, worker, tree, sending);
+  sender.on(connected);
+  auto busy_at = Clock::now();
+  while (!sender.over() && !stop.load(std::memory_order_relaxed)) {
+    turn(endpoint, worker, sender, busy_at);
+    if (!line.due()) continue;
+    const auto& progress = sender.progress();
+    line.show(progress_text(progress.bytes, tree.bytes, line.seconds(),
+                            fmt::format("{} of {}  ", progress.files, plural(tree.files, "file"))));
+  }
+  line.clear();
+  if (!sender.over()) endpoint.abort(connected.connection);
+  return {!sender.over(), sender.problem(), sender.lost(), sender.progress()};
+}
+
+/// Of all attempts. What one has stored is there already for the next.
+struct Totals {
+  transfer::Sender::Progress last;
+  std::uint64_t attempts = 0;
+  std::uint64_t most = 0;    ///< bytes that were done when it came furthest
+  std::uint64_t copied = 0;  ///< files
+  std::uint64_t sent = 0;
+
+  void add(const transfer::Sender::Progress& progress) {
+    last = progress;
+    ++attempts;
+    most = std::max(most, progress.bytes);
+    copied += progress.files - progress.there;
+    sent += progress.sent_bytes;
+  }
+
+  [[nodiscard]] std::string text(double seconds, std::size_t skipped) const {
+    std::string text =
+        fmt::format("copied {}, {} in {:.1f} s, {:.2f} Gb/s", plural(copied, "file"), size_of(sent),
+                    seconds, seconds > 0 ? static_cast<double>(sent) * 8 / seconds / 1e9 : 0);
+    const std::uint64_t there = last.files > copied ? last.files - copied : 0;
+    const std::uint64_t sent_before = sent - last.sent_bytes;
+    const std::uint64_t kept = last.kept_bytes > sent_before ? last.kept_bytes - sent_before : 0;
+    if (there > 0) text += fmt::format("; {} there already", plural(there, "file"));
+    if (kept > 0 && last.files > there)
+      text += fmt::format("; {} did not have to be sent", size_of(kept));
+    if (attempts > 1) text += fmt::format("; connected again {}", plural(attempts - 1, "time"));
+    if (last.refused > 0) text += fmt::format("; {} refused", last.refused);
+    if (skipped > 0) text += fmt::format("; {} skipped", skipped);
+    return text;
+  }
+};
+
+void nap(std::chrono::milliseconds time, const std::atomic<bool>& stop) {
+  const auto end = Clock::now() + time;
+  while (Clock::now() < end && !stop.load(std::memory_order_relaxed))
+    std::this_thread::sleep_for(std::min<Clock::duration>(kNap, end - Clock::now()));
 }
 
 }  // namespace
@@ -199,6 +272,8 @@ int copy_files(const CopyOptions& options) {
   settings.rate_bps = rate.value();
   const auto destination = transfer::parse_destination(options.destination);
   if (!destination) return fail(destination.error());
+  const auto reconnect = parse_reconnect(options.reconnect);
+  if (!reconnect) return fail(reconnect.error());
   if (!prepare(options.peer_timeout, options.protection, settings)) return 2;
   const auto descriptors = transfer::raise_file_limit(options.paths);
   if (!descriptors) return fail(descriptors.error());
@@ -219,61 +294,55 @@ int copy_files(const CopyOptions& options) {
     return kInterruptedStatus;
   };
   ProgressLine line(!options.quiet);
-  auto dialled = transfer::dial(addresses.value(), settings, stop);
-  if (!dialled) {
-    const transfer::NotDialled& why = dialled.error();
-    if (why.stopped) return interrupted(0);
-    if (!why.mistake.empty()) return fail(why.mistake);
-    return fail(transfer::explain(why.status, why.address, "strack recv", options.protection), 1);
-  }
-  udp::Endpoint endpoint = std::move(dialled.value().endpoint);
-  const udp::Completion& connected = dialled.value().connected;
-  Worker worker;
   transfer::Sender::Options sending;
   sending.force = options.force;
   sending.resume = options.resume;
+  std::set<std::string> told;  // once, in however many attempts
   sending.noted = [&](const std::string& text) {
+    if (!told.insert(text).second) return;
     line.clear();
     fmt::print(stderr, "error: {}\n", text);
   };
-  transfer::Sender sender(endpoint, connected.connection, worker, tree, sending);
-  sender.on(connected);
-  auto busy_at = Clock::now();
-  while (!sender.over() && !stop.load(std::memory_order_relaxed)) {
-    turn(endpoint, worker, sender, busy_at);
-    if (!line.due()) continue;
-    const auto& progress = sender.progress();
-    line.show(progress_text(progress.bytes, tree.bytes, line.seconds(),
-                            fmt::format("{} of {}  ", progress.files, plural(tree.files, "file"))));
-  }
-  line.clear();
-  const auto& progress = sender.progress();
-  const double seconds = line.seconds();
-  if (!sender.over()) {
-    endpoint.abort(connected.connection);
-    return interrupted(progress.bytes);
-  }
-  if (!sender.problem().empty()) {
-    fail(sender.problem(), 1);
-    if (sender.lost() != udp::Status::ok)
+  transfer::Reconnect again(reconnect.value(), std::random_device{}());
+  Totals totals;
+  while (true) {
+    std::string problem;
+    udp::Status lost = udp::Status::ok;
+    auto dialled = transfer::dial(addresses.value(), settings, stop);
+    if (dialled) {
+      const std::uint64_t most = totals.most;
+      const Attempt attempt = copy_once(dialled.value(), tree, sending, line, stop);
+      totals.add(attempt.progress);
+      if (attempt.stopped) return interrupted(totals.most);
+      if (attempt.problem.empty()) break;
+      if (attempt.lost == udp::Status::ok) return fail(attempt.problem, 1);
+      if (totals.most > most) again.progressed();
+      problem = attempt.problem;
+      lost = attempt.lost;
+      // What is there is there: only a first attempt may have to begin anew.
+      sending.resume = true;
+    } else {
+      const transfer::NotDialled& why = dialled.error();
+      if (why.stopped) return interrupted(totals.most);
+      if (!why.mistake.empty()) return fail(why.mistake);
+      problem = transfer::explain(why.status, why.address, "strack recv", options.protection);
+      if (totals.attempts == 0) return fail(problem, 1);
+      lost = why.status;
+    }
+    const auto wait =
+        transfer::Reconnect::worthwhile(lost) ? again.next(Clock::now()) : std::nullopt;
+    if (!wait) {
+      fail(problem, 1);
       fmt::print(stderr, "       {} of {} are there: the same command goes on where it was\n",
-                 size_of(progress.bytes), size_of(tree.bytes));
-    return 1;
+                 size_of(totals.most), size_of(tree.bytes));
+      return 1;
+    }
+    if (dialled && !options.quiet)
+      fmt::print(stderr, "{}; connecting again, for up to {}\n", problem, text_of(again.limit()));
+    nap(*wait, stop);
   }
-  if (!options.quiet) {
-    std::string text = fmt::format(
-        "copied {}, {} in {:.1f} s, {:.2f} Gb/s", plural(progress.files - progress.there, "file"),
-        size_of(progress.sent_bytes), seconds,
-        seconds > 0 ? static_cast<double>(progress.sent_bytes) * 8 / seconds / 1e9 : 0);
-    if (progress.there > 0)
-      text += fmt::format("; {} there already", plural(progress.there, "file"));
-    if (progress.kept_bytes > 0 && progress.files > progress.there)
-      text += fmt::format("; {} did not have to be sent", size_of(progress.kept_bytes));
-    if (progress.refused > 0) text += fmt::format("; {} refused", progress.refused);
-    if (!tree.skipped.empty()) text += fmt::format("; {} skipped", tree.skipped.size());
-    fmt::print("{}\n", text);
-  }
-  return progress.refused > 0 || !tree.skipped.empty() ? 1 : 0;
+  if (!options.quiet) fmt::print("{}\n", totals.text(line.seconds(), tree.skipped.size()));
+  return totals.last.refused > 0 || !tree.skipped.empty() ? 1 : 0;
 }
 
 }  // namespace strack::cli

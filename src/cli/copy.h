@@ -35,6 +35,7 @@ struct CopyOptions {
   std::uint32_t burst = 1;
   std::uint32_t payload = 8192;
   std::string peer_timeout = "10s";
+  std::string reconnect = "60s";  ///< how long it is tried to get a lost connection back
 };
 int copy_files(const CopyOptions& options);
 

@@ -77,18 +77,21 @@ int perf_server(const PerfServerOptions& options) {
   const auto address = transfer::listen_address(options.bind, options.transport.protection);
   if (!address) return fail(address.error());
   endpoint_settings.listen = address.value().text;
-  endpoint_settings.message_slots = perf::kMaxDepth;
+  perf::Server::prepare(endpoint_settings);
   auto opened = udp::Endpoint::open(endpoint_settings);
   if (!opened) return fail(opened.error().text);
   udp::Endpoint endpoint = std::move(opened.value());
   std::uint64_t ended = 0;
   bool good = true;
-  perf::Server server(endpoint, [&](const perf::ServerResult& result) {
-    ++ended;
-    good = good && result.ok;
-    fmt::print("{}", options.json ? perf::json(result) : perf::text(result));
-    std::fflush(stdout);
-  });
+  perf::Server server(
+      endpoint,
+      [&](const perf::ServerResult& result) {
+        ++ended;
+        good = good && result.ok;
+        fmt::print("{}", options.json ? perf::json(result) : perf::text(result));
+        std::fflush(stdout);
+      },
+      perf::Server::Limits{});
   if (!server.has_memory()) return fail("there is not enough memory for messages");
 
   std::optional<transfer::MetricsServer> metrics;
@@ -114,6 +117,7 @@ int perf_server(const PerfServerOptions& options) {
     const auto now = perf::Server::Clock::now();
     for (const udp::Completion& completion : endpoint.completions(taken))
       server.on(completion, now);
+    server.look_for_silence(now);
     if (metrics) metrics->poll();
     if (options.once && ended > 0 && server.idle()) return good ? 0 : 1;
   }
@@ -121,9 +125,12 @@ int perf_server(const PerfServerOptions& options) {
 }
 
 int perf_client(const PerfClientOptions& options) {
-  const auto made_plan = perf::make_plan(options.plan, options.transport.protection);
+  auto made_plan = perf::make_plan(options.plan, options.transport.protection);
   if (!made_plan) return fail(made_plan.error());
   const perf::Plan& plan = made_plan.value();
+  const auto reconnect = parse_reconnect(options.reconnect);
+  if (!reconnect) return fail(reconnect.error());
+  made_plan.value().reconnect = reconnect.value();
   auto made = endpoint_options(options.transport);
   if (!made) return fail(made.error());
   udp::EndpointOptions& endpoint_settings = made.value();
@@ -141,6 +148,10 @@ int perf_client(const PerfClientOptions& options) {
     line.clear();
     fmt::print("{:7.1f} s  {}\n", sample.at, perf::live_text(sample));
     std::fflush(stdout);
+  };
+  events.lost = [&](const std::string& problem) {
+    line.clear();
+    fmt::print(stderr, "{}; connecting again, for up to {}\n", problem, text_of(plan.reconnect));
   };
   events.round = [&] {
     if (!line.due()) return;

@@ -35,6 +35,7 @@ int perf_server(const PerfServerOptions& options);
 struct PerfClientOptions {
   PerfTransport transport;
   perf::PlanWords plan;
+  std::string reconnect = "10s";  ///< how long it is tried to get a lost connection back
   bool json = false;
 };
 int perf_client(const PerfClientOptions& options);

@@ -24,6 +24,14 @@ void add_peer_timeout(CLI::App* command, std::string& peer_timeout) {
       ->type_name("TIME");
 }
 
+void add_reconnect(CLI::App* command, std::string& reconnect) {
+  command
+      ->add_option("--reconnect", reconnect,
+                   "how long to try to get back a connection that was lost; 0: not at all")
+      ->capture_default_str()
+      ->type_name("TIME");
+}
+
 /// What both sides of `perf` can say about the transport.
 void add_perf_transport(CLI::App* command, PerfTransport& transport) {
   command->add_option("--paths", transport.paths, "entropies (UDP source ports) to spread over")
@@ -107,6 +115,7 @@ std::vector<Command> add_udp(CLI::App& app) {
                    "a line of figures every so often")
       ->type_name("TIME");
   perf_client_command->add_flag("--json", perf_client_options.json, "for programs, at the end");
+  add_reconnect(perf_client_command, perf_client_options.reconnect);
   add_perf_transport(perf_client_command, perf_client_options.transport);
 
   static RecvOptions recv_options;
@@ -137,7 +146,9 @@ std::vector<Command> add_udp(CLI::App& app) {
   CLI::App* copy_command = app.add_subcommand(
       "cp",
       "Copies files and folders to a host where `strack recv` runs, verified by checksum.\n"
-      "Interrupted, the same command goes on where it was. The last name is HOST[:PORT]:[DEST];\n"
+      "A connection that is lost is asked for again; interrupted, the same command goes on where "
+      "it\n"
+      "was. The last name is HOST[:PORT]:[DEST];\n"
       "DEST is below the receiver's folder, and one that ends in a slash is a folder.");
   copy_command->add_option("NAMES", copy_names, "FILE_OR_FOLDER... HOST[:PORT]:[DEST]")
       ->required()
@@ -160,6 +171,7 @@ std::vector<Command> add_udp(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(512, 65'000));
   add_peer_timeout(copy_command, copy_options.peer_timeout);
+  add_reconnect(copy_command, copy_options.reconnect);
   add_protection(copy_command, copy_options.protection);
 
   CLI::App* key_command = app.add_subcommand(

@@ -31,4 +31,19 @@ inline Result<std::chrono::milliseconds, std::string> parse_peer_timeout(const s
   return std::chrono::milliseconds(time->count() / 1'000'000'000);
 }
 
+/// Of --reconnect. Or what is wrong.
+inline Result<std::chrono::milliseconds, std::string> parse_reconnect(const std::string& text) {
+  const auto time = workload::parse_time(text);
+  if (!time || *time < ps(0) || *time > seconds(86'400))
+    return fmt::format(
+        "--reconnect {} is not a time up to 86400s. write one such as 60s, or 0 for never", text);
+  return std::chrono::milliseconds(time->count() / 1'000'000'000);
+}
+
+/// "60 s", "500 ms".
+inline std::string text_of(std::chrono::milliseconds time) {
+  return time.count() % 1000 == 0 ? fmt::format("{} s", time.count() / 1000)
+                                  : fmt::format("{} ms", time.count());
+}
+
 }  // namespace strack::cli

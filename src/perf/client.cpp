@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -75,10 +77,48 @@ Client::~Client() = default;
 
 ClientResult Client::run(const std::atomic<bool>& stop) {
   asked_ = Clock::now();
-  if (connect(stop)) test(stop);
+  transfer::Reconnect reconnect(plan_.reconnect, std::random_device{}());
+  do {
+    const std::uint64_t before = result_.bytes;
+    if (connect(stop)) test(stop);
+    if (result_.bytes > before) reconnect.progressed();
+  } while (wait_to_reconnect(reconnect, stop));
+  if (endpoint_) finish(stop);
   result_.total_seconds = seconds_between(asked_, Clock::now());
   conclude();
   return std::move(result_);
+}
+
+/// Whether all is to be tried again: the connection was lost in the middle, and there is time left.
+bool Client::wait_to_reconnect(transfer::Reconnect& reconnect, const std::atomic<bool>& stop) {
+  if (lost_ == Status::ok || stop || began_ == Clock::time_point{} ||
+      !transfer::Reconnect::worthwhile(lost_))
+    return false;
+  const auto wait = reconnect.next(Clock::now());
+  if (!wait) return false;
+  if (endpoint_ && events_.lost) events_.lost(result_.problem);
+  endpoint_.reset();
+  by_id_.clear();
+  const auto until = Clock::now() + *wait;
+  while (!stop && Clock::now() < until && Clock::now() < end_at_)
+    std::this_thread::sleep_for(
+        std::min<Clock::duration>(std::chrono::milliseconds(50), until - Clock::now()));
+  if (stop || Clock::now() >= end_at_) return false;
+  ++result_.reconnects;
+  counted_from_ = result_.bytes;
+  result_.problem.clear();
+  lost_ = Status::ok;
+  return true;
+}
+
+/// What was completed stays so; what was under way is to be sent again.
+void Client::renew(Connection& connection) const {
+  const std::uint64_t completed = connection.completed;
+  connection = Connection{};
+  connection.issued = connection.completed = completed;
+  connection.echo_slot = static_cast<std::uint32_t>(completed % plan_.depth);
+  connection.sent_at.resize(plan_.depth);
+  for (std::uint32_t slot = plan_.depth; slot-- > 0;) connection.free_slots.push_back(slot);
 }
 
 /// Asks for all connections; false where the first did not come up.
@@ -88,10 +128,11 @@ bool Client::connect(const std::atomic<bool>& stop) {
     const transfer::NotDialled& why = dialled.error();
     result_.interrupted = why.stopped;
     result_.mistake = !why.mistake.empty();
-    if (!why.stopped)
-      result_.problem = result_.mistake ? why.mistake
-                                        : transfer::explain(why.status, why.address,
-                                                            "strack perf server", plan_.protection);
+    if (why.stopped) return false;
+    result_.problem = result_.mistake ? why.mistake
+                                      : transfer::explain(why.status, why.address,
+                                                          "strack perf server", plan_.protection);
+    if (!result_.mistake) lost_ = why.status;
     return false;
   }
   endpoint_.emplace(std::move(dialled.value().endpoint));
@@ -108,25 +149,30 @@ bool Client::connect(const std::atomic<bool>& stop) {
       }
       id = another.value();
     }
+    renew(connections_[i]);
     connections_[i].id = id;
     by_id_[static_cast<std::uint64_t>(id)] = i;
-    connections_[i].sent_at.resize(plan_.depth);
-    for (std::uint32_t slot = plan_.depth; slot-- > 0;) connections_[i].free_slots.push_back(slot);
   }
   on(dialled.value().connected, asked_);
   return true;
 }
 
+/// Until all that is to be sent is acknowledged, the time is over, or something is in the way.
 void Client::test(const std::atomic<bool>& stop) {
   loop(stop, [&] { return all_at(State::running); });
-  began_ = last_ = Clock::now();
-  result_.setup_seconds = seconds_between(asked_, began_);
-  if (result_.problem.empty() && !stop) {
-    end_at_ = plan_.time.count() > 0 ? began_ + plan_.time : Clock::time_point::max();
-    shown_.at = taken_.at = began_;
-    for (Connection& connection : connections_) issue(connection, began_);
-    loop(stop, [&] { return all_idle(); });
+  if (!result_.problem.empty() || stop) return;
+  const auto now = Clock::now();
+  if (began_ == Clock::time_point{}) {
+    began_ = last_ = shown_.at = taken_.at = now;
+    result_.setup_seconds = seconds_between(asked_, began_);
+    if (plan_.time.count() > 0) end_at_ = began_ + plan_.time;
   }
+  for (Connection& connection : connections_) issue(connection, now);
+  loop(stop, [&] { return all_idle(); });
+}
+
+/// Asks for the server's report, and closes.
+void Client::finish(const std::atomic<bool>& stop) {
   result_.interrupted = stop;
   issuing_ = false;
   // What is under way comes to its end, unless the user insists or the peer is gone.
@@ -229,8 +275,8 @@ void Client::on(const Completion& completion, Clock::time_point now) {
         fail_with(
             transfer::explain(completion.status, server_, "strack perf server", plan_.protection));
       } else if (connection.state != State::closing) {
-        fail_with(fmt::format("the connection to {} was lost: {}", server_,
-                              udp::text(completion.status)));
+        lose(completion.status, fmt::format("the connection to {} was lost: {}", server_,
+                                            udp::text(completion.status)));
       }
       connection.state = State::over;
       break;
@@ -242,6 +288,11 @@ void Client::on(const Completion& completion, Clock::time_point now) {
 /// What comes after the first problem follows from it.
 void Client::fail_with(std::string problem) {
   if (result_.problem.empty()) result_.problem = std::move(problem);
+}
+
+void Client::lose(Status status, std::string problem) {
+  if (result_.problem.empty()) lost_ = status;
+  fail_with(std::move(problem));
 }
 
 void Client::post_words(Connection& connection, std::size_t index) {
@@ -323,6 +374,7 @@ Sample Client::since(Mark& mark, Clock::time_point now) const {
   Sample sample{
       seconds_between(began_, now), seconds_between(mark.at, now), result_.bytes - mark.bytes, {}};
   for (const Connection& connection : connections_) {
+    if (!endpoint_) break;
     if (const auto found = endpoint_->statistics(connection.id)) sample.figures.add(found.value());
   }
   mark = {now, result_.bytes};
@@ -345,12 +397,13 @@ void Client::conclude() {
     result_.figures.add(connection.statistics);
   }
   // The server counts messages, not writes.
-  const bool agrees = plan_.pattern == Pattern::write || result_.server_bytes == result_.bytes;
+  const std::uint64_t sent = result_.bytes - counted_from_;
+  const bool agrees = plan_.pattern == Pattern::write || result_.server_bytes == sent;
   result_.ok = result_.problem.empty() && !result_.interrupted && agrees && result_.messages > 0;
   if (result_.problem.empty() && !result_.interrupted && !agrees)
     result_.problem =
         fmt::format("{} were sent and the server has counted {}",
-                    metrics::size_text(bytes(static_cast<std::int64_t>(result_.bytes))),
+                    metrics::size_text(bytes(static_cast<std::int64_t>(sent))),
                     metrics::size_text(bytes(static_cast<std::int64_t>(result_.server_bytes))));
 }
 

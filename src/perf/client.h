@@ -14,6 +14,7 @@
 #include "perf/plan.h"
 #include "perf/protocol.h"
 #include "transfer/histogram.h"
+#include "transfer/reconnect.h"
 #include "udp/endpoint.h"
 
 namespace strack::perf {
@@ -51,17 +52,18 @@ struct Sample {
 struct ClientResult {
   bool ok = false;
   bool interrupted = false;
-  bool mistake = false;  ///< of the user's: no attempt could begin
-  std::string problem;   ///< why it did not go to its end; empty otherwise
-  double seconds = 0;    ///< from the first message to the last that was acknowledged
+  bool mistake = false;          ///< of the user's: no attempt could begin
+  std::string problem;           ///< why it did not go to its end; empty otherwise
+  double seconds = 0;            ///< from the first message to the last that was acknowledged
+  std::uint64_t reconnects = 0;  ///< times that all connections were made again
   double setup_seconds = 0;
   double total_seconds = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   transfer::Histogram times;  ///< of messages, in nanoseconds
   Figures figures;
-  udp::EndpointStatistics endpoint;
-  std::uint64_t server_messages = 0;  ///< as the server counted them
+  udp::EndpointStatistics endpoint;   ///< since the last reconnect, like `figures`
+  std::uint64_t server_messages = 0;  ///< as the server counted them, since the last reconnect
   std::uint64_t server_bytes = 0;
   std::uint64_t server_marks = 0;
   std::uint64_t server_duplicates = 0;
@@ -75,6 +77,8 @@ class Client {
   struct Events {
     /// Every `Plan::interval`.
     std::function<void(const Sample&)> interval;
+    /// The connections were lost, in these words, and will be asked for again.
+    std::function<void(const std::string& problem)> lost;
     /// After each round of the loop, for whoever shows something of it.
     std::function<void()> round;
   };
@@ -98,11 +102,15 @@ class Client {
 
   bool connect(const std::atomic<bool>& stop);
   void test(const std::atomic<bool>& stop);
+  void finish(const std::atomic<bool>& stop);
+  bool wait_to_reconnect(transfer::Reconnect& reconnect, const std::atomic<bool>& stop);
+  void renew(Connection& connection) const;
   template <class Done>
   void loop(const std::atomic<bool>& stop, Done done);
   void on(const udp::Completion& completion, Clock::time_point now);
   void on_words(Connection& connection, std::uint64_t index, std::uint64_t length);
   void fail_with(std::string problem);
+  void lose(udp::Status status, std::string problem);
   void post_words(Connection& connection, std::size_t index);
   udp::Status say(Connection& connection, const Words& words);
   void issue(Connection& connection, Clock::time_point now);
@@ -121,6 +129,8 @@ class Client {
   Arena sink_;
   std::vector<Connection> connections_;
   std::unordered_map<std::uint64_t, std::size_t> by_id_;
+  udp::Status lost_ = udp::Status::ok;  ///< how the connection ended, where that is the problem
+  std::uint64_t counted_from_ = 0;      ///< bytes that the present server has not seen
   bool issuing_ = true;
   Clock::time_point asked_{};
   Clock::time_point began_{};

@@ -36,6 +36,8 @@ struct Plan {
   std::chrono::nanoseconds interval{0};
   std::vector<std::string> servers;  ///< numeric; those that its name stands for
   transfer::Protection protection;
+  /// How long it is tried to get a lost connection back; 0: not at all.
+  std::chrono::milliseconds reconnect{0};
 };
 
 /// Asks the resolver for the server's addresses. Or says what is wrong.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace strack::perf {
 
@@ -26,10 +27,43 @@ struct Server::Session {
   std::uint64_t owed = 0;  ///< answers of a pingpong that found no room
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t packets = 0;  ///< of data that had come when it was last looked at
+  Clock::time_point heard{};
   Clock::time_point began{};
   Clock::time_point last{};
   udp::ConnectionStatistics statistics;
 };
+
+void Server::prepare(udp::EndpointOptions& options) {
+  static constexpr std::uint32_t kMost = Limits{}.most;
+  options.max_connections = 2 * kMost;
+  options.max_connections_per_source = 1000;  // as many as a client may ask for
+  options.message_slots = kMaxDepth;
+  // So that no connection takes what another one needs.
+  options.max_receives = kMost * (kMaxDepth + 2);
+}
+
+void Server::look_for_silence(Clock::time_point now) {
+  if (now - looked_at_ < limits_.patience / 8) return;
+  looked_at_ = now;
+  std::vector<std::pair<std::shared_ptr<Session>, const char*>> gone;
+  for (const auto& [id, session] : sessions_) {
+    // Packets, since writes are not told and a long message takes its time.
+    if (const auto found = endpoint_.statistics(session->id);
+        found && found.value().data_packets_received != session->packets) {
+      session->packets = found.value().data_packets_received;
+      session->heard = now;
+      guests_.heard(id, now);
+    }
+    if (!session->running && now - session->began > limits_.patience) {
+      gone.emplace_back(session, "it asked for nothing");
+    } else if (session->reported ? now - session->last > limits_.patience
+                                 : now - session->heard > limits_.silence) {
+      gone.emplace_back(session, "nothing came from it for too long");
+    }
+  }
+  for (const auto& [session, why] : gone) end_rudely(*session, why);
+}
 
 void Server::on(const Completion& completion, Clock::time_point now) {
   if (completion.kind == Kind::accepted) return on_accepted(completion, now);
@@ -66,14 +100,19 @@ void Server::on_accepted(const Completion& completion, Clock::time_point now) {
   auto session = std::make_shared<Session>();
   session->id = completion.connection;
   session->peer = endpoint_.peer_address(completion.connection);
-  session->began = now;
+  session->began = session->heard = now;
   for (std::size_t i = 0; i < session->in.size(); ++i) post_words(*session, i);
   Session& kept = *session;
   sessions_.emplace(static_cast<std::uint64_t>(completion.connection), std::move(session));
   if (completion.tag != kService) {
     kept.spoke = true;
-    end_rudely(kept, "it is not `strack perf client`");
+    return end_rudely(kept, "it is not `strack perf client`");
   }
+  const auto leaves =
+      guests_.enter(static_cast<std::uint64_t>(kept.id), transfer::source_of(kept.peer), now);
+  if (!leaves) return;
+  const std::shared_ptr<Session> other = sessions_.at(*leaves);
+  end_rudely(*other, "it had to make room for others");
 }
 
 void Server::post_words(Session& session, std::size_t index) {
@@ -165,6 +204,7 @@ void Server::end_rudely(Session& session, const std::string& why) {
 
 void Server::end(Session& session, const std::string& problem) {
   if (session.region) endpoint_.unregister_region(*session.region);
+  guests_.leave(static_cast<std::uint64_t>(session.id));
   if (!session.spoke) {
     sessions_.erase(static_cast<std::uint64_t>(session.id));
     return;

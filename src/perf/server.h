@@ -12,6 +12,7 @@
 
 #include "perf/arena.h"
 #include "perf/protocol.h"
+#include "transfer/guests.h"
 #include "udp/endpoint.h"
 
 namespace strack::perf {
@@ -34,13 +35,31 @@ class Server {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Server(udp::Endpoint& endpoint, std::function<void(const ServerResult&)> ended)
-      : endpoint_(endpoint), ended_(std::move(ended)), arena_(kMaxSize) {}
+  /// What peers can cost at most.
+  struct Limits {
+    std::size_t most = 1024;  ///< connections; beyond, transfer::Guests says who goes
+    /// Until a connection asks for a test; and for it to leave after its report.
+    std::chrono::milliseconds patience = std::chrono::seconds(10);
+    /// Without a packet of data in a test.
+    std::chrono::milliseconds silence = std::chrono::seconds(60);
+  };
+  /// What an endpoint needs for that: room for those that are being turned away, and less than half of it, as
+  /// much as may be in the middle of set-up, for one source.
+  static void prepare(udp::EndpointOptions& options);
+
+  Server(udp::Endpoint& endpoint, std::function<void(const ServerResult&)> ended, Limits limits)
+      : endpoint_(endpoint),
+        ended_(std::move(ended)),
+        limits_(limits),
+        guests_(limits.most),
+        arena_(kMaxSize) {}
 
   [[nodiscard]] bool has_memory() const { return static_cast<bool>(arena_); }
   [[nodiscard]] bool idle() const { return sessions_.empty(); }
 
   void on(const udp::Completion& completion, Clock::time_point now);
+  /// Ends those who are silent for too long; to be called now and then.
+  void look_for_silence(Clock::time_point now);
 
  private:
   struct Session;
@@ -58,6 +77,9 @@ class Server {
 
   udp::Endpoint& endpoint_;
   std::function<void(const ServerResult&)> ended_;
+  Limits limits_;
+  transfer::Guests guests_;
+  Clock::time_point looked_at_{};
   Arena arena_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  ///< by connection
 };

@@ -183,8 +183,9 @@ void Receiver::take_over(const std::string& path) {
   const SessionPtr other = found->second.lock();
   claims_.erase(found);
   if (!other || other->state == Session::State::over) return;
-  endpoint_.abort(other->id);
-  end(other, false, "another transfer of the same file has begun");
+  // It is told why: one that is merely cut off would come back for it.
+  release(other);
+  refuse(other, "another transfer of the same file has begun");
 }
 
 void Receiver::handle(const SessionPtr& session, const Entry& entry) {
@@ -489,15 +490,8 @@ void Receiver::refuse(const SessionPtr& session, const std::string& why) {
   session->outbox.send(Refusal{clean_text(why)});
 }
 
-/// The connection is over. What was being written is put in order for another time.
-void Receiver::end(const SessionPtr& session, bool finished, const std::string& problem) {
-  if (sessions_.erase(static_cast<std::uint64_t>(session->id)) == 0) return;
-  guests_.leave(static_cast<std::uint64_t>(session->id));
-  session->state = Session::State::over;
-  session->summary.finished = finished;
-  if (!finished && session->summary.problem.empty()) session->summary.problem = problem;
-  if (!finished)
-    session->summary.seconds = std::chrono::duration<double>(Clock::now() - session->began).count();
+/// What was being written is put in order for another time, and others may have it.
+void Receiver::release(const SessionPtr& session) {
   for (const auto& [number, open] : session->open) {
     if (!open.file) continue;
     claims_.erase(open.entry.path);
@@ -514,6 +508,18 @@ void Receiver::end(const SessionPtr& session, bool finished, const std::string& 
   session->open.clear();
   leave_folders(session);
   std::erase_if(waiting_, [&](const Waiting& one) { return one.session == session; });
+}
+
+/// The connection is over.
+void Receiver::end(const SessionPtr& session, bool finished, const std::string& problem) {
+  if (sessions_.erase(static_cast<std::uint64_t>(session->id)) == 0) return;
+  guests_.leave(static_cast<std::uint64_t>(session->id));
+  session->state = Session::State::over;
+  session->summary.finished = finished;
+  if (!finished && session->summary.problem.empty()) session->summary.problem = problem;
+  if (!finished)
+    session->summary.seconds = std::chrono::duration<double>(Clock::now() - session->began).count();
+  release(session);
   if (session->said_hello && events_.ended) events_.ended(session->summary);
 }
 

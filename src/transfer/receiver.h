@@ -112,6 +112,7 @@ class Receiver {
   void end_folder(const SessionPtr& session, const Entry& entry);
   void forget_folder(const SessionPtr& session, const PathKey& key);
   void leave_folders(const SessionPtr& session);
+  void release(const SessionPtr& session);
   void end(const SessionPtr& session, bool finished, const std::string& problem);
   void post_control(Session& session, std::uint32_t index);
   void post_data(Session& session, std::uint32_t index);

@@ -357,7 +357,10 @@ TEST_F(SessionTest, ASecondAttemptTakesOverAndGoesOn) {
   EXPECT_EQ(progress_.kept_bytes, 3u * kBlockBytes);
   EXPECT_EQ(progress_.sent_bytes, 37u * kBlockBytes);
   EXPECT_TRUE(read_file(in("f")) == big);
-  EXPECT_FALSE(ended_[0].finished);
+  // The first one, should it be there, knows that it is not to come back for it.
+  run(first, [&] { return first.gone; });
+  ASSERT_NE(first.last<Refusal>(), nullptr);
+  EXPECT_EQ(first.last<Refusal>()->text, "another transfer of the same file has begun");
 }
 
 TEST_F(SessionTest, AFileThatChangesIsNotStored) {

@@ -1,0 +1,206 @@
+// Whole tests over loopback sockets, each side in a thread of its own; and peers that cost a server more than they
+// may.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "perf/client.h"
+#include "perf/server.h"
+
+namespace strack::perf {
+namespace {
+
+udp::Endpoint open_endpoint(udp::EndpointOptions options) {
+  options.user_data = kService;
+  options.paths = 4;
+  auto opened = udp::Endpoint::open(options);
+  if (!opened) throw std::runtime_error(opened.error().text);
+  return std::move(opened.value());
+}
+
+/// A server in a thread. Ends without a word to its clients but that it goes.
+class ServerThread {
+ public:
+  explicit ServerThread(const std::string& listen, Server::Limits limits = {}) {
+    udp::EndpointOptions options;
+    Server::prepare(options);
+    options.listen = listen;
+    endpoint_ = std::make_unique<udp::Endpoint>(open_endpoint(options));
+    address = endpoint_->local_address();
+    thread_ = std::thread([this, limits] {
+      Server server(
+          *endpoint_, [this](const ServerResult& one) { results.push_back(one); }, limits);
+      std::array<udp::Completion, 64> taken;
+      while (!stop_) {
+        endpoint_->wait(std::chrono::milliseconds(10));
+        const auto now = Server::Clock::now();
+        for (const udp::Completion& one : endpoint_->completions(taken)) {
+          if (one.kind == udp::Kind::received && one.tag == kDataTag) ++messages;
+          server.on(one, now);
+        }
+        server.look_for_silence(now);
+      }
+    });
+  }
+  ~ServerThread() { stop(); }
+  /// Afterwards `results` can be looked at.
+  void stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    endpoint_.reset();
+  }
+
+  std::string address;
+  std::atomic<std::uint64_t> messages{0};
+  std::vector<ServerResult> results;
+
+ private:
+  std::unique_ptr<udp::Endpoint> endpoint_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+Plan plan_for(const std::string& address, std::uint64_t count) {
+  Plan plan;
+  plan.size = 10'000;
+  plan.count = count;
+  plan.depth = 4;
+  plan.servers = {address};
+  return plan;
+}
+
+ClientResult run(const Plan& plan, const std::atomic<bool>& stop, Client::Events events = {}) {
+  udp::EndpointOptions settings;
+  settings.user_data = kService;
+  settings.paths = 4;
+  settings.message_slots = 8;
+  Client client(settings, plan, std::move(events));
+  return client.run(stop);
+}
+
+TEST(PerfSession, EveryPatternGoesToItsEnd) {
+  const std::atomic<bool> stop{false};
+  ServerThread server("127.0.0.1:0");
+  for (const Pattern pattern : {Pattern::stream, Pattern::pingpong, Pattern::write}) {
+    Plan plan = plan_for(server.address, 20);
+    plan.pattern = pattern;
+    plan.connections = 2;
+    const ClientResult result = run(plan, stop);
+    EXPECT_EQ(result.problem, "") << text(pattern);
+    EXPECT_TRUE(result.ok);
+    EXPECT_EQ(result.messages, 40u);
+    EXPECT_EQ(result.bytes, 400'000u);
+    EXPECT_EQ(result.reconnects, 0u);
+  }
+  server.stop();
+  EXPECT_EQ(server.results.size(), 6u);
+  for (const ServerResult& result : server.results) EXPECT_TRUE(result.ok) << result.problem;
+}
+
+// The second server knows nothing of the test, and gets the rest of it.
+TEST(PerfSession, ATestGoesOnWithAServerThatWasStartedAgain) {
+  for (const Pattern pattern : {Pattern::stream, Pattern::pingpong}) {
+    std::atomic<bool> stop{false};
+    auto first = std::make_unique<ServerThread>("127.0.0.1:0");
+    const std::string address = first->address;
+    std::unique_ptr<ServerThread> second;
+    Plan plan = plan_for(address, 0);
+    plan.pattern = pattern;
+    plan.connections = 2;
+    plan.reconnect = std::chrono::minutes(1);
+    std::uint64_t lost = 0;
+    Client::Events events;
+    events.lost = [&](const std::string&) {
+      ++lost;
+      second = std::make_unique<ServerThread>(address);
+    };
+    events.round = [&] {
+      if (first && first->messages > 10) first.reset();
+      // Ends the test as Ctrl-C does.
+      if (second && second->messages > 10) stop = true;
+    };
+    const ClientResult result = run(plan, stop, std::move(events));
+    EXPECT_EQ(result.problem, "");
+    EXPECT_TRUE(result.interrupted);
+    EXPECT_GE(result.reconnects, 1u);
+    EXPECT_EQ(lost, 1u);
+    EXPECT_GT(result.messages, 20u);
+    EXPECT_GT(result.server_messages, 10u) << "those of the second server";
+    EXPECT_LT(result.server_messages, result.messages);
+  }
+}
+
+TEST(PerfSession, ALostServerIsAProblemWhereNobodyWantsToWait) {
+  const std::atomic<bool> stop{false};
+  auto server = std::make_unique<ServerThread>("127.0.0.1:0");
+  const std::string address = server->address;
+  Client::Events events;
+  events.round = [&] {
+    if (server && server->messages > 10) server.reset();
+  };
+  const ClientResult result = run(plan_for(address, 0), stop, std::move(events));
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.problem.substr(0, 18), "the connection to ");
+  EXPECT_EQ(result.reconnects, 0u);
+}
+
+/// Connections that are there and say nothing.
+class Idlers {
+ public:
+  Idlers(const std::string& from, const std::string& to, std::size_t count)
+      : endpoint_(open_endpoint(bound(from))) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!endpoint_.connect(to)) throw std::runtime_error("no connection");
+    }
+  }
+  void poll() {
+    endpoint_.wait(std::chrono::milliseconds(1));
+    std::array<udp::Completion, 16> taken;
+    for (const udp::Completion& one : endpoint_.completions(taken)) {
+      if (one.kind == udp::Kind::connected) ++up;
+      if (one.kind == udp::Kind::failed) ++gone;
+    }
+  }
+  std::size_t up = 0;
+  std::size_t gone = 0;
+
+ private:
+  static udp::EndpointOptions bound(const std::string& from) {
+    udp::EndpointOptions options;
+    options.bind = from;
+    return options;
+  }
+  udp::Endpoint endpoint_;
+};
+
+TEST(PerfSession, OneSourceDoesNotKeepOthersOut) {
+  const std::atomic<bool> stop{false};
+  Server::Limits limits;
+  limits.most = 4;
+  limits.patience = limits.silence = std::chrono::minutes(1);
+  ServerThread server("127.0.0.1:0", limits);
+  Idlers idlers("127.0.0.2:0", server.address, 4);
+  while (idlers.up < 4) idlers.poll();
+  EXPECT_TRUE(run(plan_for(server.address, 5), stop).ok);
+  while (idlers.gone < 1) idlers.poll();
+}
+
+TEST(PerfSession, WhoAsksForNothingIsSentAway) {
+  Server::Limits limits;
+  limits.patience = std::chrono::milliseconds(200);
+  ServerThread server("127.0.0.1:0", limits);
+  Idlers idlers("127.0.0.1:0", server.address, 2);
+  while (idlers.gone < 2) idlers.poll();
+  server.stop();
+  EXPECT_TRUE(server.results.empty()) << "there was no test";
+}
+
+}  // namespace
+}  // namespace strack::perf
