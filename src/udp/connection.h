@@ -18,6 +18,7 @@
 #include "udp/deadline_heap.h"
 #include "udp/endpoint.h"
 #include "udp/path_health.h"
+#include "udp/path_mtu.h"
 #include "udp/receives.h"
 #include "wire/wire.h"
 
@@ -62,6 +63,13 @@ struct Inbound {
   std::uint64_t capacity = 0;
   std::uint64_t cookie = 0;
   HeldPacket* held = nullptr;
+};
+
+/// What has come of a packet that travels in pieces [D45].
+struct Partial {
+  core::Psn psn;
+  std::uint64_t blocks = 0;
+  bool marked = false;  ///< any of its pieces
 };
 
 enum class State : std::uint8_t {
@@ -118,7 +126,6 @@ struct Connection {
   std::uint32_t rtt_samples = 0;  ///< of full ones
   std::uint32_t rtt_asked = 0;
   std::uint32_t attempts = 0;
-  std::uint32_t mtu_step = 0;     ///< how often the offer was lowered
   std::uint16_t set_up_path = 0;  ///< the entropy of the last hello, connect or accept
   std::uint32_t accepts_sent = 0;
   std::optional<wire::RejectReason> rejected;
@@ -142,9 +149,7 @@ struct Connection {
   Picoseconds ping_interval{0};
   std::uint32_t credit_ping = 0;  ///< the first with the newest credit
   std::uint32_t doubt_ping = 0;   ///< a full one, after a small one, when the MTU was in doubt
-  bool small_answered = false;    ///< of those two
-  bool full_answered = false;
-  std::uint32_t full_missed = 0;  ///< times in a row that only small ones were
+  PathMtu mtu;
 
   // Closing.
   bool local_close = false;  ///< asked for
@@ -179,8 +184,10 @@ struct Connection {
   // Receiving.
   core::StrackParams receive_params{};
   std::optional<core::Receiver<>> receiver;
-  std::vector<Inbound> inbox;      ///< by message id
-  ReceiveQueue receives;           ///< posted for this connection
+  std::vector<Inbound> inbox;  ///< by message id
+  ReceiveQueue receives;       ///< posted for this connection
+  static constexpr std::uint32_t kPartials = 1'024;
+  std::vector<Partial> partials;   ///< by PSN; empty until a first piece comes
   std::uint32_t in_floor = 0;      ///< the oldest message not reported
   std::uint32_t in_unmatched = 0;  ///< the oldest message without a buffer
   std::uint32_t in_unseen = 0;     ///< one past the newest seen

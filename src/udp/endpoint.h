@@ -223,8 +223,10 @@ struct ConnectionStatistics {
   std::uint64_t avg_qdelay_ns = 0;  ///< smoothed queueing delay
   std::uint64_t target_qdelay_ns = 0;
   std::uint32_t payload_bytes = 0;  ///< of a full packet
-  std::uint32_t paths = 0;          ///< entropies that packets may take now
-  std::uint32_t paths_marked = 0;   ///< of these, passed over for their mark
+  /// The largest datagram that is known to arrive; a full packet that needs more goes in pieces.
+  std::uint32_t datagram_bytes = 0;
+  std::uint32_t paths = 0;         ///< entropies that packets may take now
+  std::uint32_t paths_marked = 0;  ///< of these, passed over for their mark
   std::uint32_t paths_barred = 0;  ///< of these, left out for a while since packets were lost there
   std::uint64_t path_rate_bps = 0;  ///< as measured at set-up, at most rate_bps
   std::uint64_t paths_used = 0;     ///< different entropies that packets have taken so far

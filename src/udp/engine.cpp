@@ -23,7 +23,6 @@ constexpr Picoseconds kShortestRetry = ms(2);
 constexpr Picoseconds kLongestRetry = ms(256);
 constexpr Picoseconds kLongestQuestion = ms(64);  ///< for the RTT: nothing can be sent without it
 constexpr Picoseconds kCloseRetry = ms(20);
-constexpr std::uint32_t kDoubtfulTimeouts = 3;  ///< in a row: perhaps packets are too large
 constexpr std::uint32_t kAbortRepeats = 2;
 /// Questions that a peer must have left unanswered before its silence counts. A process that was
 /// stopped, or that calls seldom, has to ask them first.
@@ -543,8 +542,14 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
     ++statistics_.refused_malformed;
     return;
   }
-  const wire::Data& data = decoded.value();
-  const core::Packet& packet = data.packet;
+  wire::Data data = decoded.value();
+  core::Packet& packet = data.packet;
+  const std::uint32_t offset = packet.offset;
+  const std::uint64_t blocks = data.piece ? take_for_whole(c, packet) : 0;
+  if (data.piece && blocks == 0) {
+    ++statistics_.refused_malformed;
+    return;
+  }
   core::Receiver<>& receiver = *c.receiver;
   if (from.marked) ++c.statistics.marks_received;
   const std::int32_t distance = packet.psn - receiver.epsn();
@@ -580,16 +585,7 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
 
   // One SACK tells of 64 packets: what lies further apart must not share one.
   if (c.trigger_count > 0 && std::abs(packet.psn - c.triggers[0].psn) >= kWidestSack) send_ack(c);
-  core::Arrival arrival;
-  if (in.state == InboundState::matched) {
-    arrival = receiver.on_packet(packet, {.ecn = from.marked}, now_);
-    STRACK_DCHECK(arrival.kind == core::ArrivalKind::accepted);
-    place(in, packet.offset, data.payload.data(), data.payload.size());
-  } else if (may_hold(c, data.payload.size())) {
-    arrival = receiver.on_packet(packet, {.ecn = from.marked}, now_);
-    hold(c, in, packet.offset, data.payload);
-    ++c.statistics.packets_held;
-  } else {
+  if (in.state != InboundState::matched && !may_hold(c, data.payload.size())) {
     // No place for it: as if it had been lost on the way. While the user owes a buffer, probes are
     // not answered either, so that the sender falls back to its timeout instead of sending again
     // and again.
@@ -597,6 +593,10 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
     c.blocked = c.starving;
     return;
   }
+  bool marked = from.marked;
+  if (!put_down(c, in, data, offset, blocks, marked)) return;  // more pieces are to come
+  const core::Arrival arrival = receiver.on_packet(packet, {.ecn = marked}, now_);
+  STRACK_DCHECK(arrival.kind == core::ArrivalKind::accepted);
   ++c.statistics.data_packets_received;
   want_ack(c, packet.psn, packet.timestamp, from.arrival);
   if (arrival.delivered) {
@@ -604,7 +604,7 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
     report(c);
   }
   // A mark is news that the sender's choice of paths waits for.
-  if (from.marked && last && c.ack_pending && !c.has_ended()) send_ack(c);
+  if (marked && last && c.ack_pending && !c.has_ended()) send_ack(c);
 }
 
 /// What a message's first packet tells about it; its others must agree. False: dropped.
@@ -1048,7 +1048,6 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
     return 0;
   }
   core::Sender<SenderEvents>& sender = *c.sender;
-  const std::size_t tag_bytes = keyed() ? wire::kTagBytes : 0;
   std::uint32_t sent = 0;
   std::optional<core::Packet> next = sender.poll_transmit(network_.now());
   while (next) {
@@ -1060,6 +1059,12 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
                    return wire::encode(out, envelope, *next);
                  });
       flush_small();
+      ++sent;
+      next = sent < budget ? sender.poll_transmit(network_.now()) : std::nullopt;
+      continue;
+    }
+    if (data_bytes(c, *next) > c.mtu.size()) {
+      send_in_pieces(c, *next);
       ++sent;
       next = sent < budget ? sender.poll_transmit(network_.now()) : std::nullopt;
       continue;
@@ -1076,41 +1081,18 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
     std::uint32_t count = 0;
     bool ends = false;
     while (true) {
-      const Outbound& message = c.outbox[next->message_id & c.out_mask()];
-      const std::size_t front = wire::data_front_bytes(keyed(), message.kind);
-      const auto size = static_cast<std::uint32_t>(front + next->payload + tag_bytes);
+      const std::uint32_t size = data_bytes(c, *next);
       if (count == 0) segment = size;
       if (size > segment || total + size > wire::kMaxDatagramBytes)
         break;  // the next burst's first
       ends = size < segment;
 
-      wire::Data data;
-      data.packet = *next;
-      data.packet.path_id = path;
-      data.packet.timestamp = timestamp;
       c.paths.sent(next->psn, path, next->payload, next->retransmission);
       burst_psns_.push_back(next->psn);
-      data.kind = message.kind;
-      if (message.kind == wire::DataKind::send) {
-        data.tag = message.tag;
-      } else {
-        data.region = message.tag;
-        data.region_offset = message.region_offset;
-      }
-      std::uint8_t* out = scratch_.data() + used;
-      const std::uint64_t counter = c.counter++;
-      const wire::Envelope envelope{c.peer_id, keyed(), counter};
-      wire::encode_data_front({out, front}, envelope, data);
-      const std::uint8_t* payload = message.data + next->offset;
-      if (keyed()) {
-        if (next->payload > 0) std::memcpy(out + front, payload, next->payload);
-        c.seal.seal(out, front + next->payload, counter);
-        used += size;
-      } else {
-        pieces_.push_back({out, front});
-        if (next->payload > 0) pieces_.push_back({payload, next->payload});
-        used += front;
-      }
+      core::Packet packet = *next;
+      packet.path_id = path;
+      packet.timestamp = timestamp;
+      append_data(c, packet, false, used);
       if (next->retransmission) ++c.statistics.retransmissions;
       c.statistics.data_bytes_sent += next->payload;
       total += size;
@@ -1122,34 +1104,73 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
       next = sender.poll_transmit(network_.now());
       if (!next || next->type == core::PacketType::probe) break;
     }
-    if (keyed()) pieces_.push_back({scratch_.data(), used});
     c.statistics.data_packets_sent += count;
-    if (!c.paths_seen.test(path)) {
-      c.paths_seen.set(path);
-      ++c.statistics.paths_used;
-    }
-    const Outgoing out{.to = &c.peer,
-                       .from = &c.local,
-                       .pieces = pieces_,
-                       .bytes = total,
-                       .entropy = path,
-                       .segment = static_cast<std::uint16_t>(count > 1 ? segment : 0),
-                       .ect = true,
-                       .patient = true};
-    const SendResult result = network_.send({&out, 1});
-    if (result == SendResult::too_large) {
-      // The path has become narrower. This packet is lost; those to come are cut in pieces.
-      network_.allow_fragments();
-      burst_ = 1;
-    }
-    if (result != SendResult::ok) {
-      for (const core::Psn psn : burst_psns_) c.paths.never_left(psn);
-    }
-    count_sent(count, total);
+    send_burst(c, path, count, total, segment, used);
     sent += count;
     if (!next && sent < budget) next = sender.poll_transmit(network_.now());
   }
   return sent;
+}
+
+/// The datagram that a data packet makes.
+std::uint32_t Engine::data_bytes(const Connection& c, const core::Packet& packet) const {
+  const wire::DataKind kind = c.outbox[packet.message_id & c.out_mask()].kind;
+  const std::size_t around =
+      wire::data_front_bytes(keyed(), kind) + (keyed() ? wire::kTagBytes : 0);
+  return static_cast<std::uint32_t>(around + packet.payload);
+}
+
+/// One more datagram of a burst: into scratch_ from `used` on, sealed where there is a key.
+void Engine::append_data(Connection& c, const core::Packet& packet, bool piece, std::size_t& used) {
+  const Outbound& message = c.outbox[packet.message_id & c.out_mask()];
+  wire::Data data;
+  data.packet = packet;
+  data.piece = piece;
+  data.kind = message.kind;
+  if (message.kind == wire::DataKind::send) {
+    data.tag = message.tag;
+  } else {
+    data.region = message.tag;
+    data.region_offset = message.region_offset;
+  }
+  const std::size_t front = wire::data_front_bytes(keyed(), message.kind);
+  std::uint8_t* out = scratch_.data() + used;
+  const std::uint64_t counter = c.counter++;
+  wire::encode_data_front({out, front}, wire::Envelope{c.peer_id, keyed(), counter}, data);
+  const std::uint8_t* payload = message.data + packet.offset;
+  if (keyed()) {
+    if (packet.payload > 0) std::memcpy(out + front, payload, packet.payload);
+    c.seal.seal(out, front + packet.payload, counter);
+    used += front + packet.payload + wire::kTagBytes;
+  } else {
+    pieces_.push_back({out, front});
+    if (packet.payload > 0) pieces_.push_back({payload, packet.payload});
+    used += front;
+  }
+}
+
+/// What append_data has put together.
+void Engine::send_burst(Connection& c, core::PathId path, std::uint32_t count, std::uint32_t total,
+                        std::uint32_t segment, std::size_t used) {
+  if (keyed()) pieces_.push_back({scratch_.data(), used});
+  if (!c.paths_seen.test(path)) {
+    c.paths_seen.set(path);
+    ++c.statistics.paths_used;
+  }
+  const Outgoing out{.to = &c.peer,
+                     .from = &c.local,
+                     .pieces = pieces_,
+                     .bytes = total,
+                     .entropy = path,
+                     .segment = static_cast<std::uint16_t>(count > 1 ? segment : 0),
+                     .ect = true,
+                     .patient = true};
+  const SendResult result = network_.send({&out, 1});
+  if (result == SendResult::too_large) on_too_large(c, segment);
+  if (result != SendResult::ok) {
+    for (const core::Psn psn : burst_psns_) c.paths.never_left(psn);
+  }
+  count_sent(count, total);
 }
 
 template <class Encode>
@@ -1226,30 +1247,6 @@ void Engine::send_ping(Connection& c) {
   });
 }
 
-/// As long as a data packet, on the path of the small one before it.
-void Engine::send_full_ping(Connection& c) {
-  flush_small();
-  wire::Ping ping = next_ping(c);
-  ping.padding = static_cast<std::uint16_t>(c.statistics.payload_bytes + wire::kPingToWrite);
-  const std::uint64_t counter = c.counter++;
-  std::size_t size = wire::encode(scratch_, wire::Envelope{c.peer_id, keyed(), counter}, ping);
-  if (keyed()) {
-    c.seal.seal(scratch_.data(), size, counter);
-    size += wire::kTagBytes;
-  }
-  const Piece piece{scratch_.data(), size};
-  const Outgoing out{.to = &c.peer,
-                     .from = &c.local,
-                     .pieces = {&piece, 1},
-                     .bytes = static_cast<std::uint32_t>(size),
-                     .entropy = ping.path_id,
-                     .segment = 0,
-                     .ect = true,
-                     .patient = true};
-  network_.send({&out, 1});
-  count_sent(1, size);
-}
-
 void Engine::on_ping(Connection& c, const wire::Header& header, wire::ConstBytes body,
                      const Incoming& from) {
   const auto decoded = wire::decode_ping(header, body);
@@ -1290,13 +1287,15 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
   c.pings_under_way &= ~(1u << age);
   c.paths.works(pong.path_id);
   take_credit(c, pong.credit);
-  const bool full = pong.size > c.statistics.payload_bytes;
-  if (pong.id == c.doubt_ping) c.full_answered = true;
-  if (pong.id + 1 == c.doubt_ping) c.small_answered = true;
+  const bool full = pong.size == c.mtu.largest();
+  c.mtu.answered(pong.size, now_);
+  if (pong.id == c.doubt_ping) c.mtu.full_answered();
+  if (pong.id + 1 == c.doubt_ping) c.mtu.small_answered();
   note_rtt(c, core::Timestamp::of(from.arrival).since(pong.timestamp) - ns(pong.hold_time_ns),
            full);
   // One from before tells nothing of whether the newest credit has arrived.
   if (c.sender && ahead(pong.id, c.credit_ping) >= 0) c.ping_retry_at = Instant::never();
+  rearm(c);  // there may be another size to try
 }
 
 // ---- Closing ----
@@ -1409,7 +1408,7 @@ Instant Engine::due(const Connection& c) const {
     case State::open: {
       Instant next =
           std::min({next_question(c), end_of_patience(c), c.close_retry_at, c.ping_retry_at});
-      if (c.sender) next = std::min(next, c.sender->next_deadline());
+      if (c.sender) next = std::min({next, c.sender->next_deadline(), c.mtu.deadline()});
       return next;
     }
     case State::over:
@@ -1522,33 +1521,9 @@ void Engine::on_timer(Connection& c) {
     c.sender->on_timeout(now_);
     note_losses(c);
     mark_ready(c);
-    if (c.sender->counters().timeouts != timeouts &&
-        c.sender->consecutive_timeouts() >= kDoubtfulTimeouts)
-      doubt_mtu(c);
+    if (c.sender->counters().timeouts != timeouts) doubt_mtu(c);
   }
-}
-
-/// Nothing gets through for long. If a small packet is answered and a full one on the same path is
-/// not, twice in a row, the path has become too narrow for it.
-void Engine::doubt_mtu(Connection& c) {
-  if (c.sender->consecutive_timeouts() == kDoubtfulTimeouts) {  // what there is is of another time
-    c.small_answered = c.full_answered = false;
-    c.full_missed = 0;
-  }
-  // Neither answered: their path is dead, and that says nothing of sizes.
-  if (c.full_answered) {
-    c.full_missed = 0;
-  } else if (c.small_answered) {
-    ++c.full_missed;
-  }
-  if (c.full_missed == 2) {
-    network_.allow_fragments();
-    burst_ = 1;
-  }
-  c.small_answered = c.full_answered = false;
-  send_ping(c);
-  send_full_ping(c);
-  c.doubt_ping = c.ping_id;
+  if (c.sender && now_ >= c.mtu.deadline()) probe_mtu(c);
 }
 
 // ---- Statistics ----
@@ -1557,6 +1532,7 @@ std::optional<ConnectionStatistics> Engine::statistics(ConnectionId connection) 
   const Connection* c = find(connection);
   if (c == nullptr) return std::nullopt;
   ConnectionStatistics s = c->statistics;
+  s.datagram_bytes = c->mtu.size();
   if (c->sender) {
     const auto& sender = *c->sender;
     const auto to_ns = [](Picoseconds t) { return static_cast<std::uint64_t>(t.count() / 1'000); };

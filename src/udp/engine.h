@@ -93,7 +93,6 @@ class Engine {
   void send_hello(Connection& c);
   void send_connect(Connection& c);
   void send_accept(Connection& c, std::uint32_t copies);
-  void offer_mtu(Connection& c);
   [[nodiscard]] std::uint32_t largest_payload(const Address& to) const;
   void draw_terms(Connection& c);
   void start_session(Connection& c);
@@ -122,6 +121,10 @@ class Engine {
   [[nodiscard]] bool take_note(Connection& c, Inbound& in, const wire::Data& data);
   void match(Connection& c);
   [[nodiscard]] bool give_buffer(Connection& c, Inbound& in, const PostedReceive& receive);
+  [[nodiscard]] std::uint64_t take_for_whole(const Connection& c, core::Packet& packet) const;
+  [[nodiscard]] static Partial& partial_of(Connection& c, core::Psn psn);
+  [[nodiscard]] bool put_down(Connection& c, Inbound& in, const wire::Data& data,
+                              std::uint32_t offset, std::uint64_t blocks, bool& marked);
   void place(Inbound& in, std::uint32_t offset, const std::uint8_t* payload, std::size_t size);
   [[nodiscard]] bool may_hold(const Connection& c, std::size_t size) const;
   void hold(Connection& c, Inbound& in, std::uint32_t offset, wire::ConstBytes payload);
@@ -150,7 +153,13 @@ class Engine {
   bool transmit();
   std::uint32_t transmit(Connection& c, std::uint32_t budget);
   void send_ping(Connection& c);
-  void send_full_ping(Connection& c);
+  void send_padded_ping(Connection& c, std::uint32_t bytes);
+  [[nodiscard]] std::uint32_t data_bytes(const Connection& c, const core::Packet& packet) const;
+  void append_data(Connection& c, const core::Packet& packet, bool piece, std::size_t& used);
+  void send_burst(Connection& c, core::PathId path, std::uint32_t count, std::uint32_t total,
+                  std::uint32_t segment, std::size_t used);
+  void send_in_pieces(Connection& c, const core::Packet& whole);
+  void on_too_large(Connection& c, std::uint32_t size);
   [[nodiscard]] wire::Ping next_ping(Connection& c);
   void send_close(Connection& c);
   /// A small session packet, sealed where there is a key.
@@ -180,6 +189,7 @@ class Engine {
   void run_timers();
   void on_timer(Connection& c);
   void doubt_mtu(Connection& c);
+  void probe_mtu(Connection& c);
   [[nodiscard]] Picoseconds silence_limit() const;
   [[nodiscard]] bool keyed() const { return key_.has_value(); }
   [[nodiscard]] std::uint32_t random32();

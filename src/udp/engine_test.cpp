@@ -177,20 +177,6 @@ TEST(SetUp, ASourceGetsItsShareAndNoMore) {
   EXPECT_EQ(outcomes(greedy), (std::vector<Status>{Status::ok}));
 }
 
-// Large packets that the route does not carry: set-up finds out, and offers less.
-TEST(SetUp, NarrowPathGetsASmallerPayload) {
-  SimulatedFaults faults;
-  faults.largest = 1'452;  // of a 1500-byte link, with IPv6's header
-  EndpointOptions o = options();
-  o.max_payload = 8'192;
-  Duo duo(o, faults);
-  ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 1));
-  duo.run(seconds(2));
-  ASSERT_EQ(duo.of(1, Kind::connected).size(), 1u);
-  const auto s = duo.client().statistics(duo.of(1, Kind::connected)[0].connection);
-  EXPECT_EQ(s->payload_bytes, 1'280 - 28 - wire::data_overhead_bytes(true));
-}
-
 // An initiator that falls silent after its connect leaves a half-open connection for three seconds.
 TEST(SetUp, HalfOpenIsForgottenAndNeverReported) {
   Duo duo;
@@ -887,26 +873,6 @@ TEST(Life, SeldomCalledFindsOutAsWell) {
     if (dies) {
       EXPECT_LE(calls, 4u);
     }
-  }
-}
-
-// The path becomes narrower than what set-up agreed on: data goes on in fragments.
-TEST(Life, NarrowerPathGoesOnInFragments) {
-  for (const bool told : {true, false}) {
-    EndpointOptions o = options();
-    o.max_payload = 4'096;
-    Duo duo(o);
-    duo.connect();
-    duo.world.faults().largest = 1'452;
-    duo.world.faults().says_too_large = told;
-    const auto message = pattern(50'000);
-    std::vector<std::byte> buffer(50'000);
-    ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
-    ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 1), Status::ok);
-    duo.run(seconds(5));
-    EXPECT_EQ(buffer, message) << told;
-    EXPECT_TRUE(duo.hosts[1]->fragments());
-    EXPECT_EQ(duo.of(1, Kind::sent).size(), 1u);
   }
 }
 

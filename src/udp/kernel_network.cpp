@@ -1,9 +1,13 @@
 #include "udp/kernel_network.h"
 
 #include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -81,6 +85,70 @@ Address from_kernel(const SocketAddress& in) {
 void set_option(int fd, int level, int name, int value) {
   // What an older kernel does not know is gone without.
   static_cast<void>(setsockopt(fd, level, name, &value, sizeof value));
+}
+
+/// [D45] Never fragmented, and as large as the own device takes, whatever routers are said to take:
+/// anybody can make up an ICMP message. What gets through, connections find out themselves.
+void ignore_path_mtu(int fd, bool v6) {
+  if (v6) {
+    set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
+  } else {
+    set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
+  }
+}
+
+/// The device by which packets to an address leave, as the routing table has it; 0: not known.
+unsigned device_to(const Address& to) {
+  if (to.scope != 0) return to.scope;
+  const int fd = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (fd < 0) return 0;
+  const std::size_t bytes = to.v6 ? 16 : 4;
+  struct {
+    nlmsghdr header;
+    rtmsg route;
+    rtattr attribute;
+    std::array<std::uint8_t, 16> address;
+  } question{};
+  question.route.rtm_family = to.v6 ? AF_INET6 : AF_INET;
+  question.route.rtm_dst_len = static_cast<unsigned char>(8 * bytes);
+  question.attribute.rta_type = RTA_DST;
+  question.attribute.rta_len = static_cast<unsigned short>(RTA_LENGTH(bytes));
+  std::memcpy(question.address.data(), to.ip.data(), bytes);
+  question.header.nlmsg_len =
+      static_cast<std::uint32_t>(NLMSG_LENGTH(sizeof(rtmsg)) + RTA_SPACE(bytes));
+  question.header.nlmsg_type = RTM_GETROUTE;
+  question.header.nlmsg_flags = NLM_F_REQUEST;
+  alignas(nlmsghdr) std::array<char, 4'096> answer;
+  ssize_t got = -1;
+  if (::send(fd, &question, question.header.nlmsg_len, 0) > 0)
+    got = ::recv(fd, answer.data(), answer.size(), 0);
+  ::close(fd);
+  if (got < static_cast<ssize_t>(NLMSG_LENGTH(sizeof(rtmsg)))) return 0;
+  const auto* header = reinterpret_cast<const nlmsghdr*>(answer.data());
+  if (header->nlmsg_type != RTM_NEWROUTE || header->nlmsg_len > static_cast<std::size_t>(got))
+    return 0;
+  std::size_t at = NLMSG_LENGTH(sizeof(rtmsg));
+  while (at + sizeof(rtattr) <= header->nlmsg_len) {
+    rtattr attribute{};
+    std::memcpy(&attribute, answer.data() + at, sizeof attribute);
+    if (attribute.rta_len < sizeof(rtattr) || at + attribute.rta_len > header->nlmsg_len) break;
+    if (attribute.rta_type == RTA_OIF && attribute.rta_len == RTA_LENGTH(sizeof(unsigned))) {
+      unsigned device = 0;
+      std::memcpy(&device, answer.data() + at + RTA_LENGTH(0), sizeof device);
+      return device;
+    }
+    at += RTA_ALIGN(attribute.rta_len);
+  }
+  return 0;
+}
+
+/// The MTU of a device; 0: not known.
+int device_mtu(int fd, unsigned device) {
+  ifreq request{};
+  if (device == 0 || if_indextoname(device, request.ifr_name) == nullptr ||
+      ioctl(fd, SIOCGIFMTU, &request) != 0)
+    return 0;
+  return request.ifr_mtu;
 }
 
 Error system_error(const std::string& what, int error) {
@@ -167,26 +235,8 @@ std::optional<Error> KernelNetwork::open(const Address& local) {
     set_option(fd, local.v6 ? static_cast<int>(IPPROTO_IPV6) : static_cast<int>(IPPROTO_IP),
                local.v6 ? IPV6_RECVPKTINFO : IP_PKTINFO, 1);
   }
-  set_fragmenting(fd);
+  ignore_path_mtu(fd, local.v6);
   return std::nullopt;
-}
-
-void KernelNetwork::set_fragmenting(int fd) const {
-  if (local_.v6) {
-    set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
-               fragments_ ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_DO);
-  } else {
-    set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, fragments_ ? IP_PMTUDISC_DONT : IP_PMTUDISC_DO);
-  }
-}
-
-void KernelNetwork::allow_fragments() {
-  if (fragments_) return;
-  fragments_ = true;
-  if (primary_ >= 0) set_fragmenting(primary_);
-  for (const int fd : entropies_) {
-    if (fd >= 0) set_fragmenting(fd);
-  }
 }
 
 int KernelNetwork::entropy_socket(std::uint16_t entropy) {
@@ -213,7 +263,7 @@ int KernelNetwork::entropy_socket(std::uint16_t entropy) {
   } else {
     set_option(fd, IPPROTO_IP, IP_TOS, kEct0);
   }
-  set_fragmenting(fd);
+  ignore_path_mtu(fd, local.v6);
   return fd;
 }
 
@@ -229,24 +279,9 @@ void KernelNetwork::random(std::span<std::uint8_t> out) {
 }
 
 std::uint32_t KernelNetwork::largest_datagram(const Address& to) {
-  constexpr std::uint32_t kCautious = 1280;
-  int mtu = 0;
-  Address local = local_;
-  local.port = 0;
-  int error = 0;
-  if (const int fd = open_socket(local, &error); fd >= 0) {
-    SocketAddress address;
-    const socklen_t length = to_kernel(to, address);
-    socklen_t size = sizeof mtu;
-    if (::connect(fd, &address.any, length) != 0 ||
-        getsockopt(fd, to.v6 ? static_cast<int>(IPPROTO_IPV6) : static_cast<int>(IPPROTO_IP),
-                   to.v6 ? IPV6_MTU : IP_MTU, &mtu, &size) != 0) {
-      mtu = 0;
-    }
-    ::close(fd);
-  }
-  const auto link = static_cast<std::uint32_t>(std::max(mtu, static_cast<int>(kCautious)));
-  return std::min<std::uint32_t>(link - to.header_bytes(), 65'507);
+  constexpr int kCautious = 1'280;
+  const int link = std::max(device_mtu(primary_, device_to(to)), kCautious);
+  return std::min<std::uint32_t>(static_cast<std::uint32_t>(link) - to.header_bytes(), 65'507);
 }
 
 SendResult KernelNetwork::send(std::span<const Outgoing> batch) {

@@ -38,7 +38,6 @@ class KernelNetwork final : public Network {
   [[nodiscard]] std::span<Incoming> receive() override;
   [[nodiscard]] std::uint16_t port() const override { return local_.port; }
   [[nodiscard]] std::uint32_t largest_datagram(const Address& to) override;
-  void allow_fragments() override;
   void random(std::span<std::uint8_t> out) override;
   [[nodiscard]] const NetworkCounters& counters() const override { return counters_; }
 
@@ -46,13 +45,11 @@ class KernelNetwork final : public Network {
   struct Buffers;
 
   [[nodiscard]] int entropy_socket(std::uint16_t entropy);
-  void set_fragmenting(int fd) const;
 
   std::size_t receive_buffer_;
   std::size_t send_buffer_;
   std::int64_t clock_start_;
   int primary_ = -1;
-  bool fragments_ = false;
   bool may_wait_ = true;  ///< it has not been waited for room since the last receive()
   Address local_;
   std::vector<int> entropies_;

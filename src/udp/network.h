@@ -35,7 +35,7 @@ struct Outgoing {
 
 enum class SendResult : std::uint8_t {
   ok,
-  too_large,  ///< the path does not take a datagram of this size
+  too_large,  ///< the own device does not take a datagram, or a burst, of this size
   lost,       ///< not sent, for another reason; counted by the network
 };
 
@@ -75,10 +75,9 @@ class Network {
   [[nodiscard]] virtual std::span<Incoming> receive() = 0;
   /// The port that receives: the primary's.
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  /// The largest UDP payload the route to an address takes, as far as this host knows.
+  /// The largest UDP payload that the device takes by which an address is reached. What routers beyond
+  /// it are said to take does not count.
   [[nodiscard]] virtual std::uint32_t largest_datagram(const Address& to) = 0;
-  /// From now on too large datagrams are to be fragmented rather than refused or lost.
-  virtual void allow_fragments() = 0;
   /// For keys and whatever must not be predictable.
   virtual void random(std::span<std::uint8_t> out) = 0;
   [[nodiscard]] virtual const NetworkCounters& counters() const = 0;

@@ -12,7 +12,7 @@ constexpr Picoseconds kLongestRetry = ms(400);
 constexpr Picoseconds kHalfOpenLife = seconds(3);
 constexpr Picoseconds kFirstPing = ms(20);
 constexpr std::uint32_t kRttSamples = 3;
-constexpr std::uint32_t kMostRttQuestions = 8;
+constexpr std::uint32_t kMostRttQuestions = 6;
 /// [D46] A question that was not answered goes so many ways at once, and so does its answer.
 constexpr std::uint32_t kMostCopies = 4;
 /// For one connection; who goes on asking gets one for each.
@@ -99,34 +99,16 @@ Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cook
   c.connect_cookie = cookie;
   draw_terms(c);
   c.give_up_at = now_ + us(options_.connect_timeout.count() * 1'000);
-  offer_mtu(c);
+  c.mine.mtu = static_cast<std::uint16_t>(largest_payload(address));
+  c.initiator_terms = wire::encode_terms(c.mine);
   send_hello(c);
   rearm(c);
   return c.id;
 }
 
-/// The largest first, then what 1500-byte and 1280-byte links take. [protocol: Path MTU]
-void Engine::offer_mtu(Connection& c) {
-  const auto overhead =
-      static_cast<std::uint32_t>(wire::data_overhead_bytes(keyed())) + c.peer.header_bytes();
-  std::uint32_t mtu = largest_payload(c.peer);
-  if (c.mtu_step >= 1) mtu = std::min(mtu, 1500 - overhead);
-  if (c.mtu_step >= 2) mtu = std::min(mtu, 1280 - overhead);
-  c.mine.mtu = static_cast<std::uint16_t>(mtu);
-  c.initiator_terms = wire::encode_terms(c.mine);
-}
-
 void Engine::send_hello(Connection& c) {
-  if (c.attempts == 2 * (c.mtu_step + 1) && c.mtu_step < 2) {
-    // Nobody answers: perhaps such large packets do not get through. New terms need a new nonce.
-    ++c.mtu_step;
-    network_.random(c.mine.nonce);
-    offer_mtu(c);
-  }
-  const auto size =
-      std::max<std::size_t>(wire::kHelloMinBytes, c.mine.mtu + wire::data_overhead_bytes(keyed()));
   const auto attempt = static_cast<std::uint8_t>(std::min(c.attempts, 255u));
-  const wire::Hello hello{c.mine, static_cast<std::uint16_t>(size), attempt, {}};
+  const wire::Hello hello{c.mine, wire::kHelloMinBytes, attempt, {}};
   const std::size_t n = wire::encode(scratch_, {0, keyed(), 0}, hello);
   if (key_) {
     const wire::Mac mac = key_->hello_mac({scratch_.data(), wire::kHelloMacAt});
@@ -435,6 +417,7 @@ void Engine::start_session(Connection& c) {
   c.inbox.resize(options_.message_slots);
   c.paths.resize(options_.paths, core::kMaxTrackingWindow);
   c.statistics.payload_bytes = mtu;
+  c.mtu.start(mtu + static_cast<std::uint32_t>(wire::data_overhead_bytes(keyed())), now_);
   c.statistics.keyed = keyed();
 }
 
@@ -444,7 +427,7 @@ void Engine::note_rtt(Connection& c, Picoseconds rtt, bool full) {
   rtt = std::max(rtt, us(1));
   Picoseconds& lowest = full ? c.full_rtt : c.small_rtt;
   if (lowest == ps(0) || rtt < lowest) lowest = rtt;
-  // Set-up has shown that full packets arrive. Should they no longer, data shall find that out.
+  // Full ones may be too large for the path: then small ones have to do, and data goes in pieces.
   if (full ? ++c.rtt_samples == kRttSamples || rtt < kSchedulingNoise / 2
            : c.rtt_asked >= kMostRttQuestions) {
     make_sender(c);
@@ -459,7 +442,7 @@ void Engine::ask_rtt(Connection& c) {
   ++c.rtt_asked;
   send_ping(c);
   send_ping(c);
-  send_full_ping(c);
+  send_padded_ping(c, c.mtu.largest());
   c.ping_retry_at = now_ + c.ping_interval;
 }
 

@@ -33,9 +33,9 @@ struct SimulatedFaults {
   Instant end = Instant::never();  ///< none of these from then on
   Instant silent_from = Instant::never();
   Instant silent_until = Instant::never();  ///< in between nothing arrives at all
-  std::uint32_t largest = 65'507;       ///< larger datagrams are lost, unless fragments are allowed
-  std::uint32_t known_largest = 9'000;  ///< what hosts believe
-  bool says_too_large = false;          ///< as the kernel does when it has heard of it
+  std::uint32_t largest = 65'507;           ///< larger datagrams are lost
+  std::uint32_t known_largest = 9'000;      ///< what hosts believe
+  bool says_too_large = false;              ///< it is the hosts' own devices that are so narrow
 };
 
 /// Whether a packet between two hosts meets a dead spine: each direction of each pair has a hash of its
@@ -60,13 +60,11 @@ class SimulatedHost final : public Network {
   [[nodiscard]] std::span<Incoming> receive() override;
   [[nodiscard]] std::uint16_t port() const override { return address_.port; }
   [[nodiscard]] std::uint32_t largest_datagram(const Address& to) override;
-  void allow_fragments() override { fragments_ = true; }
   void random(std::span<std::uint8_t> out) override {
     for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(random_.next() >> 32);
   }
   [[nodiscard]] const NetworkCounters& counters() const override { return counters_; }
   [[nodiscard]] const Address& address() const { return address_; }
-  [[nodiscard]] bool fragments() const { return fragments_; }
 
  private:
   friend class SimulatedWorld;
@@ -81,7 +79,6 @@ class SimulatedHost final : public Network {
   SimulatedWorld& world_;
   Address address_;
   Rng random_;
-  bool fragments_ = false;
   std::vector<Waiting> inbox_;
   std::vector<Waiting> taken_;
   std::vector<Incoming> incoming_;
@@ -172,7 +169,7 @@ class SimulatedWorld {
     const bool perfect = now_ >= faults_.end;
     const std::uint32_t size = out.segment != 0 ? out.segment : out.bytes;
     const bool silent = now_ >= faults_.silent_from && now_ < faults_.silent_until;
-    const bool too_large = size > faults_.largest && !from.fragments_;
+    const bool too_large = size > faults_.largest;
     const bool dead = out.entropy < faults_.dead_entropies ||
                       (now_ >= faults_.spines_die_at &&
                        meets_dead_spine(faults_, from.address_, *out.to, out.entropy));
@@ -214,7 +211,7 @@ inline SendResult SimulatedHost::send(std::span<const Outgoing> batch) {
   SendResult worst = SendResult::ok;
   for (const Outgoing& out : batch) {
     const std::uint32_t size = out.segment != 0 ? out.segment : out.bytes;
-    if (world_.faults_.says_too_large && size > world_.faults_.largest && !fragments_) {
+    if (world_.faults_.says_too_large && size > world_.faults_.largest) {
       worst = SendResult::too_large;
       ++counters_.send_errors;
       continue;
@@ -239,7 +236,9 @@ inline std::span<Incoming> SimulatedHost::receive() {
 }
 
 inline std::uint32_t SimulatedHost::largest_datagram(const Address& to) {
-  return world_.faults_.known_largest - to.header_bytes();
+  const SimulatedFaults& faults = world_.faults_;
+  const std::uint32_t known = faults.known_largest - to.header_bytes();
+  return faults.says_too_large ? std::min(known, faults.largest) : known;
 }
 
 /// Runs engines on one world: whatever is due next, until nothing is or the time is over.

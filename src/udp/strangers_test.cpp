@@ -35,10 +35,10 @@ using Field = std::pair<const char*, std::uint64_t>;
 std::vector<Field> fields(const ConnectionStatistics& statistics) {
   // As many names as there are fields, or it does not compile. A new field belongs below as well.
   const auto& [cwnd_bytes, max_cwnd_bytes, inflight_bytes, rtt_ns, base_rtt_ns, avg_qdelay_ns,
-               target_qdelay_ns, payload_bytes, paths, paths_marked, paths_barred, path_rate_bps,
-               paths_used, keyed, messages_sent, message_bytes_sent, data_packets_sent,
-               data_bytes_sent, retransmissions, loss_episodes, timeouts, probes_sent,
-               sacks_received, marks_echoed, credit_stalls, messages_received,
+               target_qdelay_ns, payload_bytes, datagram_bytes, paths, paths_marked, paths_barred,
+               path_rate_bps, paths_used, keyed, messages_sent, message_bytes_sent,
+               data_packets_sent, data_bytes_sent, retransmissions, loss_episodes, timeouts,
+               probes_sent, sacks_received, marks_echoed, credit_stalls, messages_received,
                message_bytes_received, data_packets_received, duplicates_received, marks_received,
                sacks_sent, packets_held, packets_unplaced] = statistics;
   return {{"cwnd_bytes", cwnd_bytes},
@@ -49,6 +49,7 @@ std::vector<Field> fields(const ConnectionStatistics& statistics) {
           {"avg_qdelay_ns", avg_qdelay_ns},
           {"target_qdelay_ns", target_qdelay_ns},
           {"payload_bytes", payload_bytes},
+          {"datagram_bytes", datagram_bytes},
           {"paths", paths},
           {"paths_marked", paths_marked},
           {"paths_barred", paths_barred},
@@ -291,7 +292,6 @@ class Flood final : public Network {
   }
   std::uint16_t port() const override { return 4'794; }
   std::uint32_t largest_datagram(const Address& /*to*/) override { return 1'472; }
-  void allow_fragments() override {}
   void random(std::span<std::uint8_t> out) override {
     for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(rng.next() >> 32);
   }

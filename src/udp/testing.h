@@ -52,7 +52,6 @@ class CountedApart final : public Network {
   }
   std::uint16_t port() const override { return host_.port(); }
   std::uint32_t largest_datagram(const Address& to) override { return host_.largest_datagram(to); }
-  void allow_fragments() override { host_.allow_fragments(); }
   void random(std::span<std::uint8_t> out) override { host_.random(out); }
   const NetworkCounters& counters() const override { return host_.counters(); }
 

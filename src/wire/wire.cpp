@@ -20,7 +20,6 @@ constexpr std::uint8_t kSackProbe = 0x02;
 
 constexpr std::size_t kSendFields = 28;
 constexpr std::size_t kWriteFields = 36;
-constexpr std::size_t kPingFields = 12;
 static_assert(data_front_bytes(false, DataKind::send) == kHeaderBytes + kSendFields);
 static_assert(data_front_bytes(true, DataKind::write) == kSealedHeaderBytes + kWriteFields);
 

@@ -144,7 +144,7 @@ enum class DataKind : std::uint8_t {
 
 /// Each data packet says by itself where its payload belongs [D21]. `packet.payload` is the
 /// payload's length, and `packet.path_id` travels in the header. Where the path is too narrow for a
-/// whole one, it travels in pieces: `offset` and `payload` are then the piece's.
+/// whole one, it travels in pieces: `offset` and `payload` are then the piece's [D45].
 struct Data {
   core::Packet packet;
   bool piece = false;
@@ -330,8 +330,8 @@ std::size_t encode_data_front(MutableBytes out, const Envelope& envelope, const 
   return data_front_bytes(keyed, DataKind::write) + (keyed ? kTagBytes : 0);
 }
 
-/// The padding that makes a ping as long as a write without payload.
-inline constexpr std::uint32_t kPingToWrite = 36 - 12;
+/// Of a ping's body, without its padding.
+inline constexpr std::size_t kPingFields = 12;
 
 std::size_t encode(MutableBytes out, const Envelope& envelope, const Data& data);
 std::size_t encode(MutableBytes out, const Envelope& envelope, const SackBody& sack);
