@@ -121,7 +121,7 @@ class BasicPfcSwitch : public SwitchBase {
     for (std::uint32_t p = 0; p < port_count(); ++p) {
       std::vector<PfcArrival>& list = scratch.list(p);
       if (!list.empty() || next_event_[p] < context.end) {
-        sort_arrivals(list, scratch.merged());
+        sort_arrivals(list, scratch.merged(), context.end);
         ports_[p].run(list, rules, context, fingerprint, drops, buffer_);
         list.clear();
         next_event_[p] = ports_[p].next_event();
@@ -140,7 +140,7 @@ class BasicPfcSwitch : public SwitchBase {
         return;
       list.push_back({transit.time, &transit.packet, ingress, static_cast<std::uint32_t>(egress)});
     });
-    sort_arrivals(list, scratch.merged());
+    sort_arrivals(list, scratch.merged(), context.end);
     Tournament& turn = scratch.ports;
     turn.reset(port_count());
     for (std::uint32_t p = 0; p < port_count(); ++p) turn.place(p, next_event_[p]);

@@ -44,7 +44,7 @@ class BasicSwitch : public SwitchBase {
         next = std::min(next, port.next_event());
         continue;
       }
-      sort_arrivals(list, scratch.merged());
+      sort_arrivals(list, scratch.merged(), context.end);
       port.run(list, rules, context, fingerprint, drops);
       list.clear();
       next = std::min(next, port.next_event());

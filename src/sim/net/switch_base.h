@@ -10,6 +10,7 @@
 
 #include "base/prng.h"
 #include "base/units.h"
+#include "sim/net/arrival_order.h"
 #include "sim/net/topology.h"
 #include "sim/net/wire.h"
 
@@ -30,35 +31,6 @@ class ArrivalLists {
   std::vector<std::vector<Arrival>> lists_;
   std::vector<Arrival> merged_;
 };
-
-/// By time, and at one time by port and then order of arrival: lists are filled port by port, and
-/// the sort is stable. Short runs by insertion, then merged through the thread's scratch.
-template <class Arrival>
-void sort_arrivals(std::vector<Arrival>& list, std::vector<Arrival>& scratch) {
-  constexpr std::size_t kRun = 32;
-  const std::size_t size = list.size();
-  for (std::size_t run = 0; run < size; run += kRun) {
-    const std::size_t stop = std::min(run + kRun, size);
-    for (std::size_t i = run + 1; i < stop; ++i) {
-      const Arrival item = list[i];
-      std::size_t j = i;
-      for (; j > run && item.time < list[j - 1].time; --j) list[j] = list[j - 1];
-      list[j] = item;
-    }
-  }
-  const auto earlier = [](const Arrival& a, const Arrival& b) { return a.time < b.time; };
-  for (std::size_t width = kRun; width < size; width *= 2) {
-    scratch.resize(size);
-    for (std::size_t low = 0; low < size; low += 2 * width) {
-      const auto at = [&](std::size_t i) {
-        return list.begin() + static_cast<std::ptrdiff_t>(std::min(i, size));
-      };
-      std::merge(at(low), at(low + width), at(low + width), at(low + 2 * width),
-                 scratch.begin() + static_cast<std::ptrdiff_t>(low), earlier);
-    }
-    list.swap(scratch);
-  }
-}
 
 /// Routes as a switch knows them from some time on.
 struct RouteVersion {

@@ -1,0 +1,73 @@
+#include "sim/net/arrival_order.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/prng.h"
+#include "base/testing.h"
+
+namespace strack::sim {
+namespace {
+
+struct Item {
+  Instant time;
+  std::uint32_t place;
+  friend bool operator==(const Item&, const Item&) = default;
+};
+
+/// A list of that many times drawn below `spread`, and the end of its window.
+void expect_stable_order(std::size_t size, std::int64_t spread, Instant end, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<Item> list;
+  for (std::uint32_t i = 0; i < size; ++i)
+    list.push_back(
+        {end - ps(1 + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(spread)))),
+         i});
+  std::vector<Item> expected = list;
+  std::stable_sort(expected.begin(), expected.end(),
+                   [](const Item& a, const Item& b) { return a.time < b.time; });
+  std::vector<Item> scratch;
+  sort_arrivals(list, scratch, end);
+  ASSERT_EQ(list, expected) << size << " within " << spread;
+}
+
+// Every length up to several runs; times far apart, close together and mostly equal: by time, and at
+// one time as they came.
+TEST(ArrivalOrder, AsAStableSort) {
+  for (std::size_t size = 0; size <= 140; ++size) {
+    for (const std::int64_t spread : {1ll, 3ll, 1'000'000ll, 60'000'000ll})
+      expect_stable_order(size, spread, at(ms(3)), size);
+  }
+}
+
+// In windows longer than 67 us too, some or all of whose times are out of a key's reach.
+TEST(ArrivalOrder, LongWindows) {
+  for (std::size_t size = 0; size <= 140; ++size) {
+    for (const std::int64_t spread : {67'108'865ll, 100'000'000ll, 1'000'000'000'000ll})
+      expect_stable_order(size, spread, at(seconds(2)), size);
+  }
+}
+
+// The earliest and the latest time that a key holds.
+TEST(ArrivalOrder, EdgesOfAKey) {
+  const Instant end = at(ms(1));
+  std::vector<Item> list{{end - ps(1), 0},
+                         {end - ps(67'108'864), 1},
+                         {end - ps(1), 2},
+                         {end - ps(67'108'864), 3},
+                         {end - ps(5), 4}};
+  std::vector<Item> scratch;
+  sort_arrivals(list, scratch, end);
+  const std::vector<Item> expected{{end - ps(67'108'864), 1},
+                                   {end - ps(67'108'864), 3},
+                                   {end - ps(5), 4},
+                                   {end - ps(1), 0},
+                                   {end - ps(1), 2}};
+  EXPECT_EQ(list, expected);
+}
+
+}  // namespace
+}  // namespace strack::sim
