@@ -90,10 +90,10 @@ class PauseLoopWatch {
     std::vector<bool> seen;
     for (std::uint32_t n = 0; n < paused.size(); ++n) {
       const SwitchType& sw = *switches[paused[n].sw];
-      const Ring<std::uint16_t>& queue = sw.port(paused[n].port).waiting_from();
+      const auto& port = sw.port(paused[n].port);
       seen.assign(sw.port_count(), false);
-      for (std::uint32_t i = 0; i < queue.size(); ++i) {
-        const std::uint32_t ingress = queue[i];
+      for (std::uint32_t i = 0; i < port.waiting(); ++i) {
+        const std::uint32_t ingress = port.waiting_from(i);
         if (seen[ingress] || !sw.buffer().paused(ingress)) continue;
         seen[ingress] = true;
         const std::uint32_t upstream = node_of_link[infos_[paused[n].sw].ports[ingress].reverse];

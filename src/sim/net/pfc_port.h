@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -28,8 +29,46 @@ struct PfcArrival {
   std::uint32_t egress;
 };
 
+/// [R.pfc.account] The ports by which packets that wait at a port came in: on the packets, ...
+class IngressOnPacket {
+ protected:
+  static void note(SimPacket& packet, std::uint32_t port) { packet.set_ingress(port); }
+  void note_queued(std::uint32_t /*port*/) {}
+  void note_served(std::uint32_t /*port*/) {}
+  void serve_first() {}
+  [[nodiscard]] static std::uint32_t of_served(const SimPacket& packet) { return packet.ingress(); }
+  [[nodiscard]] static std::uint32_t of_waiting(const PacketRing& queue, std::uint32_t i) {
+    return queue[i].ingress();
+  }
+};
+
+/// ... or beside them, where their bits are for what is measured.
+class IngressBeside {
+ protected:
+  static void note(SimPacket& /*packet*/, std::uint32_t /*port*/) {}
+  void note_queued(std::uint32_t port) { queued_.push(static_cast<std::uint16_t>(port)); }
+  void note_served(std::uint32_t port) { served_ = port; }
+  void serve_first() {
+    served_ = queued_.front();
+    queued_.pop();
+  }
+  [[nodiscard]] std::uint32_t of_served(const SimPacket& /*packet*/) const { return served_; }
+  [[nodiscard]] std::uint32_t of_waiting(const PacketRing& /*queue*/, std::uint32_t i) const {
+    return queued_[i];
+  }
+
+ private:
+  Ring<std::uint16_t> queued_;
+  std::uint32_t served_ = 0;
+};
+
 template <class Meter>
-class BasicPfcPort : public PortBase, private Meter {
+using IngressNotes = std::conditional_t<Meter::kMeasures, IngressBeside, IngressOnPacket>;
+
+template <class Meter>
+class BasicPfcPort : public PortBase, private IngressNotes<Meter>, private Meter {
+  using Ingress = IngressNotes<Meter>;
+
  public:
   /// Works through one window in which the shared buffer is of no consequence: `arrivals` in order
   /// of time, all before context.end.
@@ -60,13 +99,14 @@ class BasicPfcPort : public PortBase, private Meter {
       if (queued_bytes_ == 0) own.set_victim();  // [R.pfc.victim] [D37]
       own.set_held(false);
     }
+    Ingress::note(own, ingress);  // [R.pfc.account]
     if (done_ == Instant::never() && !pause_.active()) {
       serve(own, size, now);
-      in_service_ingress_ = ingress;
+      Ingress::note_served(ingress);
       return;
     }
     queue_data(own, size);
-    ingress_.push(static_cast<std::uint16_t>(ingress));  // [R.pfc.account]
+    Ingress::note_queued(ingress);
     if (done_ == Instant::never()) wake_ = pause_.until();
   }
 
@@ -98,7 +138,7 @@ class BasicPfcPort : public PortBase, private Meter {
               DropCounts& drops, SharedBuffer& buffer) {
     put_on_wire(rules, context, fingerprint, drops, static_cast<Meter&>(*this));
     if (in_service_.is_control()) return false;
-    buffer.release(in_service_ingress_, in_service_size_);  // [R.pfc.account]
+    buffer.release(Ingress::of_served(in_service_), in_service_size_);  // [R.pfc.account]
     ++data_departures_;
     return true;
   }
@@ -113,8 +153,7 @@ class BasicPfcPort : public PortBase, private Meter {
       serve_control(rules, now);
     } else if (!data_.empty() && !pause_.active()) {
       serve_data(rules, now);
-      in_service_ingress_ = ingress_.front();
-      ingress_.pop();
+      Ingress::serve_first();
       if (held_left_ > 0) [[unlikely]] {
         --held_left_;
         in_service_.set_held(true);
@@ -152,9 +191,12 @@ class BasicPfcPort : public PortBase, private Meter {
   /// Data packets that have left by this port.
   [[nodiscard]] std::uint64_t data_departures() const { return data_departures_; }
 
-  /// The ports by which the data that waits here has come in, in order. For the search for pause
+  /// Data that waits here, and the port by which the i-th has come in. For the search for pause
   /// loops.
-  [[nodiscard]] const Ring<std::uint16_t>& waiting_from() const { return ingress_; }
+  [[nodiscard]] std::uint32_t waiting() const { return data_.size(); }
+  [[nodiscard]] std::uint32_t waiting_from(std::uint32_t i) const {
+    return Ingress::of_waiting(data_, i);
+  }
 
  private:
   void step(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
@@ -200,9 +242,7 @@ class BasicPfcPort : public PortBase, private Meter {
   LinkPause pause_;
   std::uint64_t pauses_sent_ = 0;
   std::uint64_t data_departures_ = 0;
-  Ring<std::uint16_t> ingress_;  ///< beside data_: the port each came in by
-  std::uint32_t in_service_ingress_ = 0;
-  static_assert(kMaxPorts <= 1u << 16);
+  static_assert(kMaxPorts <= SimPacket::kMaxIngress);
 };
 
 using PfcPort = BasicPfcPort<NoMeter>;

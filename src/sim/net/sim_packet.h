@@ -38,12 +38,12 @@ struct Address {
 ///
 ///   32-47  payload, as sent           50     marked at the last hop
 ///   48     held                       51     trimmed at the last hop
-///   49     victim                     52-63  largest utilisation of the path, where it is measured;
-///                                            else the transport's own
+///   49     victim                     52-63  largest utilisation of the path, where it is measured
+///   51-63  the port it came in by, while it waits in a lossless switch that does not measure
 ///
-/// So a transport has words 1 and 2, the lower half of word 3 and the flag (161 bits; 12 more where
-/// it does not measure paths); of control packets all but word 0 (193 bits). Word 1 is part of the
-/// digest: what tells packets of a connection apart belongs there.
+/// So a transport has words 1 and 2, the lower half of word 3 and the flag (161 bits); of control
+/// packets all but word 0, and the flag (193 bits). Word 1 is part of the digest: what tells packets of
+/// a connection apart belongs there.
 struct SimPacket {
   std::uint64_t w0 = 0;
   std::uint64_t w1 = 0;
@@ -55,6 +55,7 @@ struct SimPacket {
   static constexpr std::uint32_t kMaxHosts = 1u << kHostBits;
   static constexpr std::uint32_t kMaxSlots = 1u << kSlotBits;
   static constexpr std::uint32_t kMaxUtilisation = (1u << 12) - 1;  ///< 4 full links
+  static constexpr std::uint32_t kMaxIngress = 1u << 13;
 
   // ---- Making one: the network's part; the transport fills in the rest ----
 
@@ -120,7 +121,9 @@ struct SimPacket {
     w0 |= kTrimmedBit;
     if (last_hop) w3 |= kTrimmedLastHopBit;
   }
-  [[nodiscard]] constexpr bool trimmed_last_hop() const { return (w3 & kTrimmedLastHopBit) != 0; }
+  [[nodiscard]] constexpr bool trimmed_last_hop() const {
+    return trimmed() && (w3 & kTrimmedLastHopBit) != 0;
+  }
 
   /// [R.pfc.victim] Held: a pause kept it waiting at the port it has just left. Victim: it was held,
   /// and then the queue it was bound for proved short.
@@ -128,6 +131,14 @@ struct SimPacket {
   [[nodiscard]] constexpr bool victim() const { return (w3 & kVictimBit) != 0; }
   constexpr void set_held(bool held) { w3 = held ? w3 | kHeldBit : w3 & ~kHeldBit; }
   constexpr void set_victim() { w3 |= kVictimBit; }
+
+  /// [R.pfc.account] While it waits in a lossless switch: the port it came in by.
+  [[nodiscard]] constexpr std::uint32_t ingress() const {
+    return static_cast<std::uint32_t>(w3 >> kIngressShift);
+  }
+  constexpr void set_ingress(std::uint32_t port) {
+    w3 = (w3 & ((std::uint64_t{1} << kIngressShift) - 1)) | (std::uint64_t{port} << kIngressShift);
+  }
 
   [[nodiscard]] constexpr std::uint32_t utilisation() const {
     return static_cast<std::uint32_t>(w3 >> kUtilisationShift);
@@ -168,6 +179,7 @@ struct SimPacket {
   static constexpr std::uint64_t kVictimBit = std::uint64_t{1} << 49;
   static constexpr std::uint64_t kMarkedLastHopBit = std::uint64_t{1} << 50;
   static constexpr std::uint64_t kTrimmedLastHopBit = std::uint64_t{1} << 51;
+  static constexpr int kIngressShift = 51;
   static constexpr int kUtilisationShift = 52;
 
   static_assert(kHostBits <= 21 && kSlotShift + kSlotBits <= 58, "beside the entropy's pieces");

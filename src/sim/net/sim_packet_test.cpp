@@ -116,6 +116,23 @@ TEST(SimPacket, Notes_TouchNothingElse) {
   EXPECT_EQ(p.slot(), kLast.slot);
 }
 
+// [R.pfc.account] Where a packet came in is noted anew by each switch, and touches nothing that counts
+// in a lossless network.
+TEST(SimPacket, Ingress_TouchesNothingElse) {
+  SimPacket p = filled(SimPacket::data(kLast, 65'535, 65'535));
+  p.mark(true);
+  p.set_held(true);
+  p.set_victim();
+  p.set_ingress(SimPacket::kMaxIngress - 1);
+  EXPECT_EQ(p.ingress(), 8'191u);
+  p.set_ingress(5);
+  EXPECT_EQ(p.ingress(), 5u);
+  EXPECT_TRUE(p.held() && p.victim() && p.marked() && p.marked_last_hop());
+  EXPECT_FALSE(p.trimmed() || p.trimmed_last_hop());
+  EXPECT_EQ(p.payload(), 65'535u);
+  EXPECT_EQ(p.w3 & 0xffff'ffff, 0xffff'ffffu);
+}
+
 // A trim in the fabric is not one at the last hop.
 TEST(SimPacket, Trim_InTheFabric) {
   SimPacket p = SimPacket::data({1, 1}, 0, 4'096);

@@ -17,8 +17,8 @@ namespace strack::sim {
 using NodeId = std::uint32_t;
 using LinkId = std::uint32_t;
 
-/// Of one switch.
-inline constexpr std::uint32_t kMaxPorts = 1u << 14;
+/// Of one switch. A lossless one notes the port on packets that wait.
+inline constexpr std::uint32_t kMaxPorts = 1u << 13;
 
 struct PortInfo {
   NodeId peer = 0;

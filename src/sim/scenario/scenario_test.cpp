@@ -1468,7 +1468,7 @@ TEST(Error, PfcContradictions) {
             "reserves of its ports take 1601.59 MB. buffer_per_tbps = \"31.282 MB\" would work");
   EXPECT_EQ(error_of("[topology]\nhosts = 32768\nhosts_per_rack = 1", {"pfc.enabled=true"}),
             "x.toml:3: the network needs a spine with 32768 ports. a switch with PFC has at most "
-            "16384: take larger racks, or three tiers");
+            "8192: take larger racks, or three tiers");
   // Without PFC nothing of this matters.
   loaded("[pfc]\nquanta = 1\nheadroom = \"1 GB\"");
 }
