@@ -1,6 +1,7 @@
 #include "sim/host/host.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -25,9 +26,9 @@ class Bench {
   explicit Bench(std::uint32_t window_packets = 100) {
     params = testing::cluster(2, 2, 2).transport;
     params.max_cwnd = window_packets * testing::kMtu;
-    host.wire.lane = &out_;
-    host.wire.byte_time = ByteTime(gbps(400));
-    host.wire.latency = us(1);
+    host.port.wire.lane = &out_;
+    host.port.wire.byte_time = ByteTime(gbps(400));
+    host.port.wire.latency = us(1);
     host.in = &in_;
     context_.mail = &mail_;
     context_.window = 1;
@@ -35,13 +36,13 @@ class Bench {
 
   /// A flow of full packets that starts here. Flows are numbered from 0 on, like their slots.
   void sends(std::int64_t packets, std::int64_t start = 0) {
-    const std::uint32_t flow = host.outgoing_slots();
-    host.add(OutgoingFlow{flow, 100 + flow, 200 + flow, static_cast<std::uint32_t>(packets * 4'096),
-                          t(start)});
+    const auto flow = static_cast<std::uint32_t>(placement_.outgoing.size());
+    placement_.outgoing.push_back(
+        {flow, 100 + flow, 200 + flow, static_cast<std::uint32_t>(packets * 4'096), t(start)});
   }
   void receives() {
-    const std::uint32_t flow = 50 + host.incoming_slots();
-    host.add(IncomingFlow{flow, 300 + flow, 400 + flow});
+    const auto flow = static_cast<std::uint32_t>(50 + placement_.incoming.size());
+    placement_.incoming.push_back({flow, 300 + flow, 400 + flow});
   }
 
   void data(std::int64_t time, std::uint32_t slot, std::uint32_t psn, std::uint32_t of = 1'000) {
@@ -65,10 +66,10 @@ class Bench {
 
   /// Runs up to `end`; `out` holds what was sent since.
   Instant run(std::int64_t end) {
-    if (!prepared_) host.prepare();
+    if (!prepared_) host.prepare(std::move(placement_), params);
     prepared_ = true;
     const PortRules sizes(SwitchParams{}, HostParams{});
-    const HostRules<StrackProtocol> rules{&params, &sizes, &delivered, &victims, &watches};
+    const HostRules<StrackProtocol> rules{&params, &sizes, &watches};
     context_.end = t(end);
     const Instant next = host.run(rules, context_, report);
     out.clear();
@@ -86,8 +87,6 @@ class Bench {
   core::StrackParams params;
   Host<StrackProtocol> host;
   HostReport report;
-  std::vector<Instant> delivered = std::vector<Instant>(100, Instant::never());
-  std::vector<std::uint32_t> victims = std::vector<std::uint32_t>(100, 0);
   std::vector<SenderWatch> watches;
   std::vector<Transit> out;
 
@@ -103,6 +102,7 @@ class Bench {
   Lane out_;
   MailFlags mail_{1'000};
   WindowContext context_;
+  HostPlacement placement_;
   bool prepared_ = false;
 };
 
@@ -242,7 +242,9 @@ TEST(Host, Delivers_WithTheLastMissingPacket) {
   bench.data(1'000, 0, 1, 2);
   bench.data(9'000, 0, 0, 2);
   bench.run(1'000'000);
-  EXPECT_EQ(bench.delivered[50], t(9'000));
+  ASSERT_EQ(bench.report.deliveries.size(), 1u);
+  EXPECT_EQ(bench.report.deliveries[0].flow, 50u);
+  EXPECT_EQ(bench.report.deliveries[0].time, t(9'000));
 }
 
 // A flow ends with the SACK of its last packet, and is reported once.
@@ -344,11 +346,11 @@ TEST(Host, Held_UntilItsWindow) {
 TEST(Host, Failure_CountedAtTheSamePace) {
   Bench bench;
   const std::vector<Outage> outages{{t(0), t(kS)}};
-  bench.host.wire.outages = &outages;
+  bench.host.port.wire.outages = &outages;
   bench.sends(2);
   bench.run(1'000'000);
   EXPECT_EQ(bench.times(), (Times{2 * kS + kL}));
-  EXPECT_EQ(bench.host.drops.failure, 1u);
+  EXPECT_EQ(bench.host.port.drops.failure, 1u);
 }
 
 }  // namespace

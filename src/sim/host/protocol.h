@@ -31,6 +31,22 @@ namespace strack::sim {
 
 /// What a transport need not say of itself.
 struct TransportDefaults {
+  /// What the connections of one NIC share, such as a pacer of what its receivers ask for. One for
+  /// each host; it costs nothing where it is empty. One that acts by itself has
+  ///
+  ///   void set_up(const Params&, BitsPerSecond);       // before anything else: the port's rate
+  ///   Instant next_deadline() const;                   // as receivers have, and so ...
+  ///   void on_timeout(Instant now);
+  ///   std::optional<NicAck<Ack>> poll(Instant now);    // ... what to say, for which connection
+  ///
+  /// and is polled after whatever happens at its host. Ends that use it have it as an argument:
+  /// SendingEnd(..., Events, Nic&), and ReceivingEnd(const Params&, std::uint32_t slot, Nic&), where
+  /// `slot` is the name by which NicAck knows the connection.
+  struct Nic {};
+
+  /// Its receivers have deadlines. Where they never do, saying so saves asking.
+  static constexpr bool kReceiverTimers = true;
+
   /// Its receivers want core::Signals::hops and utilisation. Else switches measure nothing, and
   /// nothing is paid for it.
   static constexpr bool kMeasuresPath = false;
@@ -39,6 +55,13 @@ struct TransportDefaults {
     return sim::pack(packet, to);
   }
   static constexpr core::Packet unpack(const SimPacket& packet) { return unpack_packet(packet); }
+};
+
+/// What a NIC's shared object says to the sender of one of the connections that end here.
+template <class Ack>
+struct NicAck {
+  std::uint32_t slot = 0;  ///< of the connection's receiving end
+  Ack ack{};
 };
 
 /// Watches one sender for flow samples, and for events where it is inspected.

@@ -36,7 +36,7 @@ class Lane {
 
   /// Appends a packet in window k and gives the slot to fill. Times must not decrease. `first`
   /// tells whether it is the window's first.
-  Transit& push(std::uint64_t window, bool& first) {
+  [[gnu::always_inline]] Transit& push(std::uint64_t window, bool& first) {
     Buffer& b = buffers_[(window + 1) & 1];
     first = b.window != window;
     if (first) {

@@ -133,8 +133,9 @@ class PortBase {
 
   /// The packet in service leaves; what it leaves behind decides whether it is marked.
   template <class Meter>
-  void put_on_wire(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
-                   DropCounts& drops, [[maybe_unused]] Meter& meter) {
+  [[gnu::always_inline]] void put_on_wire(const PortRules& rules, WindowContext& context,
+                                          Fingerprint& fingerprint, DropCounts& drops,
+                                          [[maybe_unused]] Meter& meter) {
     const Instant now = done_;
     const Instant arrival = now + wire.latency;
     interval_.carried += in_service_size_;

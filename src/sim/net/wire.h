@@ -131,7 +131,7 @@ struct WindowContext {
   std::uint64_t packet_hops = 0;
 
   /// Puts a packet on a wire; gives the copy under way, so that the caller may mark it.
-  SimPacket& send(Wire& wire, const SimPacket& packet, Instant arrival) {
+  [[gnu::always_inline]] SimPacket& send(Wire& wire, const SimPacket& packet, Instant arrival) {
     bool first = false;
     Transit& transit = wire.lane->push(window, first);
     if (first) {

@@ -21,6 +21,7 @@ namespace strack::sim {
 
 struct RoceProtocol : TransportDefaults {
   using Params = core::RoceParams;
+  static constexpr bool kReceiverTimers = false;  // they act on arrivals only
   static const Params& params(const SimConfig& config) { return config.roce; }
 
   struct Events : SimEvents {

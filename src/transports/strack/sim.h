@@ -21,6 +21,7 @@ namespace strack::sim {
 
 struct StrackProtocol : TransportDefaults {
   using Params = core::StrackParams;
+  static constexpr bool kReceiverTimers = false;  // they act on arrivals only
   static const Params& params(const SimConfig& config) { return config.transport; }
 
   struct Events : SimEvents {

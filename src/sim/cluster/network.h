@@ -1,0 +1,209 @@
+// The network of a cluster, built: lanes, hosts, switches, what is wrong with its links, and routes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/prng.h"
+#include "sim/config.h"
+#include "sim/net/lane.h"
+#include "sim/net/shared_buffer.h"
+#include "sim/net/switch_base.h"
+#include "sim/net/topology.h"
+#include "sim/net/wire.h"
+
+namespace strack::sim {
+
+template <class HostType, class SwitchType>
+class Network {
+ public:
+  static constexpr bool kLossless = SwitchType::kLossless;
+
+  explicit Network(const SimConfig& config)
+      : topology(config.topology),
+        lanes(std::make_unique<Lane[]>(topology.links())),
+        hosts(std::make_unique<HostType[]>(topology.hosts())),
+        config_(config) {
+    // A rack is found by a multiplication, exact below this bound.
+    STRACK_CHECK(std::uint64_t{topology.hosts()} * config.topology.hosts_per_rack < std::uint64_t{1}
+                                                                                        << 32);
+    const Rng root(config.seed);
+    build_switches(root);
+    build_hosts(root);
+    impair_links(root);
+    fail_links();
+  }
+
+  const Topology topology;
+  std::unique_ptr<Lane[]> lanes;
+  std::unique_ptr<HostType[]> hosts;
+  std::vector<std::unique_ptr<SwitchType>> switches;
+
+  [[nodiscard]] std::span<HostType> all_hosts() { return {hosts.get(), topology.hosts()}; }
+  [[nodiscard]] std::span<const HostType> all_hosts() const {
+    return {hosts.get(), topology.hosts()};
+  }
+
+  /// Calls visit(port's info, port) for each port of each switch.
+  template <class Visit>
+  void for_each_port(Visit&& visit) {
+    for (std::size_t s = 0; s < switches.size(); ++s) {
+      const SwitchInfo& info = topology.switches()[s];
+      for (std::uint32_t p = 0; p < info.ports.size(); ++p)
+        visit(info.ports[p], switches[s]->port(p));
+    }
+  }
+
+ private:
+  void build_switches(const Rng& root) {
+    Rng salts = root.stream("ecmp");
+    Rng marks = root.stream("marking");
+    for (const SwitchInfo& info : topology.switches()) {
+      auto& sw = switches.emplace_back(make_switch(info, salts.next()));
+      for (std::uint32_t p = 0; p < info.ports.size(); ++p) {
+        const PortInfo& port = info.ports[p];
+        Wire& wire = sw->port(p).wire;
+        wire = make_wire(port.link, port.peer, port.ref.tier);
+        wire.last_hop = port.ref.tier == LinkRef::Tier::host;
+        sw->port(p).seed(marks.next());
+        sw->connect(p, &lanes[port.reverse]);
+        if (wire.last_hop) hosts[port.peer].in = &lanes[port.link];
+      }
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<SwitchType> make_switch(const SwitchInfo& info,
+                                                        std::uint64_t salt) const {
+    if constexpr (kLossless) {
+      return std::make_unique<SwitchType>(
+          info, config_.topology, salt,
+          SharedBufferParams::of(info, topology, config_.pfc, config_.hosts, config_.mtu()));
+    } else {
+      return std::make_unique<SwitchType>(info, config_.topology, salt);
+    }
+  }
+
+  void build_hosts(const Rng& root) {
+    Rng stragglers = root.stream("stragglers");
+    for (std::uint32_t h = 0; h < topology.hosts(); ++h) {
+      Wire& wire = hosts[h].port.wire;
+      wire = make_wire(h, topology.tor(topology.rack_of(h)).node, LinkRef::Tier::host);
+      if (stragglers.chance(config_.hosts.straggler_share))
+        wire.byte_time = ByteTime(config_.hosts.straggler_rate * config_.topology.host_rate);
+    }
+  }
+
+  Wire make_wire(LinkId link, NodeId peer, LinkRef::Tier tier) {
+    Wire wire;
+    wire.lane = &lanes[link];
+    wire.peer = peer;
+    wire.byte_time = ByteTime(topology.rate(tier));
+    wire.latency = topology.latency(tier);
+    return wire;
+  }
+
+  /// Calls visit(wire) for both directions of a link.
+  template <class Visit>
+  void for_both_directions(const LinkRef& ref, Visit&& visit) {
+    if (ref.tier == LinkRef::Tier::host) visit(hosts[ref.lower].port.wire);
+    for_each_port([&](const PortInfo& info, auto& port) {
+      if (info.ref == ref) visit(port.wire);
+    });
+  }
+
+  void impair_links(const Rng& root) {
+    Rng errors = root.stream("errors");
+    for (const Impairment& bad : config_.failures.impairments) {
+      for_both_directions(bad.link, [&](Wire& wire) {
+        wire.byte_time = ByteTime(bad.rate * wire.byte_time.rate());
+        wire.loss_threshold = either(wire.loss_threshold, fraction_of_2_64(bad.loss));
+        // First order in the error rate: exact enough where a packet has far less than one expected
+        // error.
+        const double per_byte = bad.bit_error_rate * 8.0;
+        wire.bit_loss_threshold =
+            either(wire.bit_loss_threshold,
+                   per_byte >= 1.0 ? ~std::uint64_t{0}
+                                   : static_cast<std::uint64_t>(per_byte * 18446744073709551616.0));
+        wire.rng = errors.next();
+      });
+    }
+  }
+
+  /// A link that is down for a while, as the network and then as its routes see it.
+  struct Down {
+    LinkRef link;
+    Outage outage;
+  };
+
+  void fail_links() {
+    std::vector<Down> downs;
+    std::vector<Instant> changes{Instant{}};
+    const Picoseconds lag = config_.failures.convergence;
+    for (const Failure& failure : config_.failures.failures) {
+      for (const LinkRef& ref : topology.links_of(failure))
+        downs.push_back({ref, {failure.from, failure.until}});
+      if (failure.from > Instant{}) changes.push_back(failure.from + lag);
+      if (failure.until != Instant::never()) changes.push_back(failure.until + lag);
+    }
+    for (const Down& down : downs) {
+      for_both_directions(down.link, [&](Wire& wire) {
+        auto& list = wire.outages == nullptr
+                         ? *outages_.emplace_back(std::make_unique<std::vector<Outage>>())
+                         : const_cast<std::vector<Outage>&>(*wire.outages);
+        list.push_back(down.outage);
+        wire.outages = &list;
+      });
+    }
+    std::sort(changes.begin(), changes.end());
+    changes.erase(std::unique(changes.begin(), changes.end()), changes.end());
+    set_routes(downs, changes);
+  }
+
+  void set_routes(const std::vector<Down>& downs, const std::vector<Instant>& changes) {
+    const Picoseconds lag = config_.failures.convergence;
+    std::vector<std::vector<RouteVersion>> versions(switches.size());
+    for (const Instant change : changes) {
+      // Few links are down in any scenario, so the ones known to be are simply looked through.
+      std::vector<LinkRef> known;
+      for (const Down& down : downs) {
+        const bool from_start = down.outage.from == Instant{};
+        const bool seen = from_start || down.outage.from + lag <= change;
+        const bool over =
+            down.outage.until != Instant::never() && down.outage.until + lag <= change;
+        if (seen && !over) known.push_back(down.link);
+      }
+      auto tables = make_routes(topology, [&](const LinkRef& ref) {
+        return std::find(known.begin(), known.end(), ref) != known.end();
+      });
+      for (std::size_t s = 0; s < switches.size(); ++s)
+        versions[s].push_back({change, std::move(tables[s])});
+    }
+    for (std::size_t s = 0; s < switches.size(); ++s)
+      switches[s]->set_routes(std::move(versions[s]));
+  }
+
+  static std::uint64_t fraction_of_2_64(Ratio r) {
+    if (r.num <= 0) return 0;
+    if (r.num >= r.den) return ~std::uint64_t{0};
+    __extension__ using Uint128 = unsigned __int128;
+    return static_cast<std::uint64_t>((static_cast<Uint128>(r.num) << 64) /
+                                      static_cast<Uint128>(r.den));
+  }
+
+  /// The probability that one of two independent things happens, all in 2^-64.
+  static std::uint64_t either(std::uint64_t a, std::uint64_t b) {
+    __extension__ using Uint128 = unsigned __int128;
+    const Uint128 sum = static_cast<Uint128>(a) + b - ((static_cast<Uint128>(a) * b) >> 64);
+    return sum >> 64 != 0 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(sum);
+  }
+
+  const SimConfig& config_;
+  std::vector<std::unique_ptr<std::vector<Outage>>> outages_;
+};
+
+}  // namespace strack::sim

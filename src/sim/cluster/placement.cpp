@@ -1,0 +1,112 @@
+#include "sim/cluster/placement.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+#include "sim/net/sim_packet.h"
+
+namespace strack::sim {
+namespace {
+
+class Placer {
+ public:
+  Placer(std::uint32_t hosts, std::uint32_t senders) : senders_(senders) {
+    STRACK_CHECK_OP(hosts, <=, SimPacket::kMaxHosts);
+    out.hosts.resize(hosts);
+  }
+
+  /// Room for what a host will have, so that nothing grows beyond it.
+  void reserve(const workload::Flows& flows, const std::vector<workload::Job>& jobs) {
+    std::vector<std::uint32_t> outgoing(out.hosts.size());
+    std::vector<std::uint32_t> incoming(out.hosts.size());
+    const auto count = [&](std::uint32_t src, std::uint32_t dst) {
+      STRACK_CHECK_OP(src, <, out.hosts.size());
+      STRACK_CHECK_OP(dst, <, out.hosts.size());
+      STRACK_CHECK(src != dst);
+      ++outgoing[src];
+      ++incoming[dst];
+    };
+    for (const workload::Flow& f : flows) count(f.src, f.dst);
+    for (const workload::Job& job : jobs) {
+      STRACK_CHECK(job.graph->ranks() > 0);
+      STRACK_CHECK(job.hosts.size() == job.graph->ranks());
+      STRACK_CHECK(job.starts.size() == job.graph->ranks());
+      for (const workload::Channel& channel : job.graph->channels())
+        count(job.hosts[channel.from], job.hosts[channel.to]);
+    }
+    for (std::size_t h = 0; h < out.hosts.size(); ++h) {
+      STRACK_CHECK_OP(outgoing[h], <=, SimPacket::kMaxSlots);
+      STRACK_CHECK_OP(incoming[h], <=, SimPacket::kMaxSlots);
+      out.hosts[h].outgoing.reserve(outgoing[h]);
+      out.hosts[h].incoming.reserve(incoming[h]);
+    }
+  }
+
+  void place_flows(const workload::Flows& flows) {
+    for (std::uint32_t i = 0; i < flows.size(); ++i) {
+      const workload::Flow& f = flows[i];
+      STRACK_CHECK_OP(f.size.value, <, std::int64_t{1} << 32);
+      connect({i, f.dst, 0, static_cast<std::uint32_t>(f.size.value), f.start}, f.src);
+      out.bytes += static_cast<std::uint64_t>(f.size.value);
+    }
+  }
+
+  /// Each channel of a job is a connection between the hosts of its two ranks.
+  void place_job(std::uint32_t number, const workload::Job& job, std::uint32_t queue_slots) {
+    const workload::Graph& graph = *job.graph;
+    JobRun run{&graph, graph.waits(), {}, connections_};
+    std::vector<std::uint32_t> messages(graph.channels().size());
+    for (workload::NodeId id = 0; id < graph.size(); ++id) {
+      if (!graph.node(id).computes) ++messages[graph.node(id).channel];
+    }
+    for (std::uint32_t c = 0; c < graph.channels().size(); ++c) {
+      const workload::Channel& channel = graph.channels()[c];
+      const std::uint32_t slots = std::bit_ceil(std::clamp(messages[c], 1u, queue_slots));
+      run.src_slots.push_back(
+          connect({c, job.hosts[channel.to], 0, 0, Instant::never(), number, slots},
+                  job.hosts[channel.from]));
+    }
+    for (workload::Rank r = 0; r < graph.ranks(); ++r)
+      due(job.hosts[r], {job.starts[r], JobDue::Kind::rank_begins, number, r});
+    for (const workload::Graph::Timed& timed : graph.timed()) {
+      const workload::Rank rank = graph.node(timed.node).rank;
+      due(job.hosts[rank],
+          {job.starts[rank] + timed.time, JobDue::Kind::time_has_come, number, timed.node});
+    }
+    out.bytes += static_cast<std::uint64_t>(graph.bytes().value);
+    out.jobs.push_back(std::move(run));
+  }
+
+  Placement out;
+
+ private:
+  /// Gives a connection its slot at either end; returns the one at its source.
+  std::uint32_t connect(OutgoingFlow flow, std::uint32_t src) {
+    std::vector<OutgoingFlow>& outgoing = out.hosts[src].outgoing;
+    std::vector<IncomingFlow>& incoming = out.hosts[flow.dst].incoming;
+    const auto src_slot = static_cast<std::uint32_t>(outgoing.size());
+    flow.dst_slot = static_cast<std::uint32_t>(incoming.size());
+    outgoing.push_back(flow);
+    incoming.push_back({flow.flow, src, src_slot, flow.job});
+    if (connections_++ < senders_) out.senders.push_back({flow.job, src, flow.dst, src_slot});
+    return src_slot;
+  }
+  void due(std::uint32_t host, const JobDue& due) { out.hosts[host].dues.push_back(due); }
+
+  std::uint32_t senders_;
+  std::uint32_t connections_ = 0;
+};
+
+}  // namespace
+
+Placement place(const workload::Flows& flows, const std::vector<workload::Job>& jobs,
+                std::uint32_t hosts, std::uint32_t queue_slots, std::uint32_t senders) {
+  Placer placer(hosts, senders);
+  placer.reserve(flows, jobs);
+  placer.place_flows(flows);
+  for (std::uint32_t j = 0; j < jobs.size(); ++j) placer.place_job(j, jobs[j], queue_slots);
+  return std::move(placer.out);
+}
+
+}  // namespace strack::sim

@@ -1,0 +1,239 @@
+// What is told of a run while it runs: flows and jobs as they finish, samples, events. Called between
+// windows, on one thread; the order of what it tells does not depend on the number of threads.
+//
+// Hosts report by records, so whatever a receiver finds out about a flow meets here with what its
+// sender does.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "metrics/records.h"
+#include "sim/cluster/placement.h"
+#include "sim/config.h"
+#include "sim/host/flow_log.h"
+#include "sim/host/host.h"
+#include "sim/net/port.h"
+#include "sim/net/topology.h"
+#include "sim/simulation.h"
+#include "workload/workload.h"
+
+namespace strack::sim {
+
+template <class Protocol, class NetworkType>
+class Recorder {
+ public:
+  Recorder(const SimConfig& config, const workload::Workload& workload, NetworkType& network,
+           std::vector<SenderPlace> senders)
+      : config_(config.record),
+        flows_(workload.flows),
+        jobs_(workload.jobs),
+        network_(network),
+        senders_(std::move(senders)),
+        delivered_(flows_.size(), Instant::never()),
+        victims_(flows_.size(), 0),
+        job_tallies_(jobs_.size()) {
+    watches.resize(senders_.size());
+    for (std::uint32_t f = 0; f < std::min<std::size_t>(config_.inspect, senders_.size()); ++f)
+      logs_.emplace_back(f);
+    for (std::size_t f = 0; f < logs_.size(); ++f) watches[f].log = &logs_[f];
+  }
+
+  /// Of the flows that are sampled or inspected, written by their senders' hosts.
+  std::vector<SenderWatch> watches;
+
+  std::uint64_t flows_done = 0;
+  std::uint64_t jobs_done = 0;
+  std::uint64_t bytes_acked = 0;
+  [[nodiscard]] bool all_done() const {
+    return flows_done == flows_.size() && jobs_done == jobs_.size();
+  }
+  [[nodiscard]] bool inspects() const { return !logs_.empty(); }
+  [[nodiscard]] std::uint64_t victim_flows() const {
+    return static_cast<std::uint64_t>(
+        std::count_if(victims_.begin(), victims_.end(), [](std::uint32_t n) { return n > 0; }));
+  }
+
+  // ---- Flows and jobs ----
+
+  /// Takes what one worker's hosts have reported.
+  void take(HostReport& report) {
+    for (const Delivery& delivery : report.deliveries) delivered_[delivery.flow] = delivery.time;
+    report.deliveries.clear();
+    for (const std::uint32_t flow : report.victims) ++victims_[flow];
+    report.victims.clear();
+    finished_.insert(finished_.end(), report.finished.begin(), report.finished.end());
+    report.finished.clear();
+    bytes_acked += std::exchange(report.bytes_acked, 0);
+    for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
+      const JobTally part = std::exchange(report.jobs[j], {});
+      job_tallies_[j].done += part.done;
+      job_tallies_[j].first = std::min(job_tallies_[j].first, part.first);
+      job_tallies_[j].last = std::max(job_tallies_[j].last, part.last);
+    }
+  }
+
+  /// Tells what has finished in the window whose reports have been taken.
+  void report_finished(Observer& observer) {
+    for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
+      KnownTally& tally = job_tallies_[j];
+      if (tally.told || tally.done != jobs_[j].graph->size() || tally.done == 0) continue;
+      tally.told = true;
+      ++jobs_done;
+      observer.on_job(job_record(j));
+    }
+    if (finished_.empty()) return;
+    std::sort(finished_.begin(), finished_.end(), [](const auto& a, const auto& b) {
+      return a.end != b.end ? a.end < b.end : a.flow < b.flow;
+    });
+    for (metrics::FlowRecord& record : finished_) {
+      complete(record);
+      observer.on_flow(record);
+    }
+    flows_done += finished_.size();
+    finished_.clear();
+  }
+
+  /// Jobs that have nothing to do, and nobody to say so.
+  void report_empty_jobs(Observer& observer) {
+    for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
+      if (jobs_[j].graph->size() != 0) continue;
+      ++jobs_done;
+      metrics::JobRecord record = job_record(j);
+      record.start = record.end = *std::min_element(jobs_[j].starts.begin(), jobs_[j].starts.end());
+      observer.on_job(record);
+    }
+  }
+
+  /// The run stops without them.
+  void report_unfinished(Observer& observer) const {
+    for (const auto& host : network_.all_hosts()) {
+      host.for_each_unfinished([&](metrics::FlowRecord record) {
+        complete(record);
+        observer.on_flow(record);
+      });
+    }
+    for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
+      if (job_tallies_[j].done < jobs_[j].graph->size()) observer.on_job(job_record(j));
+    }
+  }
+
+  // ---- Samples and events ----
+
+  void sample(Observer& observer, Instant time) {
+    if (config_.links && (config_.tier == RecordTier::all || config_.tier == RecordTier::host))
+      sample_hosts(observer, time);
+    if (config_.queues || config_.links) sample_ports(observer, time);
+    for (std::uint32_t f = 0; f < std::min<std::size_t>(config_.flows, senders_.size()); ++f)
+      sample_flow(observer, time, f);
+  }
+
+  /// Whatever threads did, events of one time come in the order of their flows.
+  void report_events(Observer& observer) {
+    events_.clear();
+    for (FlowLog& log : logs_) log.move_to(events_);
+    std::stable_sort(events_.begin(), events_.end(), [](const auto& a, const auto& b) {
+      return a.time != b.time ? a.time < b.time : a.flow < b.flow;
+    });
+    for (const metrics::FlowEvent& event : events_) observer.on_flow_event(event);
+  }
+
+  /// The connections of jobs that are sampled or inspected.
+  [[nodiscard]] std::vector<metrics::ChannelInfo> channels() const {
+    std::vector<metrics::ChannelInfo> all;
+    for (std::uint32_t f = 0; f < senders_.size(); ++f) {
+      const SenderPlace& s = senders_[f];
+      if (s.job != kNoJob) all.push_back({f, s.job, s.src, s.dst});
+    }
+    return all;
+  }
+
+ private:
+  [[nodiscard]] metrics::JobRecord job_record(std::uint32_t j) const {
+    const workload::Graph& graph = *jobs_[j].graph;
+    metrics::JobRecord record;
+    record.job = j;
+    record.name = jobs_[j].name;
+    record.ranks = graph.ranks();
+    record.messages = graph.messages();
+    record.bytes = graph.bytes();
+    record.start = job_tallies_[j].first;
+    if (job_tallies_[j].done == graph.size()) record.end = job_tallies_[j].last;
+    return record;
+  }
+
+  /// Adds what only others than the sender know.
+  void complete(metrics::FlowRecord& record) const {
+    record.src = flows_[record.flow].src;
+    record.delivered = delivered_[record.flow];
+    record.victim_packets = victims_[record.flow];
+  }
+
+  void sample_hosts(Observer& observer, Instant time) {
+    std::uint32_t link = 0;
+    for (auto& host : network_.all_hosts()) {
+      const std::uint32_t number = link++;
+      const NicPort::Tally tally = host.port.take_interval(time);
+      if (tally.carried == 0 && tally.drops == 0 && tally.paused == ps(0) &&
+          tally.pause_frames == 0)
+        continue;
+      observer.on_link_sample({time, number, bytes(tally.carried), bytes(tally.arrived), bytes(0),
+                               ps(0), 0, tally.drops, tally.paused, tally.pause_frames});
+    }
+  }
+
+  void sample_ports(Observer& observer, Instant time) {
+    network_.for_each_port([&](const PortInfo& info, auto& port) {
+      const bool to_host = info.ref.tier == LinkRef::Tier::host;
+      if (config_.tier != RecordTier::all && (config_.tier == RecordTier::fabric) == to_host)
+        return;
+      const PortTally tally = port.take_interval(time);
+      const bool deep = config_.queues && tally.queue_max > config_.queue_threshold.value;
+      const bool busy = config_.links && tally.carried > 0;
+      if (!deep && !busy && tally.drops == 0 && tally.paused == ps(0) && tally.pause_frames == 0)
+        return;
+      observer.on_link_sample({time, info.link, bytes(tally.carried), bytes(tally.arrived),
+                               bytes(tally.queue_max), port.wire.byte_time(tally.queue_max),
+                               tally.marks, tally.drops, tally.paused, tally.pause_frames});
+    });
+  }
+
+  void sample_flow(Observer& observer, Instant time, std::uint32_t f) {
+    const auto* o = network_.hosts[senders_[f].src].outgoing(senders_[f].slot);
+    SenderWatch& watch = watches[f];
+    const std::int64_t acked = std::exchange(watch.acked, 0);
+    const std::uint32_t marks = std::exchange(watch.ecn_marks, 0);
+    const std::uint32_t cnps = std::exchange(watch.cnps, 0);
+    if (o == nullptr && acked == 0) return;
+    metrics::FlowSample sample;
+    sample.time = time;
+    sample.flow = f;
+    if (o != nullptr) Protocol::fill(sample, *o);
+    sample.rtt = watch.rtt;
+    sample.acked = bytes(acked);
+    sample.ecn_marks = marks;
+    sample.cnps = cnps;
+    observer.on_flow_sample(sample);
+  }
+
+  struct KnownTally : JobTally {
+    bool told = false;
+  };
+
+  const RecordParams& config_;
+  const workload::Flows& flows_;
+  const std::vector<workload::Job>& jobs_;
+  NetworkType& network_;
+  const std::vector<SenderPlace> senders_;  ///< by flow; of those that are sampled or inspected
+  std::vector<Instant> delivered_;          ///< by flow
+  std::vector<std::uint32_t> victims_;      ///< by flow: packets that a pause held for others' sake
+  std::vector<KnownTally> job_tallies_;
+  std::vector<FlowLog> logs_;  ///< of those that are inspected
+  std::vector<metrics::FlowRecord> finished_;
+  std::vector<metrics::FlowEvent> events_;
+};
+
+}  // namespace strack::sim

@@ -1,0 +1,119 @@
+// Windowed conservative execution: the smallest link latency L is the lookahead. In a window [W, W
+// + L) every node runs alone over what has reached it; whatever it sends arrives in a later one.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/units.h"
+#include "sim/host/host.h"
+#include "sim/net/port.h"
+#include "sim/net/wire.h"
+
+namespace strack::sim {
+
+template <class Protocol, class NetworkType, class SwitchType>
+class Windows {
+ public:
+  using Rules = HostRules<Protocol>;
+
+  Windows(NetworkType& network, const PortRules& port_rules, const Rules& host_rules,
+          std::uint32_t workers, std::size_t jobs)
+      : network_(network),
+        port_rules_(port_rules),
+        host_rules_(host_rules),
+        mail_(network.topology.nodes()),
+        next_event_(network.topology.nodes(), Instant::never()),
+        workers_(workers) {
+    for (Worker& worker : workers_) worker.report.jobs.resize(jobs);
+  }
+
+  /// Hosts are ready: returns the first thing that happens at all.
+  Instant start() {
+    for (std::uint32_t h = 0; h < network_.topology.hosts(); ++h)
+      next_event_[h] = network_.hosts[h].next_event();
+    return *std::min_element(next_event_.begin(), next_event_.end());
+  }
+
+  /// To be called before each window, by one thread.
+  void begin(Instant end) {
+    end_ = end;
+    next_switch_.store(0, std::memory_order_relaxed);
+    next_hosts_.store(0, std::memory_order_relaxed);
+  }
+  /// And after it.
+  void finish() { ++window_; }
+
+  /// A worker's share of the window; returns the earliest event that it knows of.
+  Instant run(std::uint32_t number) {
+    Worker& worker = workers_[number];
+    WindowContext& context = worker.context;
+    context.window = window_;
+    context.end = end_;
+    context.mail = &mail_;
+    context.next_event = Instant::never();
+    const std::uint32_t hosts = network_.topology.hosts();
+    const auto switches = static_cast<std::uint32_t>(network_.switches.size());
+    // Switches first: they are the large pieces.
+    for (std::uint32_t i = next_switch_.fetch_add(1, std::memory_order_relaxed); i < switches;
+         i = next_switch_.fetch_add(1, std::memory_order_relaxed)) {
+      const NodeId node = hosts + i;
+      if (has_work(node))
+        next_event_[node] = network_.switches[i]->run(port_rules_, context, worker.scratch);
+      context.next_event = std::min(context.next_event, next_event_[node]);
+    }
+    for (std::uint32_t chunk = next_hosts_.fetch_add(kHostChunk, std::memory_order_relaxed);
+         chunk < hosts; chunk = next_hosts_.fetch_add(kHostChunk, std::memory_order_relaxed)) {
+      const std::uint32_t stop = std::min(chunk + kHostChunk, hosts);
+      for (std::uint32_t h = chunk; h < stop; ++h) {
+        if (has_work(h))
+          next_event_[h] = network_.hosts[h].run(host_rules_, context, worker.report);
+        context.next_event = std::min(context.next_event, next_event_[h]);
+      }
+    }
+    return context.next_event;
+  }
+
+  /// Calls visit(report) for what each worker's hosts have reported.
+  template <class Visit>
+  void for_each_report(Visit&& visit) {
+    for (Worker& worker : workers_) visit(worker.report);
+  }
+
+  [[nodiscard]] std::uint64_t packet_hops() const {
+    std::uint64_t hops = 0;
+    for (const Worker& worker : workers_) hops += worker.context.packet_hops;
+    return hops;
+  }
+  /// The number of the next window; the first is 1.
+  [[nodiscard]] std::uint64_t window() const { return window_; }
+
+ private:
+  /// What one thread works with. Aligned so that threads do not share cache lines.
+  struct alignas(128) Worker {
+    WindowContext context;
+    typename SwitchType::Scratch scratch;
+    HostReport report;
+  };
+
+  static constexpr std::uint32_t kHostChunk = 64;
+
+  [[nodiscard]] bool has_work(NodeId node) const {
+    return next_event_[node] < end_ || mail_.has_mail(window_, node);
+  }
+
+  NetworkType& network_;
+  const PortRules& port_rules_;
+  const Rules& host_rules_;
+  MailFlags mail_;
+  std::vector<Instant> next_event_;  ///< by node: when it has something to do by itself
+  std::vector<Worker> workers_;
+  std::atomic<std::uint32_t> next_switch_{0};
+  std::atomic<std::uint32_t> next_hosts_{0};
+  std::uint64_t window_ = 1;
+  Instant end_{};
+};
+
+}  // namespace strack::sim

@@ -1,0 +1,141 @@
+// What graphs of messages ask of one host: the ranks seated here, and what each of their nodes still
+// waits for. Whatever a node waits for happens at its own host, so hosts ask nobody.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/units.h"
+#include "sim/net/wire.h"
+#include "workload/graph.h"
+
+namespace strack::sim {
+
+/// A job while it runs. What a node waits for is counted down by the host of its rank alone.
+struct JobRun {
+  const workload::Graph* graph = nullptr;
+  std::vector<std::uint32_t> waits;      ///< by node: events still to come
+  std::vector<std::uint32_t> src_slots;  ///< by channel: its connection at the sending host
+  std::uint32_t first_flow = 0;          ///< the number of its channel 0, among all connections
+};
+
+/// What happened to a job, as one thread's hosts saw it.
+struct JobTally {
+  std::uint64_t done = 0;
+  Instant first =
+      Instant::never();  ///< the first message was posted, or the first computation begun
+  Instant last{};        ///< the last node was done
+};
+
+/// Something of a job that is to happen at a host, of itself, at a time.
+struct JobDue {
+  enum class Kind : std::uint8_t {
+    rank_begins,    ///< then its nodes that wait for nothing start
+    time_has_come,  ///< a node does not start before
+    computed,
+  };
+  Instant time;
+  Kind kind;
+  std::uint32_t job;
+  std::uint32_t what;  ///< the rank, or the node
+};
+
+class GraphRunner {
+ public:
+  /// What the runner needs to know and to tell, the same for all hosts of a thread.
+  struct Jobs {
+    std::vector<JobRun>* runs;
+    std::vector<JobTally>* tallies;  ///< by job
+
+    [[nodiscard]] JobRun& run(std::uint32_t job) const { return (*runs)[job]; }
+    [[nodiscard]] JobTally& tally(std::uint32_t job) const { return (*tallies)[job]; }
+  };
+
+  void add(const JobDue& due) {
+    due_.push_back({due, order_++});
+    std::push_heap(due_.begin(), due_.end(), std::greater<>{});
+  }
+  [[nodiscard]] Instant next_due() const {
+    return due_.empty() ? Instant::never() : due_.front().time;
+  }
+
+  /// Something happened to a node: whoever waited for that waits for one thing less.
+  void tell(workload::Moment moment, std::uint32_t job, workload::NodeId node, const Jobs& jobs) {
+    JobRun& run = jobs.run(job);
+    for (const workload::NodeId next : run.graph->after(moment, node)) {
+      if (--run.waits[next] == 0) ready_.push_back({job, next});
+    }
+  }
+  static void note_done(std::uint32_t job, Instant now, const Jobs& jobs) {
+    JobTally& tally = jobs.tally(job);
+    ++tally.done;
+    tally.last = std::max(tally.last, now);
+  }
+
+  /// Starts all that waits for nothing any more, and what that sets free in turn: by a list, since a
+  /// chain of nodes can be as long as the graph. send(job, node) posts a message.
+  template <class Send>
+  void start_ready(Instant now, const Jobs& jobs, Send&& send) {
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+      const Ready ready = ready_[i];
+      const workload::Graph::Node& what = jobs.run(ready.job).graph->node(ready.node);
+      JobTally& tally = jobs.tally(ready.job);
+      tally.first = std::min(tally.first, now);
+      if (what.computes) {
+        add({now + ps(what.amount), JobDue::Kind::computed, ready.job, ready.node});
+      } else {
+        send(ready.job, ready.node);
+      }
+      tell(workload::Moment::started, ready.job, ready.node, jobs);
+    }
+    ready_.clear();
+  }
+
+  /// Does what is due by now.
+  template <class Send>
+  void work_off(Instant now, const Jobs& jobs, Fingerprint& fingerprint, Send&& send) {
+    while (next_due() <= now) {
+      std::pop_heap(due_.begin(), due_.end(), std::greater<>{});
+      const JobDue due = due_.back();
+      due_.pop_back();
+      JobRun& run = jobs.run(due.job);
+      switch (due.kind) {
+        case JobDue::Kind::rank_begins:
+          for (const workload::NodeId node : run.graph->roots(due.what))
+            ready_.push_back({due.job, node});
+          break;
+        case JobDue::Kind::time_has_come:
+          if (--run.waits[due.what] == 0) ready_.push_back({due.job, due.what});
+          break;
+        case JobDue::Kind::computed:
+          fingerprint.add(mix64(due.job) ^ due.what, now);
+          tell(workload::Moment::sent, due.job, due.what, jobs);
+          note_done(due.job, now, jobs);
+          break;
+      }
+      start_ready(now, jobs, send);
+    }
+  }
+
+ private:
+  struct Due : JobDue {
+    std::uint64_t order;
+
+    friend bool operator>(const Due& a, const Due& b) {
+      return a.time != b.time ? a.time > b.time : a.order > b.order;
+    }
+  };
+  struct Ready {
+    std::uint32_t job;
+    workload::NodeId node;
+  };
+
+  std::vector<Ready> ready_;  ///< nodes that wait for nothing any more
+  std::vector<Due> due_;      ///< a heap, the earliest first
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace strack::sim

@@ -1,0 +1,184 @@
+// A NIC's port: one packet at a time, control before data, connections in turn.
+//
+// A packet is polled from its connection when the port is free, so the RTT clock starts as it goes
+// onto the wire, and nothing queues in the NIC but what receivers say. A pause frame from the ToR
+// holds data back, not control.
+//
+// A NIC of several ports (planes) has several of these: each its own wire, pause, control queue and
+// turns. A connection takes its turn at the port its next packet's entropy names, so a poll that
+// yields a packet for another port leaves it there; what a receiver says goes out by the port its
+// packet came in by. Nothing else in a host knows about ports.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "sim/net/link_pause.h"
+#include "sim/net/packet_ring.h"
+#include "sim/net/wire.h"
+
+namespace strack::sim {
+
+/// Connections waiting for the port, first come, first served. Grows to the most there ever were.
+class TurnList {
+ public:
+  [[nodiscard]] bool empty() const { return head_ == tail_; }
+  [[nodiscard]] std::size_t size() const { return tail_ - head_; }
+  void push(std::uint32_t slot) {
+    if (tail_ - head_ == ring_.size()) grow();
+    ring_[tail_++ & (ring_.size() - 1)] = slot;
+  }
+  std::uint32_t pop() { return ring_[head_++ & (ring_.size() - 1)]; }
+  /// Takes one out of the middle: a flow is done while it waits. Rare.
+  void erase(std::uint32_t slot) {
+    const std::size_t waiting = tail_ - head_;
+    for (std::size_t i = 0; i < waiting; ++i) {
+      const std::uint32_t next = pop();
+      if (next != slot) push(next);
+    }
+  }
+
+ private:
+  void grow() {
+    std::vector<std::uint32_t> larger(std::max<std::size_t>(4, 2 * ring_.size()));
+    const std::size_t waiting = tail_ - head_;
+    for (std::size_t i = 0; i < waiting; ++i) larger[i] = pop();
+    ring_.swap(larger);
+    head_ = 0;
+    tail_ = waiting;
+  }
+
+  std::vector<std::uint32_t> ring_;  ///< a power of two
+  std::size_t head_ = 0;
+  std::size_t tail_ = 0;
+};
+
+class NicPort {
+ public:
+  /// What went onto the wire, was lost on it or held back, since the last time it was asked.
+  struct Tally {
+    std::int64_t carried = 0;
+    std::int64_t arrived = 0;  ///< the data of that: a NIC has no queue for it
+    Picoseconds paused{0};
+    std::uint32_t drops = 0;
+    std::uint32_t pause_frames = 0;
+  };
+
+  Wire wire;
+  DropCounts drops;
+
+  /// When it next has something to send; never, if nothing is wanted of it.
+  [[nodiscard, gnu::always_inline]] Instant next_event(Instant now) const {
+    if (!wanted_) return Instant::never();
+    const Instant free = std::max(free_, now);
+    return control_.empty() && pause_.holds(free) ? pause_.until() : free;
+  }
+
+  void send_control(const SimPacket& packet) {
+    control_.push(packet);
+    wanted_ = true;
+  }
+
+  /// A connection may have something to send. `queued` is its own: whether it is in the list.
+  void take_turn(std::uint32_t slot, bool& queued, Instant now) {
+    end_lapsed_pause(now);
+    wanted_ = true;
+    if (queued) return;
+    queued = true;
+    turns_.push(slot);
+  }
+  /// A connection that waits is done.
+  void forget(std::uint32_t slot) { turns_.erase(slot); }
+
+  /// [R.pfc.hold] [R.pfc.expiry] The ToR asks for silence, or lets go.
+  void on_pause(Picoseconds time, Instant now) {
+    end_lapsed_pause(now);
+    if (pause_.on_frame(time, now)) mark_held();
+  }
+
+  /// Sends one packet, if there is any: control, or that of the first connection for which
+  /// poll(slot, send) calls send(packet, size, whether it is data). It returns false for a connection
+  /// that has nothing, which is then out of the list.
+  template <class Poll>
+  void serve(Instant now, std::int64_t control_size, WindowContext& context,
+             Fingerprint& fingerprint, std::uint64_t& control_sent, Poll&& poll) {
+    if (!control_.empty()) {
+      send(control_.front(), control_size, now, context, fingerprint);
+      control_.pop();
+      ++control_sent;
+      return;
+    }
+    if (pause_.expire(now)) [[unlikely]]
+      mark_held();
+    while (!turns_.empty()) {
+      const std::uint32_t slot = turns_.pop();
+      const bool sent = poll(slot, [&](SimPacket& packet, std::int64_t size, bool data) {
+        turns_.push(slot);
+        interval_.arrived += size;
+        if (held_left_ > 0) [[unlikely]] {
+          --held_left_;
+          packet.set_held(data);
+        }
+        send(packet, size, now, context, fingerprint);
+      });
+      if (sent) return;
+      if (held_left_ > 0) [[unlikely]]
+        --held_left_;  // it waited in vain
+    }
+    wanted_ = false;
+  }
+
+  Tally take_interval(Instant now) {
+    const LinkPause::Interval held = pause_.take_interval(now);
+    interval_.paused = held.paused;
+    interval_.pause_frames = held.frames;
+    return std::exchange(interval_, {});
+  }
+  /// How long data was held back, up to an instant.
+  [[nodiscard]] Picoseconds paused(Instant now) const { return pause_.total(now); }
+  [[nodiscard]] std::uint64_t pauses_received() const { return pause_.frames(); }
+
+ private:
+  void send(const SimPacket& packet, std::int64_t size, Instant now, WindowContext& context,
+            Fingerprint& fingerprint) {
+    free_ = now + wire.byte_time(size);
+    const Instant arrival = free_ + wire.latency;
+    ++context.packet_hops;
+    interval_.carried += size;
+    if (wire.is_cut(now, arrival)) [[unlikely]] {
+      ++drops.failure;
+      ++interval_.drops;
+      fingerprint.add(packet, now);
+    } else if (wire.is_corrupted(size)) [[unlikely]] {
+      ++drops.error;
+      ++interval_.drops;
+      fingerprint.add(packet, now);
+    } else {
+      context.send(wire, packet, arrival);
+    }
+  }
+
+  /// [R.pfc.victim] A pause ends: the connections that wait for the port now were held by it, and
+  /// their next packets with them.
+  void mark_held() { held_left_ = static_cast<std::uint32_t>(turns_.size()); }
+  /// A pause that ended while nothing was to be sent held nobody who comes later.
+  void end_lapsed_pause(Instant now) {
+    if (pause_.active() && pause_.until() < now) [[unlikely]] {
+      pause_.expire(now);
+      mark_held();
+    }
+  }
+
+  Instant free_{};
+  LinkPause pause_;
+  std::uint32_t held_left_ = 0;  ///< so many packets more were held by the last pause
+  bool wanted_ = false;
+  Tally interval_;
+  PacketRing control_;
+  TurnList turns_;  ///< connections that may have something to send
+};
+
+}  // namespace strack::sim
