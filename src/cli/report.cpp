@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/interrupt.h"
+#include "metrics/text.h"
 #include "report/run_report.h"
 #include "report/save.h"
 #include "run/build_info.h"
@@ -50,7 +51,7 @@ int make(const ReportOptions& options) {
   report::Made& by = made.report.made;
   by.version = run::kBuildInfo.version;
   by.commit = run::kBuildInfo.commit;
-  by.at = report::utc_now();
+  by.at = metrics::utc_now();
   by.command = "strack report";
   for (const fs::path& file : options.files) by.command += " " + file.string();
 

@@ -9,6 +9,16 @@
 
 namespace strack::metrics {
 
+/// One key of a scenario as a run had it.
+struct Setting {
+  std::string key;                     ///< "workload.size"; of a list of tables "failure.0.rack"
+  std::string value;                   ///< as people write it: "2 MB"
+  std::optional<std::int64_t> amount;  ///< a size in bytes, a time in ps, a rate in bit/s
+  std::string origin;                  ///< "given", "default", or "derived" from others
+
+  friend bool operator==(const Setting&, const Setting&) = default;
+};
+
 /// One flow, when it is done (or, with `end` at never, when the run stopped without it).
 struct FlowRecord {
   std::uint32_t flow = 0;

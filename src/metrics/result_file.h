@@ -27,16 +27,6 @@ inline constexpr std::int32_t kApplicationId = 0x5354524B;
 /// Goes up whenever a reader of the old tables would go wrong.
 inline constexpr std::int32_t kSchemaVersion = 4;
 
-/// One key of a scenario as a run had it.
-struct Setting {
-  std::string key;                     ///< "workload.size"; of a list of tables "failure.0.rack"
-  std::string value;                   ///< as people write it: "2 MB"
-  std::optional<std::int64_t> amount;  ///< a size in bytes, a time in ps, a rate in bit/s
-  std::string origin;                  ///< "given", "default", or "derived" from others
-
-  friend bool operator==(const Setting&, const Setting&) = default;
-};
-
 /// What is known before a run starts.
 struct RunInfo {
   std::string name;      ///< of the scenario

@@ -27,13 +27,15 @@ struct Unit {
   std::string_view name;
 };
 
-/// In the largest unit that leaves a whole part; without a fraction where there is none to show.
+/// In the largest unit that leaves a whole part, without zeros at its end.
 template <std::size_t N>
 std::string in_unit(std::int64_t value, const std::array<Unit, N>& units, int digits) {
   for (const Unit& unit : units) {
     if (value < unit.size) continue;
-    return fmt::format("{} {}", decimal(value, unit.size, value % unit.size == 0 ? 0 : digits),
-                       unit.name);
+    std::string text = decimal(value, unit.size, digits);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+    return fmt::format("{} {}", text, unit.name);
   }
   return fmt::format("{} {}", value, units.back().name);
 }

@@ -23,131 +23,28 @@ double in_us(Picoseconds time) { return static_cast<double>(time.count()) / 1e6;
 double in_gbps(BitsPerSecond rate) { return static_cast<double>(rate.count()) / 1e9; }
 
 namespace {
-struct Unit {
-  double size;
-  std::string_view name;
-};
-
-/// In the largest unit that leaves a whole part, without zeros at its end.
-template <std::size_t N>
-std::string in_unit(double value, const std::array<Unit, N>& units) {
-  const Unit* unit = &units.back();
-  for (const Unit& larger : units) {
-    if (value < larger.size) continue;
-    unit = &larger;
-    break;
-  }
-  std::string text = fmt::format("{:.3f}", value / unit->size);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return fmt::format("{} {}", text, unit->name);
+const metrics::Setting* find_setting(const RunInfo& run, std::string_view key) {
+  const auto found = std::find_if(run.settings.begin(), run.settings.end(),
+                                  [key](const metrics::Setting& s) { return s.key == key; });
+  return found == run.settings.end() ? nullptr : &*found;
 }
 }  // namespace
-
-std::string size_text(Bytes size) {
-  static constexpr std::array kUnits{Unit{1e12, "TB"}, Unit{1e9, "GB"}, Unit{1e6, "MB"},
-                                     Unit{1e3, "KB"}, Unit{1, "B"}};
-  return in_unit(static_cast<double>(size.count()), kUnits);
-}
-
-std::string time_text(Picoseconds time) {
-  static constexpr std::array kUnits{Unit{1e12, "s"}, Unit{1e9, "ms"}, Unit{1e6, "us"},
-                                     Unit{1e3, "ns"}, Unit{1, "ps"}};
-  return in_unit(static_cast<double>(time.count()), kUnits);
-}
 
 std::string scenario_value(const RunInfo& run, std::string_view key) {
-  const std::size_t dot = key.rfind('.');
-  const std::string_view section = dot == std::string_view::npos ? "" : key.substr(0, dot);
-  const std::string_view name = dot == std::string_view::npos ? key : key.substr(dot + 1);
-  std::string_view rest = run.scenario;
-  std::string_view at;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.starts_with("[")) {
-      at = line.substr(1, std::min(line.find(']'), line.size()) - 1);
-      continue;
-    }
-    // What follows from other keys stands there as a comment.
-    if (line.starts_with("# ")) line.remove_prefix(2);
-    if (at != section || !line.starts_with(name)) continue;
-    line.remove_prefix(name.size());
-    if (!line.starts_with(" = ")) continue;
-    line.remove_prefix(3);
-    if (!line.starts_with("\"")) {
-      std::string_view value = line.substr(0, line.find("  #"));
-      value = value.substr(0, value.find_last_not_of(" \r") + 1);
-      return std::string(value);
-    }
-    std::string text;
-    for (std::size_t i = 1; i < line.size() && line[i] != '"'; ++i) {
-      if (line[i] == '\\' && i + 1 < line.size()) ++i;
-      text += line[i];
-    }
-    return text;
-  }
-  return "";
+  const metrics::Setting* setting = find_setting(run, key);
+  return setting == nullptr ? "" : setting->value;
 }
-
-namespace {
-/// "1.5 RTT" as its number and its unit.
-std::optional<std::pair<double, std::string>> amount(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || !std::isfinite(number) || number < 0) return std::nullopt;
-  std::string unit(end, text.data() + text.size());
-  std::erase(unit, ' ');
-  return std::pair{number, unit};
-}
-
-/// The product as a whole number, where it is one that fits.
-std::optional<std::int64_t> whole(double number, double unit) {
-  const double value = std::round(number * unit);
-  if (!(value < 9e18)) return std::nullopt;
-  return static_cast<std::int64_t>(value);
-}
-}  // namespace
 
 std::optional<Bytes> scenario_size(const RunInfo& run, std::string_view key) {
-  const auto found = amount(scenario_value(run, key));
-  if (!found) return std::nullopt;
-  const auto& [number, name] = *found;
-  const std::array units{Unit{1, ""},
-                         Unit{1, "B"},
-                         Unit{1e3, "KB"},
-                         Unit{1e6, "MB"},
-                         Unit{1e9, "GB"},
-                         Unit{1024.0, "KiB"},
-                         Unit{1024.0 * 1024, "MiB"},
-                         Unit{1024.0 * 1024 * 1024, "GiB"},
-                         Unit{static_cast<double>(run.bdp.count()), "BDP"},
-                         Unit{static_cast<double>(run.mtu.count()), "MTU"}};
-  for (const Unit& unit : units) {
-    if (unit.name != name) continue;
-    const auto value = whole(number, unit.size);
-    if (value) return bytes(*value);
-  }
-  return std::nullopt;
+  const metrics::Setting* setting = find_setting(run, key);
+  if (setting == nullptr || !setting->amount) return std::nullopt;
+  return bytes(*setting->amount);
 }
 
 std::optional<Picoseconds> scenario_time(const RunInfo& run, std::string_view key) {
-  const auto found = amount(scenario_value(run, key));
-  if (!found) return std::nullopt;
-  std::string name = found->second;
-  if (name.empty() && key.rfind('_') != std::string_view::npos) {
-    name = key.substr(key.rfind('_') + 1);
-  }
-  const std::array units{Unit{1, "ps"},   Unit{1e3, "ns"},
-                         Unit{1e6, "us"}, Unit{1e9, "ms"},
-                         Unit{1e12, "s"}, Unit{static_cast<double>(run.base_rtt.count()), "RTT"}};
-  for (const Unit& unit : units) {
-    if (unit.name != name) continue;
-    const auto value = whole(found->first, unit.size);
-    if (value) return ps(*value);
-  }
-  return std::nullopt;
+  const metrics::Setting* setting = find_setting(run, key);
+  if (setting == nullptr || !setting->amount) return std::nullopt;
+  return ps(*setting->amount);
 }
 
 Label label_of(const RunInfo& run) {

@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "metrics/result_file.h"
 #include "metrics/summary.h"
+#include "metrics/text.h"
 #include "report/model.h"
 
 namespace strack::report {
@@ -26,8 +27,8 @@ namespace strack::report {
 
 [[nodiscard]] double in_us(Picoseconds time);
 [[nodiscard]] double in_gbps(BitsPerSecond rate);
-[[nodiscard]] std::string size_text(Bytes size);        ///< "16 MB", "400.1 KB"
-[[nodiscard]] std::string time_text(Picoseconds time);  ///< "345.2 us", "12.04 ms"
+using metrics::size_text;
+using metrics::time_text;
 
 /// A run's name and colour by its scheme: "STrack", "STrack, oblivious", "STrack, single path",
 /// "RoCEv2", "RoCEv2, 4 QPs".

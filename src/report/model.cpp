@@ -1,5 +1,7 @@
 #include "report/model.h"
 
+#include <sodium.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -59,22 +61,11 @@ Json head_json(const FigureHead& head, std::string_view kind) {
           {"notices", head.notices}};
 }
 
-/// Three bytes as four letters.
 std::string base64(const std::vector<std::uint8_t>& data) {
-  constexpr std::string_view kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((data.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < data.size(); i += 3) {
-    const std::size_t left = data.size() - i;
-    std::uint32_t group = static_cast<std::uint32_t>(data[i]) << 16;
-    if (left > 1) group |= static_cast<std::uint32_t>(data[i + 1]) << 8;
-    if (left > 2) group |= data[i + 2];
-    text += kLetters[group >> 18];
-    text += kLetters[group >> 12 & 63];
-    text += left > 1 ? kLetters[group >> 6 & 63] : '=';
-    text += left > 2 ? kLetters[group & 63] : '=';
-  }
+  constexpr int kVariant = sodium_base64_VARIANT_ORIGINAL;
+  std::string text(sodium_base64_encoded_len(data.size(), kVariant), '\0');
+  sodium_bin2base64(text.data(), text.size(), data.data(), data.size(), kVariant);
+  text.pop_back();  // the end of a C string
   return text;
 }
 
@@ -384,14 +375,6 @@ std::string safe_id(std::string_view text) {
   // A leading dot would hide a file of this name.
   if (id.empty() || id.front() == '.' || id.front() == '-') id.insert(0, "_");
   return id;
-}
-
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
-                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 }  // namespace strack::report

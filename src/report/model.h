@@ -266,7 +266,4 @@ struct Report {
 /// An id, or a file name, made of any text.
 [[nodiscard]] std::string safe_id(std::string_view text);
 
-/// Now, as `Made` wants it.
-[[nodiscard]] std::string utc_now();
-
 }  // namespace strack::report

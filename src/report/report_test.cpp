@@ -34,44 +34,32 @@ using metrics::RunInfo;
 using metrics::RunStatus;
 using nlohmann::json;
 
-constexpr const char* kScenario = R"(name = "test"
-
-[topology]
-hosts = 4
-# host_gbps = 400  # follows: link_gbps
-
-[transport]
-scheme = "strack"
-# max_paths = 256  # follows: 256, or 1 on a single path
-target_qdelay_us = "1 RTT"  # 8 us
-
-[rocev2]
-qps_per_conn = 1
-
-[workload]
-kind = "permutation"
-size = "2 MB"
-
-[record]
-interval_us = 5
-queue_threshold = 0
-tier = "all"
-
-[run]
-seed = 1
-)";
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
+/// Gives one key of a run's scenario a value.
+RunInfo with(RunInfo run, const std::string& key, const std::string& value,
+             std::optional<std::int64_t> amount = {}, const std::string& origin = "given") {
+  const auto same = [&](const metrics::Setting& setting) { return setting.key == key; };
+  std::erase_if(run.settings, same);
+  run.settings.push_back({key, value, amount, origin});
+  return run;
 }
 
-RunInfo info(const std::string& scenario = kScenario) {
+RunInfo info() {
   RunInfo run;
   run.name = "test";
   run.scheme = "strack";
-  run.scenario = scenario;
+  run.settings = {{"name", "test", {}, "given"},
+                  {"topology.hosts", "4", {}, "given"},
+                  {"topology.host_gbps", "400", 400'000'000'000, "derived"},
+                  {"transport.scheme", "strack", {}, "default"},
+                  {"transport.max_paths", "256", {}, "derived"},
+                  {"transport.target_qdelay_us", "1 RTT", 8'000'000, "default"},
+                  {"rocev2.qps_per_conn", "1", {}, "default"},
+                  {"workload.kind", "permutation", {}, "given"},
+                  {"workload.size", "2 MB", 2'000'000, "given"},
+                  {"record.interval_us", "5", 5'000'000, "given"},
+                  {"record.queue_threshold", "0", 0, "default"},
+                  {"record.tier", "all", {}, "default"},
+                  {"run.seed", "1", {}, "given"}};
   run.seed = 1;
   run.version = "0.1.0";
   run.hosts = 4;
@@ -306,11 +294,6 @@ TEST(Words, ScenarioValuesAreFound) {
   EXPECT_EQ(scenario_time(run, "transport.target_qdelay_us"), us(8));
   EXPECT_EQ(scenario_time(run, "record.interval_us"), us(5));
   EXPECT_EQ(scenario_size(run, "workload.kind"), std::nullopt);
-  EXPECT_EQ(scenario_size(info("[workload]\nsize = \"1.5 BDP\"\n"), "workload.size"), kb(600));
-  EXPECT_EQ(scenario_size(info("[workload]\nsize = 4096\n"), "workload.size"), bytes(4096));
-  EXPECT_EQ(scenario_size(info("[workload]\nsize = \"1e300 GB\"\n"), "workload.size"),
-            std::nullopt);
-  EXPECT_EQ(scenario_value(info("[a]\nb = \"x \\\" # y\"  # z\n"), "a.b"), "x \" # y");
 }
 
 TEST(Words, SchemesHaveNamesAndColours) {
@@ -322,7 +305,7 @@ TEST(Words, SchemesHaveNamesAndColours) {
   EXPECT_EQ(label_of(run), (Label{"STrack, single path", "single-path"}));
   run.scheme = "rocev2";
   EXPECT_EQ(label_of(run), (Label{"RoCEv2", "rocev2"}));
-  run.scenario = replaced(kScenario, "qps_per_conn = 1", "qps_per_conn = 4");
+  run = with(run, "rocev2.qps_per_conn", "4");
   EXPECT_EQ(label_of(run), (Label{"RoCEv2, 4 QPs", "rocev2-4qp"}));
 }
 
@@ -335,7 +318,8 @@ TEST(Words, AmountsAreShort) {
   RunInfo uneven = info();
   uneven.bytes = mb(5);
   EXPECT_EQ(what_is_sent(uneven), "2 flows, 5 MB in all");
-  RunInfo jobs = info("[workload]\ncollective = \"alltoall\"\nsize = \"1 MB\"\n");
+  RunInfo jobs =
+      with(with(info(), "workload.collective", "alltoall"), "workload.size", "1 MB", 1'000'000);
   jobs.flows = 0;
   jobs.jobs = 3;
   EXPECT_EQ(what_is_sent(jobs), "3 jobs of alltoall, 1 MB each");
@@ -492,7 +476,7 @@ TEST_F(ReportTest, QueueDelayHasPointsLargestAndMean) {
 }
 
 TEST_F(ReportTest, QueuesThatWereNotRecordedAreMentioned) {
-  RunInfo run = info(replaced(kScenario, "queue_threshold = 0", "queue_threshold = \"100 KB\""));
+  RunInfo run = with(info(), "record.queue_threshold", "100 KB", 100'000);
   const auto fill = [](ResultWriter& out) {
     add_links(out);
     out.add(sample(us(5), 2, kb(100), us(3)));
@@ -507,7 +491,7 @@ TEST_F(ReportTest, QueuesThatWereNotRecordedAreMentioned) {
       queue_delay({"id", "t", "", {}}, both).notices,
       std::vector<std::string>{"queues of up to 100 KB were not recorded, and count as empty"});
   // Every link that carries something has a row.
-  run.scenario = replaced(run.scenario, "[record]\n", "[record]\nlinks = true\n");
+  run = with(run, "record.links", "true");
   const auto busy = read_links(*open(write("b.db", run, fill)));
   EXPECT_TRUE(queue_delay({"id", "t", "", {}}, std::span(&busy.value(), 1)).notices.empty());
 }
@@ -815,12 +799,11 @@ TEST_F(ReportTest, SchemesAreComparedAndParametersNamed) {
   run.seed = 2;
   const fs::path b = two_flows("b.db", run);
   run.scheme = "rocev2";
-  run.scenario = replaced(kScenario, "\"strack\"", "\"rocev2\"");
+  run = with(run, "transport.scheme", "rocev2");
   const fs::path c = two_flows("c.db", run);
-  run = info(replaced(kScenario, "# max_paths = 256  # follows: 256, or 1 on a single path",
-                      "max_paths = 8"));
+  run = with(info(), "transport.max_paths", "8");
   const fs::path d = two_flows("d.db", run);
-  RunInfo other = info(replaced(kScenario, "permutation", "incast"));
+  RunInfo other = with(info(), "workload.kind", "incast");
   other.name = "other";
   const fs::path e = two_flows("e.db", other);
   const RunReport made = report_on({a, b, c, d, e}, "Mine");
@@ -845,7 +828,7 @@ TEST_F(ReportTest, SchemesAreComparedAndParametersNamed) {
 TEST_F(ReportTest, SizesMakeACurve) {
   RunInfo run = info();
   const fs::path a = two_flows("a.db", run);
-  run.scenario = replaced(kScenario, "2 MB", "16 MB");
+  run = with(run, "workload.size", "16 MB", 16'000'000);
   run.ideal_fct = us(333);
   const fs::path b = two_flows("b.db", run);
   const RunReport made = report_on({a, b});
@@ -990,7 +973,7 @@ TEST_F(ReportTest, DamageInTheSamplesLeavesTheRest) {
 }
 
 TEST_F(ReportTest, HostileNamesStayText) {
-  RunInfo run = info("[workload]\nsize = \"\n[[[\n = \n# = \nsize = \"\\");
+  RunInfo run = with(info(), "workload.size", "</script>\"\xff", -1);
   run.name = "</script><img src=x onerror=alert(1)>\xff\n";
   run.scheme = "\"<b>";
   const fs::path a = two_flows("a <b>,\"c\".db", run);

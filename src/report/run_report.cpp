@@ -43,37 +43,10 @@ struct Loaded {
   FlowSeries flows;
 };
 
-/// The scenario as the program writes it, key by key. An entry of a list of tables has the number
-/// that it has on the command line: failure.0.
 void read_settings(Loaded& run) {
-  std::string_view rest = run.summary.run.scenario;
-  std::string section;
-  std::map<std::string, int> entries;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.starts_with("[")) {
-      const bool list = line.starts_with("[[");
-      line.remove_prefix(list ? 2 : 1);
-      section = std::string(line.substr(0, line.find(']')));
-      if (list) {
-        const int entry = entries[section]++;
-        section += fmt::format(".{}", entry);
-      }
-      continue;
-    }
-    const bool comment = line.starts_with("# ");
-    if (comment) line.remove_prefix(2);
-    const std::size_t equals = line.find(" = ");
-    if (equals == std::string_view::npos) continue;
-    const std::string key =
-        (section.empty() ? "" : section + ".") + std::string(line.substr(0, equals));
-    std::string_view value = line.substr(equals + 3);
-    if (comment && value.find("  # follows: ") == std::string_view::npos) continue;
-    value = value.substr(0, value.rfind("  # "));
-    run.settings[key] = std::string(value);
-    if (comment) run.follows.insert(key);
+  for (const metrics::Setting& setting : run.summary.run.settings) {
+    run.settings[setting.key] = setting.value;
+    if (setting.origin == "derived") run.follows.insert(setting.key);
   }
 }
 

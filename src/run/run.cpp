@@ -81,6 +81,7 @@ metrics::RunInfo header_of(const Plan& plan) {
   run.name = plan.scenario.name;
   run.scheme = sim::name_of(plan.scenario.scheme);
   run.scenario = sim::to_toml(plan.scenario);
+  run.settings = plan.scenario.settings;
   run.seed = config.seed;
   run.threads = config.threads;
   run.version = kBuildInfo.version;

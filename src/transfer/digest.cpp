@@ -48,12 +48,9 @@ std::size_t PathKeyHash::operator()(const PathKey& key) const {
 std::string path_id(std::string_view path) { return hex(path_key(path)); }
 
 std::string hex(std::span<const std::uint8_t> bytes) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
+  std::string text(2 * bytes.size() + 1, '\0');
+  sodium_bin2hex(text.data(), text.size(), bytes.data(), bytes.size());
+  text.pop_back();  // the end of a C string
   return text;
 }
 

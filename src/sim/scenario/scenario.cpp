@@ -107,6 +107,7 @@ class Resolver {
     for (Group& group : all_.impairments) impairment(group);
     record();
     out_.resolved = all_.to_toml();
+    out_.settings = all_.list();
     if (out_.workload.kind == WorkloadKind::file) {
       // The text names the list; what was in it is part of what was run.
       out_.resolved += fmt::format("\n# the flow list: {} flows, fingerprint {:016x}\n",

@@ -21,6 +21,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "metrics/records.h"
 #include "sim/config.h"
 #include "workload/collectives.h"
 #include "workload/graph.h"
@@ -93,7 +94,8 @@ struct Scenario {
 
   std::vector<std::string> notes;  ///< of readers of other tools' files, for people
 
-  std::string resolved;  ///< what to_toml returns
+  std::string resolved;                    ///< what to_toml returns
+  std::vector<metrics::Setting> settings;  ///< the same, key by key, for the result file
 };
 
 /// Overrides are "section.key=value", as after --set; they come after the file and obey the same

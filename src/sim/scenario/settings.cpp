@@ -422,6 +422,26 @@ std::string Group::to_toml() {
   return text;
 }
 
+void Group::list(const std::string& place, std::vector<metrics::Setting>& out) {
+  for (const Setting& setting : settings_) {
+    const Key& key = *setting.key;
+    Setting shown = setting;
+    const bool follows = std::holds_alternative<std::monostate>(setting.value);
+    if (setting.hidden || !applies(setting) || (follows && setting.derived.empty())) continue;
+    if (follows) {
+      shown.literal = read_value(setting.derived);
+      shown.value = read(key, shown.literal);
+    }
+    metrics::Setting& row = out.emplace_back();
+    row.key = place.empty() ? std::string(key.section) : place;
+    row.key += (row.key.empty() ? "" : ".") + std::string(key.name);
+    const auto* text = std::get_if<std::string>(&shown.literal.value);
+    row.value = text != nullptr ? *text : shown.literal.text();
+    if (std::holds_alternative<Measure>(shown.value)) row.amount = measure(shown);
+    row.origin = follows ? "derived" : setting.given ? "given" : "default";
+  }
+}
+
 // --- All settings
 
 Group& Settings::group(const Entry& entry, const std::string& file) {
@@ -509,6 +529,18 @@ void Settings::assign_override(std::string_view text) {
   if (entry.section == "run" && entry.key == "seed") plain["run.seeds"].forget();
   if (entry.section == "run" && entry.key == "seeds") plain["run.seed"].forget();
   assign(entry, std::string(kOverride));
+}
+
+std::vector<metrics::Setting> Settings::list() {
+  std::vector<metrics::Setting> all;
+  plain.list("", all);
+  for (auto* groups : {&failures, &impairments}) {
+    for (std::size_t i = 0; i < groups->size(); ++i) {
+      Group& group = (*groups)[i];
+      group.list(fmt::format("{}.{}", group.array()->name, i), all);
+    }
+  }
+  return all;
 }
 
 std::string Settings::to_toml() {

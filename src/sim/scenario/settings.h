@@ -92,6 +92,8 @@ class Group {
 
   /// As TOML, section by section.
   [[nodiscard]] std::string to_toml();
+  /// Row by row; `place` is "failure.0" of a [[section]], and otherwise nothing.
+  void list(const std::string& place, std::vector<metrics::Setting>& out);
 
   std::string file;  ///< of a [[section]]
   int line = 0;
@@ -118,6 +120,8 @@ struct Settings {
   void assign_override(std::string_view text);
 
   [[nodiscard]] std::string to_toml();
+  /// Every key that applies, as a result file keeps it.
+  [[nodiscard]] std::vector<metrics::Setting> list();
 
  private:
   [[nodiscard]] Group& group(const Entry& entry, const std::string& file);
