@@ -5,35 +5,6 @@
 namespace strack::cli {
 namespace {
 
-TEST(Text, DecimalRoundsToTheNearest) {
-  EXPECT_EQ(decimal(345'249'999, 1'000'000, 1), "345.2");
-  EXPECT_EQ(decimal(345'250'000, 1'000'000, 1), "345.3");
-  EXPECT_EQ(decimal(999'950, 1'000'000, 1), "1.0");
-  EXPECT_EQ(decimal(50'000, 1'000'000, 3), "0.050");
-  EXPECT_EQ(decimal(-1'500, 1'000, 1), "-1.5");
-  EXPECT_EQ(decimal(7, 2, 0), "4");
-  EXPECT_EQ(decimal(INT64_MAX, 1, 3), "9223372036854775807.000");
-}
-
-TEST(Text, UnitsSuitTheValue) {
-  EXPECT_EQ(time_text(ps(0)), "0 ps");
-  EXPECT_EQ(time_text(ps(81'920)), "81.920 ns");
-  EXPECT_EQ(time_text(us(8)), "8 us");
-  EXPECT_EQ(time_text(us(1'204)), "1.204 ms");
-  EXPECT_EQ(time_text(seconds(3)), "3 s");
-  EXPECT_EQ(size_text(bytes(64)), "64 B");
-  EXPECT_EQ(size_text(mb(16)), "16 MB");
-  EXPECT_EQ(size_text(bytes(400'120)), "400.1 KB");
-  EXPECT_EQ(rate_text(gbps(400)), "400 Gb/s");
-  EXPECT_EQ(rate_text(mbps(2'500)), "2.5 Gb/s");
-}
-
-TEST(Text, RatioNeedsSomethingToCompare) {
-  EXPECT_EQ(ratio_text(us(345), us(333)), "1.036");
-  EXPECT_EQ(ratio_text(us(345), us(0)), "-");
-  EXPECT_EQ(ratio_text(us(0), us(333)), "-");
-}
-
 TEST(Text, TableAlignsItsColumns) {
   Table table({"name", "flows", "max us"}, 1);
   table.add({"a", "1", "12.5"});
