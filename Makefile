@@ -1,13 +1,14 @@
 # The few commands a person needs; the work is in tools/ and CMakePresets.json.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test quick bench format clean
+.PHONY: help run test prove quick bench format clean
 
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 help:
 	@echo "make run      build, reproduce the paper in small (minutes), and make the report"
 	@echo "make test     prove everything: formats, specification, all builds, sanitizers, fuzzing"
+	@echo "make prove    the long proofs, hours of them; tools/prove --list names the parts"
 	@echo "make quick    release build and its short tests, while working"
 	@echo "make bench    release build and its benchmarks"
 	@echo "make format   lay out the C++ sources with clang-format"
@@ -17,15 +18,17 @@ help:
 
 run:
 	@tools/setup build
-	@mkdir -p build/logs
-	@{ cmake --preset release && cmake --build --preset release -j $(JOBS) --target strack; } \
-	  >build/logs/run.log 2>&1 || { cat build/logs/run.log; exit 1; }
+	@tools/build release strack
 	@build/release/src/cli/strack paper run --scale quick
 	@build/release/src/cli/strack paper report --scale quick
 
 test:
 	@tools/setup
 	@tools/test
+
+prove:
+	@tools/setup
+	@tools/prove all
 
 quick:
 	@tools/setup build

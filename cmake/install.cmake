@@ -11,6 +11,9 @@ install the release build: cmake --preset release\")")
 endif()
 
 install(TARGETS strack RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Debuggers look beside the program, and in .debug there.
+install(FILES $<TARGET_FILE:strack>.debug DESTINATION ${CMAKE_INSTALL_BINDIR}/.debug)
+install(FILES $<TARGET_FILE:libstrack>.debug DESTINATION ${CMAKE_INSTALL_LIBDIR}/.debug)
 
 # Libraries and headers. Two exports, since a program that links the shared library needs no libsodium to
 # build.

@@ -3,6 +3,7 @@
 #
 #   strack_library(NAME [PURE] [SOURCES ...] [LINKS ...])
 #   strack_program(NAME SOURCES ... [LINKS ...])
+#   strack_ship(NAME)
 #   strack_test(NAME SOURCES ... [LINKS ...] [SHARDS n] [LABELS ...] [TIMEOUT seconds])
 #   strack_fuzz(NAME SOURCE file [LINKS ...] [CORPUS folder] [RUNS n] [MAX_LEN bytes])
 
@@ -121,6 +122,20 @@ function(strack_program name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS} strack_warnings)
 endfunction()
 
+# What users get is small: a program or shared library without debug data, which lies beside it as FILE.debug, where debuggers
+# and profilers look for it.
+function(strack_ship name)
+  if(NOT STRACK_PLAIN_BUILD)
+    return()
+  endif()
+  set(file $<TARGET_FILE:${name}>)
+  add_custom_command(TARGET ${name} POST_BUILD
+    COMMAND ${CMAKE_OBJCOPY} --only-keep-debug --compress-debug-sections ${file} ${file}.debug
+    COMMAND ${CMAKE_STRIP} --strip-unneeded ${file}
+    COMMAND ${CMAKE_OBJCOPY} --add-gnu-debuglink=${file}.debug ${file}
+    VERBATIM)
+endfunction()
+
 # GoogleTest cases: one process for all of them, or SHARDS processes that take every SHARDS-th case.
 # As ctest tests they are called NAME or NAME/SHARD. What each case did is left in cases/NAME-SHARD.xml
 # of the build tree, where tools/ctest_report.py finds it. A test of more than some seconds has the label
@@ -179,17 +194,17 @@ function(strack_fuzz name)
 
   strack_program(${name} SOURCES ${arg_SOURCE} LINKS ${arg_LINKS})
   add_dependencies(fuzzers ${name})
-  add_dependencies(units ${name})
   if(STRACK_FUZZ)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set(found ${PROJECT_BINARY_DIR}/corpus/${name})
     set(artifacts ${PROJECT_BINARY_DIR}/artifacts)
     file(MAKE_DIRECTORY ${found} ${artifacts})
     add_test(NAME ${name} COMMAND ${name}
-      -seed=1 -max_total_time=${STRACK_FUZZ_SECONDS} -max_len=${arg_MAX_LEN} -timeout=10
+      -seed=${STRACK_FUZZ_SEED} -max_total_time=${STRACK_FUZZ_SECONDS} -max_len=${arg_MAX_LEN} -timeout=10
       -print_final_stats=1 -artifact_prefix=${artifacts}/${name}- ${found} ${arg_CORPUS})
     math(EXPR timeout "${STRACK_FUZZ_SECONDS} + 120")
   else()
+    target_compile_options(${name} PRIVATE ${test_options})
     target_link_libraries(${name} PRIVATE strack_fuzz_driver)
     add_test(NAME ${name} COMMAND ${name}
       --runs=${arg_RUNS} --max-len=${arg_MAX_LEN} ${arg_CORPUS})
@@ -213,7 +228,7 @@ if(NOT STRACK_FUZZ)
 endif()
 
 add_custom_target(fuzzers)  # all harnesses
-add_custom_target(units)  # all harnesses, GoogleTest programs and swarms: what sanitizers run
+add_custom_target(units)  # all GoogleTest programs and swarms
 if(NOT STRACK_FUZZ)
   strack_library(strack_fuzz_driver SOURCES ${PROJECT_SOURCE_DIR}/tests/support/fuzz_driver.cpp)
 endif()

@@ -87,8 +87,8 @@ def cpp_functions(text):
     """(name, lines) of each function with a body, by its braces; good enough for sources that clang-format laid out."""
     text = blanked(text)
     stack, head, line = [], "", 1  # kind, name and first line of each open brace; the text before the next
-    for c in text:
-        line += c == "\n"
+    for c in re.split(r"([{};])", text):
+        line += c.count("\n")
         if c == "{":
             inside = any(kind == "function" for kind, _, _ in stack)
             words = head.strip()

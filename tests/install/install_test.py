@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 BUILD, VERSION = os.path.abspath(sys.argv.pop(1)), sys.argv.pop(1)
 MAJOR = VERSION.split(".")[0]
@@ -112,6 +113,19 @@ class InstallTest(unittest.TestCase):
                          ["endpoint.h", "strack.h"])
         self.assertEqual(os.readlink(self.lib / "libstrack.so"), f"libstrack.so.{MAJOR}")
         self.assertEqual(os.readlink(self.lib / f"libstrack.so.{MAJOR}"), f"libstrack.so.{VERSION}")
+
+    def test_debug_data_lies_beside(self):
+        """Small programs; whoever debugs them finds the rest in .debug, by a name and a checksum."""
+        for path in (self.prefix / "bin/strack", (self.lib / "libstrack.so").resolve()):
+            debug = path.parent / ".debug" / f"{path.name}.debug"
+            self.assertNotIn(".debug_info", run("readelf", "-SW", path))
+            self.assertIn(".debug_info", run("readelf", "-SW", debug))
+            link = self.work / "link"
+            run("objcopy", "--dump-section", f".gnu_debuglink={link}", path, self.work / "copy")
+            name, _, rest = link.read_bytes().partition(b"\0")
+            self.assertEqual(name.decode(), debug.name)
+            self.assertEqual(int.from_bytes(rest[-4:], "little"), zlib.crc32(debug.read_bytes()))
+        self.assertLess((self.prefix / "bin/strack").stat().st_size, 20_000_000)
 
     def test_program_runs_from_anywhere(self):
         printed = run(self.prefix / "bin/strack", "--version", env=environment())

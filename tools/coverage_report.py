@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""How many lines and branches of each folder of src the unit tests reach, and whether that is enough.
+
+  tools/coverage_report.py FILE    the JSON that gcovr wrote; exits with 1 where a folder is below its floor
+  tools/coverage_report.py --self-test
+
+The first line is for the table of tools/test. Floors are of lines, in percent. Those of the core and of the protocols are what we want; the
+others stand a little below what was reached, so that it does not become less: raise them as it becomes more. What is reached
+only by running the program (src/cli, most of src/perf) counts as not reached.
+"""
+
+import collections
+import json
+import sys
+
+CORE = ("core", "transports")
+FLOORS = {"core": 95, "transports": 95}
+OTHERS = 0  # of a folder that has no floor yet
+
+
+class Count:
+    def __init__(self):
+        self.lines = self.reached = self.branches = self.taken = 0
+
+    def add(self, line):
+        if line.get("gcovr/noncode"):
+            return
+        self.lines += 1
+        self.reached += line["count"] > 0
+        for branch in line.get("branches", []):
+            self.branches += 1
+            self.taken += branch["count"] > 0
+
+    def percent(self):
+        return 100 * self.reached / self.lines if self.lines else 100.0
+
+    def branch_percent(self):
+        return 100 * self.taken / self.branches if self.branches else 100.0
+
+
+def judge(data):
+    """What to print, and what is below its floor."""
+    folders = collections.defaultdict(Count)
+    core = Count()
+    for file in data["files"]:
+        parts = file["file"].split("/")
+        if parts[0] != "src" or len(parts) < 3:
+            continue
+        for line in file["lines"]:
+            folders[parts[1]].add(line)
+            if parts[1] in CORE:
+                core.add(line)
+    low = []
+    table = [f"{'folder':<12} {'lines':>7} {'reached':>8} {'floor':>6} {'branches':>9}"]
+    for name, count in sorted(folders.items()):
+        floor = FLOORS.get(name, OTHERS)
+        table.append(f"{name:<12} {count.lines:>7} {count.percent():>6.1f} % {floor:>4} % {count.branch_percent():>7.1f} %")
+        if count.percent() < floor:
+            low.append(f"src/{name}: {count.percent():.1f} % of lines, at least {floor} %")
+    others = ", ".join(f"{name} {count.percent():.0f}" for name, count in sorted(folders.items()) if name not in CORE)
+    head = f"core: {core.percent():.1f} % of lines, {core.branch_percent():.1f} % of branches" + (f"; {others}" if others else "")
+    return head, table, low
+
+
+def self_test():
+    def file(name, *counts):
+        return {"file": name, "lines": [{"line_number": i, "count": c, "branches": [{"count": c}, {"count": 0}]} for i, c in enumerate(counts, 1)]}
+    files = [file("src/core/a.h", *[1] * 19, 0), file("src/transports/x/b.h", *[3] * 20), file("src/udp/c.cpp", 1, 0, 0), file("tests/d.cpp", 0)]
+    files[2]["lines"].append({"line_number": 9, "count": 0, "gcovr/noncode": True})
+    head, table, low = judge({"files": files})
+    assert head == "core: 97.5 % of lines, 48.8 % of branches; udp 33", head
+    assert len(table) == 4 and table[1].split() == ["core", "20", "95.0", "%", "95", "%", "47.5", "%"], table
+    assert low == [], low
+    files[0]["lines"][0]["count"] = 0
+    assert judge({"files": files})[2] == ["src/core: 90.0 % of lines, at least 95 %"]
+    print("coverage_report: self-test passed")
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        self_test()
+        return 0
+    if len(arguments) != 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    with open(arguments[0], encoding="utf-8") as file:
+        head, table, low = judge(json.load(file))
+    print("\n".join([head, *table, *(f"error: {one}" for one in low)]))
+    return 1 if low else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
