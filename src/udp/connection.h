@@ -148,7 +148,10 @@ struct Connection {
   Instant ping_retry_at = Instant::never();  ///< the last one must be answered: repeated until then
   Picoseconds ping_interval{0};
   std::uint32_t credit_ping = 0;  ///< the first with the newest credit
-  std::uint32_t doubt_ping = 0;   ///< a full one, after a small one, when the MTU was in doubt
+  std::optional<std::uint64_t>
+      reset_echo;  ///< without a key: what a reset must echo to be believed
+  Instant reset_asked_at{};
+  std::uint32_t doubt_ping = 0;  ///< a full one, after a small one, when the MTU was in doubt
   PathMtu mtu;
 
   // Closing.

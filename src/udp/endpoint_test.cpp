@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -269,6 +270,41 @@ TEST(EndpointPeers, KilledAndRestarted) {
   ASSERT_EQ(endpoint.send(made.value(), 1, message, 13), Status::ok);
   ASSERT_TRUE(until(Kind::sent));
   EXPECT_EQ(seen.back().status, Status::ok);
+}
+
+// [D48] Killed without a word, and another at its address: the next packet tells, long before silence
+// would.
+TEST(EndpointPeers, RestartedAtTheSameAddress) {
+  EndpointOptions o;
+  o.key.emplace();
+  Child child(o);
+  Endpoint endpoint = std::move(Endpoint::open(o).value());
+  const std::string address = "127.0.0.1:" + std::to_string(child.port);
+  auto made = endpoint.connect(address);
+  ASSERT_TRUE(made);
+  const auto message = pattern(100'000, 1);
+  std::array<Completion, 8> room;
+  std::vector<Completion> seen;
+  std::optional<Endpoint> again;
+  const auto until = [&](Kind kind) {
+    for (int i = 0; i < 6'000; ++i) {
+      endpoint.wait(milliseconds(10));
+      if (again) again->wait(milliseconds(0));
+      for (const Completion& c : endpoint.completions(room)) seen.push_back(c);
+      if (!seen.empty() && seen.back().kind == kind) return true;
+    }
+    return false;
+  };
+  ASSERT_EQ(endpoint.send(made.value(), 1, message, 11), Status::ok);
+  ASSERT_TRUE(until(Kind::sent));
+  child.end();
+  o.listen = address;
+  auto opened = Endpoint::open(o);
+  ASSERT_TRUE(opened) << opened.error().text;
+  again.emplace(std::move(opened.value()));
+  ASSERT_EQ(endpoint.send(made.value(), 1, message, 12), Status::ok);
+  ASSERT_TRUE(until(Kind::failed));
+  EXPECT_EQ(seen.back().status, Status::peer_restarted);
 }
 
 // Stopped for a while, shorter than the limit: everything arrives afterwards.

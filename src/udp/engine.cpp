@@ -105,6 +105,7 @@ Engine::Engine(const EndpointOptions& options, Network& network)
       answer_path_(static_cast<std::uint32_t>(draw(network))),
       challenge_budget_(kChallenges, kChallengesOfAPart, draw(network)),
       reject_budget_(kRejects, kRejectsOfAPart, draw(network)),
+      reset_budget_(kRejects, kRejectsOfAPart, draw(network)),
       pool_(options.max_receives) {
   STRACK_CHECK(!check(options));
   if (options.key) {
@@ -255,6 +256,7 @@ void Engine::retire(Connection& c) {
   by_local_id_.erase(c.mine.connection_id);
   by_user_id_.erase(static_cast<std::uint64_t>(c.id));
   if (!c.initiator) by_nonce_.erase(wire::nonce_echo(c.theirs.nonce));
+  forget_peer_id(c);
   deadlines_.remove(c);
   graveyard_.push_back(&c);
 }
@@ -480,8 +482,8 @@ void Engine::on_datagram(std::span<std::uint8_t> datagram, const Incoming& from,
     return;
   }
   const auto found = by_local_id_.find(header.connection_id);
-  if (found == by_local_id_.end() || found->second->state < State::half_open ||
-      found->second->peer.v6 != from.from.v6 || found->second->peer.ip != from.from.ip) {
+  if (found == by_local_id_.end()) return on_unknown(header, datagram, from.from);
+  if (found->second->state < State::half_open || !found->second->peer.same_host(from.from)) {
     ++statistics_.refused_unknown;
     return;
   }
@@ -1238,13 +1240,14 @@ wire::Ping Engine::next_ping(Connection& c) {
           .credit = passing_credit(c)};
 }
 
-void Engine::send_ping(Connection& c) {
+wire::Ping Engine::send_ping(Connection& c) {
   // On changing paths: one that is dead must not make the peer seem so.
   c.ping_path = c.paths.for_control(now_);
   const wire::Ping ping = next_ping(c);
   send_small(c, c.ping_path, true, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
     return wire::encode(out, envelope, ping);
   });
+  return ping;
 }
 
 void Engine::on_ping(Connection& c, const wire::Header& header, wire::ConstBytes body,
@@ -1327,8 +1330,8 @@ void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstByte
   }
   const wire::Close& close = decoded.value();
   const bool in_order = close.reason == wire::CloseReason::done;
-  if (in_order && close.end_psn != c.receiver->epsn()) {
-    ++statistics_.refused_malformed;  // it has sent more than has come
+  if (!is_of_peer(c, close)) {
+    ++statistics_.refused_malformed;
     return;
   }
   // The last word: the program may leave right after it, and then nobody answers the peer's
@@ -1354,7 +1357,8 @@ void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstByte
 
 void Engine::on_close_ack(Connection& c, const wire::Header& header, wire::ConstBytes body) {
   const auto decoded = wire::decode_close(header, body);
-  if (!decoded || !c.close_sent || decoded.value().reason != c.close_reason) {
+  if (!decoded || !c.close_sent || decoded.value().reason != c.close_reason ||
+      decoded.value().source_id != c.mine.connection_id) {
     ++statistics_.refused_malformed;
     return;
   }
@@ -1488,13 +1492,8 @@ void Engine::on_timer(Connection& c) {
     if (done) {
       c.last_heard = now_;
       c.asked = 0;
-    } else if (c.peer_closed && c.out_head == c.out_tail) {
-      // It had closed, and has all that we sent: it need not be there any more.
-      c.local_close = c.close_sent = c.close_acked = true;
-      c.close_retry_at = Instant::never();
-      maybe_over(c);
     } else {
-      fail(c, Status::peer_dead, std::nullopt);
+      lose_peer(c, Status::peer_dead);
     }
     if (c.state != State::open) return;
   } else if (now_ >= next_question(c)) {

@@ -78,6 +78,9 @@ class Engine {
   void on_connect(const wire::Header& header, wire::ConstBytes datagram, const Address& from);
   void on_challenge(const wire::Header& header, wire::ConstBytes body, const Address& from);
   void on_accept(const wire::Header& header, wire::ConstBytes datagram, const Address& from);
+  void on_reset(const wire::Header& header, wire::ConstBytes datagram, const Address& from);
+  void on_unknown(const wire::Header& header, wire::ConstBytes datagram, const Address& from);
+  [[nodiscard]] bool is_of_peer(Connection& c, const wire::Close& close);
   void on_reject(const wire::Header& header, wire::ConstBytes body, const Address& from);
   [[nodiscard]] std::size_t connections_from(std::uint64_t source) const;
   [[nodiscard]] std::optional<wire::RejectReason> objection(const wire::Header& header,
@@ -152,7 +155,7 @@ class Engine {
   /// Sends until nothing is left or the budget is; returns whether anything was sent.
   bool transmit();
   std::uint32_t transmit(Connection& c, std::uint32_t budget);
-  void send_ping(Connection& c);
+  wire::Ping send_ping(Connection& c);
   void send_padded_ping(Connection& c, std::uint32_t bytes);
   [[nodiscard]] std::uint32_t data_bytes(const Connection& c, const core::Packet& packet) const;
   void append_data(Connection& c, const core::Packet& packet, bool piece, std::size_t& used);
@@ -176,6 +179,8 @@ class Engine {
   void draw_id(Connection& c);
   void maybe_close(Connection& c);
   void maybe_over(Connection& c);
+  void lose_peer(Connection& c, Status why);
+  void forget_peer_id(const Connection& c);
   void fail(Connection& c, Status status, std::optional<wire::CloseReason> tell);
   void give_back_operations(Connection& c, Status status);
   void retire(Connection& c);
@@ -204,10 +209,13 @@ class Engine {
   std::uint32_t answer_path_;  ///< the entropy of the last answer to a stranger
   AnswerBudget challenge_budget_;
   AnswerBudget reject_budget_;
+  AnswerBudget reset_budget_;
 
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unordered_map<std::uint32_t, Connection*> by_local_id_;
   std::unordered_map<std::uint64_t, Connection*> by_user_id_;
+  /// For resets, which name the peer's id. Two peers may have drawn the same.
+  std::unordered_multimap<std::uint32_t, Connection*> by_peer_id_;
   std::unordered_map<std::uint64_t, Connection*> by_nonce_;  ///< the initiator's, at the responder
   std::vector<Connection*> graveyard_;
   std::uint64_t next_user_id_ = 1;

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -33,11 +34,14 @@ namespace {
 
 constexpr std::size_t kReceiveBytes = 65'536;  ///< a whole burst may come as one
 constexpr std::size_t kSendBatch = 32;
+constexpr std::uint32_t kLargestReset = wire::kHeaderBytes + 12 + wire::kTagBytes;
 constexpr std::size_t kMostPieces = 160;
 constexpr int kUnavailable = -2;
 constexpr int kEct0 = 2;
 constexpr int kEcnBits = 3;
 constexpr int kCe = 3;
+constexpr Picoseconds kResetPause = ms(1);  ///< between two looks for resets
+constexpr int kMostResets = 8;              ///< at a look
 /// An arrival further back than this is a clock that was set.
 constexpr std::int64_t kOldestArrivalNs = 30'000'000'000;
 
@@ -198,10 +202,13 @@ KernelNetwork::KernelNetwork(const EndpointOptions& options)
       send_buffer_(options.send_buffer),
       clock_start_(clock_ns(CLOCK_MONOTONIC) - 1'000'000'000),
       entropies_(options.paths, -1),
-      buffers_(std::make_unique<Buffers>()) {}
+      buffers_(std::make_unique<Buffers>()) {
+  resets_ = epoll_create1(EPOLL_CLOEXEC);
+}
 
 KernelNetwork::~KernelNetwork() {
   if (primary_ >= 0) ::close(primary_);
+  if (resets_ >= 0) ::close(resets_);
   for (const int fd : entropies_) {
     if (fd >= 0) ::close(fd);
   }
@@ -254,10 +261,23 @@ int KernelNetwork::entropy_socket(std::uint16_t entropy) {
   }
   set_option(fd, SOL_SOCKET, SO_SNDBUF, static_cast<int>(send_buffer_ / 2));
   set_option(fd, SOL_SOCKET, SO_RCVBUF, 1);
-  // Nothing is for it: dropped by the kernel before it is queued.
-  sock_filter drop{BPF_RET | BPF_K, 0, 0, 0};
-  const sock_fprog program{1, &drop};
-  static_cast<void>(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
+  // Nothing but a reset is for it, which goes to where the packet came from that it answers. All else
+  // is dropped by the kernel before it is queued. The filter sees the UDP header too.
+  constexpr std::uint32_t kReset =
+      wire::kVersion << 4 | static_cast<std::uint32_t>(wire::Type::reset);
+  std::array<sock_filter, 6> filter{{{BPF_LD | BPF_W | BPF_LEN, 0, 0, 0},
+                                     {BPF_JMP | BPF_JGT | BPF_K, 3, 0, 8 + kLargestReset},
+                                     {BPF_LD | BPF_B | BPF_ABS, 0, 0, 8},
+                                     {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, kReset},
+                                     {BPF_RET | BPF_K, 0, 0, 0xffff},
+                                     {BPF_RET | BPF_K, 0, 0, 0}}};
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    static_cast<void>(epoll_ctl(resets_, EPOLL_CTL_ADD, fd, &event));
+  }
   if (local.v6) {
     set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, kEct0);
   } else {
@@ -400,7 +420,7 @@ std::span<Incoming> KernelNetwork::receive() {
   const int got = ::recvmmsg(primary_, b.headers.data(), kReceiveBatch, MSG_DONTWAIT, nullptr);
   if (got <= 0) {
     b.used = 0;
-    return {};
+    return receive_resets();
   }
   b.used = static_cast<std::size_t>(got);
   // The kernel stamps with the wall clock; what counts here is how long ago.
@@ -451,12 +471,37 @@ std::span<Incoming> KernelNetwork::receive() {
   return {b.incoming.data(), b.used};
 }
 
+/// [D48] Looked for when nothing else has come, and not all the time.
+std::span<Incoming> KernelNetwork::receive_resets() {
+  const Instant present = now();
+  if (present - looked_for_resets_ < kResetPause) return {};
+  looked_for_resets_ = present;
+  std::array<epoll_event, kMostResets> events;
+  const int ready = epoll_wait(resets_, events.data(), kMostResets, 0);
+  Buffers& b = *buffers_;
+  std::size_t count = 0;
+  for (int i = 0; i < ready; ++i) {
+    std::uint8_t* memory = b.memory.get() + count * kReceiveBytes;
+    socklen_t length = sizeof b.from[count];
+    const ssize_t got = ::recvfrom(events[static_cast<std::size_t>(i)].data.fd, memory,
+                                   kReceiveBytes, MSG_DONTWAIT, &b.from[count].any, &length);
+    if (got <= 0) continue;
+    b.incoming[count] = {.bytes = {memory, static_cast<std::size_t>(got)},
+                         .from = from_kernel(b.from[count]),
+                         .to = {},
+                         .arrival = present};
+    ++count;
+  }
+  b.used = count;  // their headers are not as recvmmsg needs them
+  return {b.incoming.data(), count};
+}
+
 void KernelNetwork::sleep(Picoseconds time) {
   if (time <= ps(0)) return;
-  pollfd p{primary_, POLLIN, 0};
+  std::array<pollfd, 2> p{{{primary_, POLLIN, 0}, {resets_, POLLIN, 0}}};
   const std::int64_t whole_ns = time.count() / 1'000;
   const timespec t{whole_ns / 1'000'000'000, whole_ns % 1'000'000'000};
-  static_cast<void>(::ppoll(&p, primary_ >= 0 ? 1 : 0, &t, nullptr));
+  static_cast<void>(::ppoll(p.data(), primary_ >= 0 ? p.size() : 0, &t, nullptr));
 }
 
 }  // namespace strack::udp

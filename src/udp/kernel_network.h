@@ -36,7 +36,7 @@ class KernelNetwork final : public Network {
   [[nodiscard]] Instant now() override;
   SendResult send(std::span<const Outgoing> batch) override;
   [[nodiscard]] std::span<Incoming> receive() override;
-  [[nodiscard]] std::uint16_t port() const override { return local_.port; }
+  [[nodiscard]] const Address& address() const override { return local_; }
   [[nodiscard]] std::uint32_t largest_datagram(const Address& to) override;
   void random(std::span<std::uint8_t> out) override;
   [[nodiscard]] const NetworkCounters& counters() const override { return counters_; }
@@ -45,11 +45,14 @@ class KernelNetwork final : public Network {
   struct Buffers;
 
   [[nodiscard]] int entropy_socket(std::uint16_t entropy);
+  [[nodiscard]] std::span<Incoming> receive_resets();
 
   std::size_t receive_buffer_;
   std::size_t send_buffer_;
   std::int64_t clock_start_;
   int primary_ = -1;
+  int resets_ = -1;  ///< epoll: which of the entropies' sockets have one
+  Instant looked_for_resets_{};
   bool may_wait_ = true;  ///< it has not been waited for room since the last receive()
   Address local_;
   std::vector<int> entropies_;

@@ -204,6 +204,26 @@ TEST_P(KernelNetworkTest, NothingIsReceivedOnEntropyPorts) {
   EXPECT_TRUE(a_->receive().empty());
 }
 
+// [D48] But a reset is: it goes to where the packet came from that it answers.
+TEST_P(KernelNetworkTest, ResetsAreReceivedOnEntropyPorts) {
+  std::vector<std::uint8_t> bytes(36, 1);
+  const Piece piece{bytes.data(), bytes.size()};
+  const Address to_b = b_->local();
+  Outgoing out = outgoing(to_b, piece, 1, true);
+  ASSERT_EQ(a_->send({&out, 1}), SendResult::ok);
+  const auto question = receive(*b_, 1);
+  ASSERT_EQ(question.size(), 1u);
+  const Address entropy = question[0].from;
+  out = outgoing(entropy, piece, kPrimary, false);
+  ASSERT_EQ(b_->send({&out, 1}), SendResult::ok);  // no reset
+  bytes[0] = wire::kVersion << 4 | static_cast<std::uint8_t>(wire::Type::reset);
+  ASSERT_EQ(b_->send({&out, 1}), SendResult::ok);
+  const auto got = receive(*a_, 1);
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), got[0].bytes.begin(), got[0].bytes.end()));
+  EXPECT_EQ(got[0].from, b_->local());
+}
+
 TEST(KernelNetworkErrors, NamesTheAddressAndTheReason) {
   KernelNetwork network{EndpointOptions{}};
   const auto error = network.open(*Address::parse("192.0.2.1:4794"));

@@ -71,10 +71,11 @@ class Network {
   /// In this order. What cannot be sent is lost, like anything else on a network. However much is
   /// sent patiently, between two calls of receive() no more than a millisecond is waited.
   virtual SendResult send(std::span<const Outgoing> batch) = 0;
-  /// What has come to the primary port, up to kReceiveBatch; nothing when nothing waits.
+  /// What has come to the primary port, up to kReceiveBatch; nothing when nothing waits. Resets that
+  /// have come to the other ports are among it, sooner or later [D48].
   [[nodiscard]] virtual std::span<Incoming> receive() = 0;
-  /// The port that receives: the primary's.
-  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  /// Where the primary port is: its own, and the host's if it is bound to one.
+  [[nodiscard]] virtual const Address& address() const = 0;
   /// The largest UDP payload that the device takes by which an address is reached. What routers beyond
   /// it are said to take does not count.
   [[nodiscard]] virtual std::uint32_t largest_datagram(const Address& to) = 0;

@@ -75,7 +75,7 @@ void Engine::draw_terms(Connection& c) {
   c.mine.paths = static_cast<std::uint16_t>(options_.paths);
   c.mine.tracking_window = core::kMaxTrackingWindow;
   c.mine.ciphers = keyed() ? usable_ciphers() : 0;
-  c.mine.reply_port = network_.port();
+  c.mine.reply_port = network_.address().port;
   c.set_up_path = static_cast<std::uint16_t>(random32());
   c.granted = c.mine.credit;
 }
@@ -393,6 +393,7 @@ void Engine::send_accept(Connection& c, std::uint32_t copies) {
 /// Both sides' terms are known: keys, receiver and queues can be made.
 void Engine::start_session(Connection& c) {
   c.peer_id = c.theirs.connection_id;
+  by_peer_id_.emplace(c.peer_id, &c);
   c.peer_credit = c.theirs.credit;
   if (key_) {
     const TermsBytes own = wire::encode_terms(c.mine);
@@ -516,9 +517,9 @@ void Engine::on_set_up(const wire::Header& header, wire::ConstBytes datagram,
     case wire::Type::accept:
       if (header.keyed != keyed()) break;
       return on_accept(header, datagram, from.from);
+    case wire::Type::reset:
+      return on_reset(header, datagram, from.from);
     default:
-      // A reset among them: it may be ignored, and silence tells as well [protocol: A peer that
-      // died].
       break;
   }
   ++statistics_.refused_set_up;

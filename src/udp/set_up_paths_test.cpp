@@ -11,6 +11,23 @@ namespace {
 
 using testing::Duo;
 using testing::options;
+using testing::pattern;
+
+wire::Terms some_terms(bool keyed) {
+  wire::Terms terms;
+  terms.connection_id = 9;
+  terms.idle_timeout_ms = 1;
+  terms.mtu = 1'000;
+  terms.paths = terms.tracking_window = 1;
+  terms.reply_port = 4'794;
+  if (keyed) {
+    Secret psk;
+    psk.fill(42);  // as in options()
+    terms.key_id = JobKey(psk).id();
+    terms.ciphers = wire::kChaCha20Poly1305;
+  }
+  return terms;
+}
 
 // [D46] One or two of three spines lead nowhere, in both directions, each direction with a hash of
 // its own: every connection comes up before its time is over, and both sides know.
@@ -91,12 +108,7 @@ TEST(SetUpPaths, OtherVersionsAreTold) {
 // Extensions that nobody knows yet: critical ones are refused, others ignored.
 TEST(SetUpPaths, OnlyCriticalExtensionsAreRefused) {
   Duo duo(options(false));
-  wire::Terms terms;
-  terms.connection_id = 9;
-  terms.idle_timeout_ms = 1;
-  terms.mtu = 1'000;
-  terms.paths = terms.tracking_window = 1;
-  terms.reply_port = 4'794;
+  wire::Terms terms = some_terms(false);
   std::vector<SimulatedWorld::Captured> tape;
   duo.world.capture = &tape;
   const auto answer = [&] {
@@ -114,6 +126,56 @@ TEST(SetUpPaths, OnlyCriticalExtensionsAreRefused) {
   terms.extensions = 0;
   terms.transport = 2;
   EXPECT_EQ(answer().at(16), static_cast<std::uint8_t>(wire::RejectReason::transport));
+}
+
+// [D47] 20,000 hellos a second from everywhere, all of them good, beside a transfer: so many are
+// answered as the budget has, and the transfer takes as long as without them.
+TEST(SetUpPaths, FloodOfHellosIsAnsweredWithinItsBudget) {
+  for (const bool keyed : {false, true}) {
+    Instant done[2];
+    for (const bool flooded : {false, true}) {
+      Duo duo(options(keyed));
+      duo.connect();
+      Secret psk;
+      psk.fill(42);
+      wire::Terms terms = some_terms(keyed);
+      std::vector<std::uint8_t> hello(wire::kHelloMinBytes);
+      const auto message = pattern(1'000'000);
+      std::vector<std::byte> buffer(message.size());
+      const std::uint64_t challenges = duo.server().statistics().challenges_sent;
+      for (std::uint32_t i = 0; i < 20'000; ++i) {
+        if (i == 10'000) {
+          ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+          ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 1), Status::ok);
+        }
+        if (flooded) {
+          Address from = duo.hosts[0]->address();
+          for (std::size_t b = 0; b < 3; ++b)
+            from.ip[b + 1] = static_cast<std::uint8_t>(i >> 4 * b);
+          terms.connection_id = i + 1;
+          wire::encode(hello, {0, keyed, 0}, wire::Hello{terms});
+          if (keyed) {
+            const wire::Mac mac = JobKey(psk).hello_mac({hello.data(), wire::kHelloMacAt});
+            std::copy(mac.begin(), mac.end(), hello.data() + wire::kHelloMacAt);
+          }
+          duo.world.inject(*duo.hosts[0], from, hello);
+        }
+        duo.run(us(50));
+        if (done[flooded] == Instant{} && !duo.of(1, Kind::sent).empty())
+          done[flooded] = duo.world.now();
+      }
+      EXPECT_EQ(buffer, message);
+      // The burst, and 10,000 in the second.
+      const std::uint64_t answered = duo.server().statistics().challenges_sent - challenges;
+      if (flooded) {
+        EXPECT_GE(answered, 11'990u);
+        EXPECT_LE(answered, 12'001u);
+      }
+      EXPECT_EQ(duo.client().statistics(duo.id[1])->retransmissions, 0u);
+    }
+    EXPECT_EQ(done[0], done[1]);
+    EXPECT_NE(done[0], Instant{});
+  }
 }
 
 }  // namespace

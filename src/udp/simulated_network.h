@@ -48,6 +48,10 @@ struct SimulatedFaults {
   return mix64(faults.hash_seed ^ mix64(flow)) % faults.spines < faults.dead_spines;
 }
 
+inline constexpr std::uint16_t kEntropyPorts = 30'000;
+inline constexpr std::uint8_t kResetByte =
+    wire::kVersion << 4 | static_cast<std::uint8_t>(wire::Type::reset);
+
 class SimulatedWorld;
 
 class SimulatedHost final : public Network {
@@ -58,13 +62,12 @@ class SimulatedHost final : public Network {
   [[nodiscard]] Instant now() override;
   SendResult send(std::span<const Outgoing> batch) override;
   [[nodiscard]] std::span<Incoming> receive() override;
-  [[nodiscard]] std::uint16_t port() const override { return address_.port; }
   [[nodiscard]] std::uint32_t largest_datagram(const Address& to) override;
   void random(std::span<std::uint8_t> out) override {
     for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(random_.next() >> 32);
   }
   [[nodiscard]] const NetworkCounters& counters() const override { return counters_; }
-  [[nodiscard]] const Address& address() const { return address_; }
+  [[nodiscard]] const Address& address() const override { return address_; }
 
  private:
   friend class SimulatedWorld;
@@ -154,7 +157,11 @@ class SimulatedWorld {
   void send(SimulatedHost& from, const Outgoing& out) {
     SimulatedHost* to = nullptr;
     for (const auto& host : hosts_) {
-      if (host->address_ == *out.to) to = host.get();
+      // Ports that only send take resets, and nothing else.
+      const bool reset = out.to->port >= kEntropyPorts &&
+                         *static_cast<const std::uint8_t*>(out.pieces[0].data) == kResetByte;
+      if (host->address_ == *out.to || (reset && host->address_.same_host(*out.to)))
+        to = host.get();
     }
     std::vector<std::uint8_t> bytes;
     for (const Piece& piece : out.pieces) {
@@ -164,7 +171,8 @@ class SimulatedWorld {
     STRACK_CHECK_OP(bytes.size(), ==, out.bytes);
     ++datagrams;
     Address source = from.address_;
-    if (out.entropy != kPrimary) source.port = static_cast<std::uint16_t>(30'000 + out.entropy);
+    if (out.entropy != kPrimary)
+      source.port = static_cast<std::uint16_t>(kEntropyPorts + out.entropy);
     if (capture != nullptr) capture->push_back({source, *out.to, bytes});
     const bool perfect = now_ >= faults_.end;
     const std::uint32_t size = out.segment != 0 ? out.segment : out.bytes;

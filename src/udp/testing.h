@@ -50,7 +50,7 @@ class CountedApart final : public Network {
     const Apart apart(apart_);
     return host_.receive();
   }
-  std::uint16_t port() const override { return host_.port(); }
+  const Address& address() const override { return host_.address(); }
   std::uint32_t largest_datagram(const Address& to) override { return host_.largest_datagram(to); }
   void random(std::span<std::uint8_t> out) override { host_.random(out); }
   const NetworkCounters& counters() const override { return host_.counters(); }
