@@ -56,10 +56,9 @@ void add_perf_transport(CLI::App* command, PerfTransport& transport) {
   add_protection(command, transport.protection);
 }
 
-}  // namespace
+// What CLI11 fills in must outlive these functions, and there is one command line.
 
-std::vector<Command> add_udp(CLI::App& app) {
-  // What CLI11 fills in must outlive this function, and there is one command line.
+std::vector<Command> add_perf(CLI::App& app) {
   CLI::App* perf = app.add_subcommand(
       "perf",
       "Measures the transport between two hosts: throughput, latency, what the network did.");
@@ -118,6 +117,14 @@ std::vector<Command> add_udp(CLI::App& app) {
   add_reconnect(perf_client_command, perf_client_options.reconnect);
   add_perf_transport(perf_client_command, perf_client_options.transport);
 
+  return {
+      {perf_server_command, [] { return perf_server(perf_server_options); }},
+      {perf_client_command, [] { return perf_client(perf_client_options); }},
+      {perf, [] { return no_command("perf --help"); }},
+  };
+}
+
+Command add_recv(CLI::App& app) {
   static RecvOptions recv_options;
   CLI::App* recv_command = app.add_subcommand(
       "recv",
@@ -141,6 +148,10 @@ std::vector<Command> add_udp(CLI::App& app) {
   add_peer_timeout(recv_command, recv_options.peer_timeout);
   add_protection(recv_command, recv_options.protection);
 
+  return {recv_command, [] { return recv_files(recv_options); }};
+}
+
+Command add_copy(CLI::App& app) {
   static CopyOptions copy_options;
   static std::vector<std::string> copy_names;
   CLI::App* copy_command = app.add_subcommand(
@@ -174,23 +185,24 @@ std::vector<Command> add_udp(CLI::App& app) {
   add_reconnect(copy_command, copy_options.reconnect);
   add_protection(copy_command, copy_options.protection);
 
+  return {copy_command, [] {
+            copy_options.destination = copy_names.back();
+            copy_names.pop_back();
+            copy_options.sources = copy_names;
+            return copy_files(copy_options);
+          }};
+}
+
+}  // namespace
+
+std::vector<Command> add_udp(CLI::App& app) {
+  std::vector<Command> commands = add_perf(app);
+  commands.push_back(add_recv(app));
+  commands.push_back(add_copy(app));
   CLI::App* key_command = app.add_subcommand(
       "key", "Prints a new random key for --key-file: (umask 077; strack key > job.key)");
-
-  return {
-      {perf_server_command, [] { return perf_server(perf_server_options); }},
-      {perf_client_command, [] { return perf_client(perf_client_options); }},
-      {perf, [] { return no_command("perf --help"); }},
-      {recv_command, [] { return recv_files(recv_options); }},
-      {copy_command,
-       [] {
-         copy_options.destination = copy_names.back();
-         copy_names.pop_back();
-         copy_options.sources = copy_names;
-         return copy_files(copy_options);
-       }},
-      {key_command, [] { return new_key(); }},
-  };
+  commands.push_back({key_command, [] { return new_key(); }});
+  return commands;
 }
 
 }  // namespace strack::cli

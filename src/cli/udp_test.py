@@ -541,6 +541,18 @@ class CopyTest(UdpTest):
         self.good("cp", source, self.to(), "--force")
         self.assertEqual((self.into / "f").read_bytes(), b"two")
 
+    def test_a_sparse_file(self):
+        self.receive()
+        source = self.out / "sparse"
+        with open(source, "wb") as file:
+            file.truncate(1 << 30)
+            for at in (0, 500 << 20, (1 << 30) - 5):
+                file.seek(at)
+                file.write(b"data")
+        self.assertRegex(self.good("cp", source, self.to()), r"\Acopied 1 file, 3\.1 MB in ")
+        self.assertEqual(digest_of(source), digest_of(self.into / "sparse"))
+        self.assertLessEqual((self.into / "sparse").stat().st_blocks, source.stat().st_blocks)
+
     def test_what_is_not_copied_is_said(self):
         self.receive()
         self.write("t/f")

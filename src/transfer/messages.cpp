@@ -22,6 +22,7 @@ enum class Type : std::uint8_t {
   finish,
   finished,
   still_here,
+  hole,
 };
 
 constexpr std::uint64_t kMagic = 0x5354'5241'434b'4350;  // "STRACKCP"
@@ -148,6 +149,7 @@ Decoded decode_entry(Reader& in) {
   entry.mode = in.number<std::uint16_t>();
   entry.mtime_ns = in.number<std::int64_t>();
   entry.size = in.number<std::uint64_t>();
+  entry.holes = in.number<std::uint64_t>();
   entry.path = in.string();
   entry.target = in.string();
   if (const auto fault = in.end()) return *fault;
@@ -156,6 +158,7 @@ Decoded decode_entry(Reader& in) {
     return Fault::bad_number;
   entry.kind = static_cast<EntryKind>(kind);
   if (entry.size > (entry.kind == EntryKind::file ? kMaxFileBytes : 0)) return Fault::bad_number;
+  if (entry.holes > entry.size) return Fault::bad_number;
   if (path_fault(entry.path)) return Fault::bad_name;
   if (entry.kind == EntryKind::link ? target_fault(entry.path, entry.target).has_value()
                                     : !entry.target.empty())
@@ -213,6 +216,16 @@ Decoded decode_done(Reader& in) {
   return Control(std::move(done));
 }
 
+Decoded decode_hole(Reader& in) {
+  Hole hole;
+  hole.number = in.number<std::uint32_t>();
+  hole.blocks.first = in.number<std::uint32_t>();
+  hole.blocks.count = in.number<std::uint32_t>();
+  if (const auto fault = in.end()) return *fault;
+  if (hole.number > kMaxEntries || hole.blocks.count == 0) return Fault::bad_number;
+  return Control(hole);
+}
+
 template <class Empty>
 Decoded decode_empty(const Reader& in) {
   if (const auto fault = in.end()) return *fault;
@@ -249,6 +262,7 @@ struct Encoder {
     out.number(entry.mode);
     out.number(entry.mtime_ns);
     out.number(entry.size);
+    out.number(entry.holes);
     out.string(entry.path);
     out.string(entry.target);
     return out.take();
@@ -286,6 +300,13 @@ struct Encoder {
   std::vector<std::byte> operator()(const Finished&) const { return Writer(Type::finished).take(); }
   std::vector<std::byte> operator()(const StillHere&) const {
     return Writer(Type::still_here).take();
+  }
+  std::vector<std::byte> operator()(const Hole& hole) const {
+    Writer out(Type::hole);
+    out.number(hole.number);
+    out.number(hole.blocks.first);
+    out.number(hole.blocks.count);
+    return out.take();
   }
 };
 
@@ -346,6 +367,8 @@ Result<Control, Fault> decode(std::span<const std::byte> bytes) {
       return decode_empty<Finished>(in);
     case Type::still_here:
       return decode_empty<StillHere>(in);
+    case Type::hole:
+      return decode_hole(in);
   }
   return Fault::unknown_type;
 }

@@ -101,7 +101,8 @@ struct Entry {
   std::int64_t mtime_ns = 0;
   std::uint64_t size = 0;  ///< of a file; 0 otherwise
   std::string path;
-  std::string target;  ///< of a link; empty otherwise
+  std::string target;       ///< of a link; empty otherwise
+  std::uint64_t holes = 0;  ///< bytes of `size` that are zeros and take no room where it is
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 
@@ -155,6 +156,13 @@ struct Finished {
   friend bool operator==(const Finished&, const Finished&) = default;
 };
 
+/// In place of blocks that were needed: they are holes, zeros that take no room.
+struct Hole {
+  std::uint32_t number = 0;
+  BlockRange blocks{0, 1};
+  friend bool operator==(const Hole&, const Hole&) = default;
+};
+
 /// The sender has had nothing to send for a while, and is still at work: it reads what the receiver has
 /// already. Not answered; who is silent for long is taken for dead.
 struct StillHere {
@@ -162,7 +170,7 @@ struct StillHere {
 };
 
 using Control = std::variant<Hello, Welcome, Refusal, Entry, Need, FileEnd, Skip, Done, Finish,
-                             Finished, StillHere>;
+                             Finished, StillHere, Hole>;
 
 /// Why bytes are not a control message.
 enum class Fault : std::uint8_t {

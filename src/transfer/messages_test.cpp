@@ -51,6 +51,7 @@ TEST(TransferMessages, EveryMessageComesBackAsItWas) {
       Finish{},
       Finished{},
       StillHere{},
+      Hole{7, {8, 9}},
   };
   for (const Control& message : messages) {
     const auto decoded = decode(encode(message));
@@ -63,6 +64,7 @@ TEST(TransferMessages, EveryMessageComesBackAsItWas) {
 TEST(TransferMessages, BytesAreAsDocumented) {
   EXPECT_EQ(encode(Skip{0x01020304}), bytes_of({7, 1, 2, 3, 4}));
   EXPECT_EQ(encode(Done{1, Outcome::refused, "x"}), bytes_of({8, 0, 0, 0, 1, 2, 0, 1, 'x'}));
+  EXPECT_EQ(encode(Hole{2, {3, 4}}), bytes_of({12, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4}));
   EXPECT_EQ(encode(Need{2, {{3, 4}}}), bytes_of({5, 0, 0, 0, 2, 0, 1, 0, 0, 0, 3, 0, 0, 0, 4}));
   EXPECT_EQ(encode(Hello{1, true, false, 2, 3}),
             bytes_of({1, 'S', 'T', 'R', 'A', 'C', 'K', 'C', 'P', 0, 1, 0, 1, 0, 0,
@@ -89,7 +91,7 @@ TEST(TransferMessages, LengthsAreExact) {
 
 TEST(TransferMessages, WhatIsOutOfRangeIsRefused) {
   EXPECT_EQ(fault_of(bytes_of({0})), Fault::unknown_type);
-  EXPECT_EQ(fault_of(bytes_of({12})), Fault::unknown_type);
+  EXPECT_EQ(fault_of(bytes_of({13})), Fault::unknown_type);
   EXPECT_EQ(fault_of(Hello{0, false, false, 0, 0}), Fault::bad_number);
   std::vector<std::byte> hello = encode(Hello{});
   hello[12] = std::byte{4};
@@ -108,6 +110,11 @@ TEST(TransferMessages, WhatIsOutOfRangeIsRefused) {
   entry = file_entry();
   entry.size = kMaxFileBytes + 1;
   EXPECT_EQ(fault_of(entry), Fault::bad_number);
+  entry = file_entry();
+  entry.holes = entry.size + 1;
+  EXPECT_EQ(fault_of(entry), Fault::bad_number);
+  EXPECT_EQ(fault_of(Hole{0, {3, 0}}), Fault::bad_number);
+  EXPECT_EQ(fault_of(Hole{kMaxEntries + 1, {0, 1}}), Fault::bad_number);
   entry = file_entry();
   entry.kind = EntryKind::folder;  // with a size
   EXPECT_EQ(fault_of(entry), Fault::bad_number);

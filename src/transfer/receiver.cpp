@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "transfer/names.h"
-#include "transfer/outbox.h"
+#include "transfer/receiver_session.h"
 
 namespace strack::transfer {
 namespace {
@@ -26,43 +26,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostAnswers = 1024;
 
 }  // namespace
-
-struct Receiver::Session {
-  Session(udp::Endpoint& endpoint, udp::ConnectionId connection)
-      : id(connection), outbox(endpoint, connection) {}
-
-  enum class State : std::uint8_t { new_born, running, finishing, refused, over };
-
-  struct OpenEntry {
-    Entry entry;
-    std::shared_ptr<IncomingFile> file;  ///< of a file only
-    bool begun = false;                  ///< counts as an open file
-    bool receiving = false;              ///< its `Need` was sent, its end has not come
-    std::uint64_t bytes = 0;             ///< received
-  };
-
-  udp::ConnectionId id;
-  State state = State::new_born;
-  bool force = false;
-  bool fresh = false;
-  bool said_hello = false;
-  std::uint64_t total_bytes = 0;
-  std::uint64_t done_bytes = 0;
-  std::uint32_t next_number = 0;
-  std::uint64_t packets = 0;  ///< of data that had come when it was last looked at
-  std::uint64_t notes = 0;
-  Clock::time_point began = Clock::now();
-  Clock::time_point heard = began;
-  Clock::time_point parted_at{};  ///< when it was refused, or told that all is stored
-  std::unordered_map<std::uint32_t, OpenEntry> open;
-  std::size_t open_files = 0;
-  std::uint64_t open_blocks = 0;
-  std::unordered_set<PathKey, PathKeyHash> folders;  ///< that it has begun and not ended
-  std::vector<std::vector<std::byte>> control;
-  std::vector<std::vector<std::byte>> data;
-  Outbox outbox;
-  TransferSummary summary;
-};
 
 Receiver::Receiver(udp::Endpoint& endpoint, Worker& worker, std::shared_ptr<Store> store,
                    Events events, Limits limits)
@@ -367,13 +330,30 @@ void Receiver::on_data(const SessionPtr& session, const udp::Completion& complet
       [this, alive, session, index, number = name.entry, verdict] {
         if (!*alive || session->state == Session::State::over) return;
         post_data(*session, index);
-        const auto open = session->open.find(number);
-        if (!*verdict || open == session->open.end()) return;
-        // Other blocks of it are on their way and would break a rule: this ends the transfer.
-        const std::string why =
-            fmt::format("{}: {}", printable(open->second.entry.path), verdict->value().text);
-        note(session, why);
-        refuse(session, why);
+        if (*verdict) break_off(session, number, **verdict);
+      });
+}
+
+/// A file cannot go on. Other blocks of it are on their way and would break a rule: this ends the transfer.
+void Receiver::break_off(const SessionPtr& session, std::uint32_t number, const Verdict& verdict) {
+  const auto open = session->open.find(number);
+  if (open == session->open.end()) return;
+  const std::string why = fmt::format("{}: {}", printable(open->second.entry.path), verdict.text);
+  note(session, why);
+  refuse(session, why);
+}
+
+void Receiver::handle(const SessionPtr& session, const Hole& hole) {
+  const auto found = session->open.find(hole.number);
+  if (found == session->open.end() || !found->second.receiving ||
+      std::uint64_t{hole.blocks.first} + hole.blocks.count > block_count(found->second.entry.size))
+    return refuse(session, "a hole that was not asked for");
+  auto verdict = std::make_shared<std::optional<Verdict>>();
+  worker_.run(
+      [file = found->second.file, hole, verdict] { *verdict = file->leave_out(hole.blocks); },
+      [this, alive = alive_, session, number = hole.number, verdict] {
+        if (!*alive || session->state == Session::State::over) return;
+        if (*verdict) break_off(session, number, **verdict);
       });
 }
 

@@ -99,10 +99,12 @@ class Receiver {
   void handle(const SessionPtr& session, const Skip& skip);
   void handle(const SessionPtr& session, const Finish& finish);
   void handle(const SessionPtr& session, const StillHere& still_here);
+  void handle(const SessionPtr& session, const Hole& hole);
   template <class Other>
   void handle(const SessionPtr& session, const Other& other);
   void begin_files();
   void begin_file(const SessionPtr& session, std::uint32_t number);
+  void break_off(const SessionPtr& session, std::uint32_t number, const Verdict& verdict);
   void take_step(const SessionPtr& session, std::uint32_t number, const IncomingFile::Step& step);
   void done(const SessionPtr& session, const Entry& entry, const Verdict& verdict);
   void refuse(const SessionPtr& session, const std::string& why);

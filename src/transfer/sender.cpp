@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "transfer/digest.h"
+#include "transfer/holes.h"
 
 namespace strack::transfer {
 namespace {
@@ -28,6 +29,7 @@ struct Sender::Buffer {
   std::uint32_t block = 0;
   std::uint32_t length = 0;
   bool wanted = false;
+  bool hole = false;  ///< nothing was read: it is all zeros
   Digest digest{};
   std::string problem;  ///< the file cannot be read
 };
@@ -41,6 +43,7 @@ struct Sender::Outgoing {
   std::uint32_t cursor = 0;    ///< the next block to read
   std::uint32_t digested = 0;  ///< blocks that have been read
   std::vector<Digest> digests;
+  BlockRange hole;  ///< that the receiver has not been told of
   int needs = 0;
   bool reading = false;  ///< a `Need` is being served
   bool given_up = false;
@@ -151,6 +154,7 @@ void Sender::handle(const Need& need) {
   file.cursor = 0;
   file.digested = 0;
   file.given_up = false;
+  file.hole = {};
   file.digests.assign(blocks, Digest{});
   file.reading = true;
   to_read_.push_back(found->second);
@@ -261,6 +265,7 @@ bool Sender::read_on() {
     buffer->block = file->cursor++;
     buffer->length = block_length(file->source->entry.size, buffer->block);
     buffer->wanted = file->wants(buffer->block);
+    buffer->hole = false;
     buffer->problem.clear();
     if (file->cursor == file->blocks()) to_read_.pop_front();
     worker_.run(
@@ -277,6 +282,10 @@ bool Sender::read_on() {
           if (!file->handle) return fail("");
           std::size_t have = 0;
           const std::uint64_t offset = std::uint64_t{buffer->block} * kBlockBytes;
+          if (entry.holes > 0 && is_hole(file->handle.get(), offset, buffer->length)) {
+            buffer->hole = true;
+            have = buffer->length;
+          }
           while (have < buffer->length) {
             const ssize_t count = ::pread(file->handle.get(), buffer->bytes.data() + have,
                                           buffer->length - have, static_cast<off_t>(offset + have));
@@ -285,7 +294,9 @@ bool Sender::read_on() {
             if (count == 0) return fail("became shorter while it was being copied");
             have += static_cast<std::size_t>(count);
           }
-          buffer->digest = block_digest(std::span(buffer->bytes).first(buffer->length));
+          buffer->digest = buffer->hole
+                               ? zero_digest(buffer->length)
+                               : block_digest(std::span(buffer->bytes).first(buffer->length));
           if (buffer->block + 1 < file->blocks()) return;
           struct stat now {};
           if (::fstat(file->handle.get(), &now) != 0) return fail("");
@@ -312,7 +323,9 @@ void Sender::on_block(const std::shared_ptr<Outgoing>& file,
   }
   file->digests[buffer->block] = buffer->digest;
   ++file->digested;
-  if (buffer->wanted) {
+  const bool sent = buffer->wanted && !buffer->hole;
+  if (sent) tell_hole(*file);
+  if (sent) {
     outbox_.send_block({file->source->entry.number, buffer->block},
                        std::span<const std::byte>(buffer->bytes).first(buffer->length),
                        [this, buffer] {
@@ -321,14 +334,27 @@ void Sender::on_block(const std::shared_ptr<Outgoing>& file,
                          free_.push_back(buffer);
                        });
   } else {
+    if (buffer->wanted) {
+      BlockRange& hole = file->hole;
+      if (hole.count > 0 && hole.first + hole.count != buffer->block) tell_hole(*file);
+      if (hole.count == 0) hole.first = buffer->block;
+      ++hole.count;
+    } else {
+      progress_.kept_bytes += buffer->length;
+    }
     progress_.bytes += buffer->length;
-    progress_.kept_bytes += buffer->length;
     free_.push_back(buffer);
   }
   if (file->digested == file->blocks()) end_file(*file);
 }
 
+void Sender::tell_hole(Outgoing& file) {
+  if (file.hole.count > 0) outbox_.send(Hole{file.source->entry.number, file.hole});
+  file.hole = {};
+}
+
 void Sender::end_file(Outgoing& file) {
+  tell_hole(file);
   file.reading = false;
   const Entry& entry = file.source->entry;
   outbox_.send(FileEnd{entry.number, file_digest(entry.size, file.digests)});

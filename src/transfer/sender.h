@@ -72,6 +72,7 @@ class Sender {
   bool announce();
   bool read_on();
   void on_block(const std::shared_ptr<Outgoing>& file, const std::shared_ptr<Buffer>& buffer);
+  void tell_hole(Outgoing& file);
   void end_file(Outgoing& file);
   void give_up(Outgoing& file, const std::string& why);
   void stop(const std::string& problem);

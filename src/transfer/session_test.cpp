@@ -363,6 +363,104 @@ TEST_F(SessionTest, ASecondAttemptTakesOverAndGoesOn) {
   EXPECT_EQ(first.last<Refusal>()->text, "another transfer of the same file has begun");
 }
 
+/// Holes of several blocks, within a block, and at the end; and zeros that are written.
+void write_sparse(const fs::path& path) {
+  std::ofstream file(path, std::ios::binary);
+  const auto put = [&](std::uint64_t at, const std::string& text) {
+    file.seekp(static_cast<std::streamoff>(at));
+    file << text;
+  };
+  put(0, random_text(5'000, 1));
+  put(20 * std::uint64_t{kBlockBytes} + 64 * 1024, random_text(10'000, 2));
+  put(21 * std::uint64_t{kBlockBytes}, random_text(kBlockBytes, 3));
+  put(40 * std::uint64_t{kBlockBytes} + 5, std::string(9'000, '\0') + "x");
+  file.close();
+  fs::resize_file(path, 50 * std::uint64_t{kBlockBytes} + 17);
+}
+
+// Holes are not sent and take no room there; the checksum covers them all the same.
+TEST_F(SessionTest, SparseFilesStaySparse) {
+  using testing::blocks_of;
+  write_sparse(out("f"));
+  ASSERT_LT(blocks_of(out("f")) * 512, 2 * std::int64_t{kBlockBytes}) << "no holes on this disk";
+  EXPECT_EQ(copy({out("f").string()}, ""), "");
+  wait_for_end(1);
+  EXPECT_TRUE(read_file(in("f")) == read_file(out("f")));
+  EXPECT_LE(blocks_of(in("f")), blocks_of(out("f")));
+  EXPECT_EQ(ended_[0].bytes, 4u * kBlockBytes) << "blocks 0, 20, 21 and 40";
+  EXPECT_EQ(progress_.sent_bytes, 4u * kBlockBytes);
+  EXPECT_EQ(progress_.bytes, 50u * kBlockBytes + 17);
+  // Compared with what is there.
+  EXPECT_EQ(copy({out("f").string()}, ""), "");
+  EXPECT_EQ(progress_.there, 1u);
+  // In the place of something else.
+  write_file(in("f"), random_text(50 * std::size_t{kBlockBytes} + 17, 9));
+  Sender::Options options;
+  options.force = true;
+  EXPECT_EQ(copy({out("f").string()}, "", options), "");
+  EXPECT_TRUE(read_file(in("f")) == read_file(out("f")));
+  EXPECT_LE(blocks_of(in("f")), blocks_of(out("f")));
+}
+
+TEST_F(SessionTest, AFileOfNothingButAHoleArrives) {
+  write_file(out("f"), "");
+  fs::resize_file(out("f"), std::uint64_t{5} << 30);
+  EXPECT_EQ(copy({out("f").string()}, ""), "");
+  EXPECT_EQ(progress_.sent_bytes, 0u);
+  EXPECT_EQ(fs::file_size(in("f")), std::uint64_t{5} << 30);
+  EXPECT_EQ(testing::blocks_of(in("f")), 0);
+}
+
+TEST_F(SessionTest, HolesThatWereNotAskedForAreRefused) {
+  for (const BlockRange blocks : {BlockRange{2, 1}, {0, 3}, {4'000'000'000, 4'000'000'000}}) {
+    Puppet puppet(address());
+    puppet.say(Hello{});
+    puppet.say(Entry{0, EntryKind::file, 0644, 0, kBlockBytes + 5, "f", {}, 1});
+    run(puppet, [&] { return puppet.last<Need>() != nullptr; });
+    puppet.say(Hole{0, blocks});
+    run(puppet, [&] { return puppet.gone; });
+    ASSERT_NE(puppet.last<Refusal>(), nullptr);
+    EXPECT_EQ(puppet.last<Refusal>()->text, "a hole that was not asked for");
+  }
+  // And one twice.
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  puppet.say(Entry{0, EntryKind::file, 0644, 0, kBlockBytes + 5, "g", {}, 1});
+  run(puppet, [&] { return puppet.last<Need>() != nullptr; });
+  for (int i = 0; i < 2; ++i) puppet.say(Hole{0, {0, 1}});
+  run(puppet, [&] { return puppet.gone; });
+  ASSERT_NE(puppet.last<Refusal>(), nullptr);
+}
+
+// What an earlier attempt has left where a hole is to be does not stay.
+TEST_F(SessionTest, AHoleReplacesWhatWasLeftThere) {
+  fs::create_directories(in(".strack"));
+  write_file(in(".strack/" + path_id("f") + ".part"), random_text(3 * kBlockBytes, 1));
+  write_file(out("f"), "");
+  fs::resize_file(out("f"), 3 * std::uint64_t{kBlockBytes});
+  EXPECT_EQ(copy({out("f").string()}, ""), "");
+  EXPECT_TRUE(read_file(in("f")) == std::string(3 * kBlockBytes, '\0'));
+  EXPECT_EQ(testing::blocks_of(in("f")), 0);
+}
+
+// It has gone between the scan and its turn: the others are copied.
+TEST_F(SessionTest, AFileThatVanishesIsSkipped) {
+  write_file(out("a"), "a");
+  write_file(out("b"), "b");
+  std::vector<std::string> told;
+  Sender::Options options;
+  options.noted = [&](const std::string& text) { told.push_back(text); };
+  EXPECT_EQ(copy({out("a").string(), out("b").string()}, "", options,
+                 [&](const Sender&) {
+                   fs::remove(out("a"));
+                   return false;
+                 }),
+            "");
+  EXPECT_EQ(told, (std::vector<std::string>{out("a").string() + ": No such file or directory"}));
+  EXPECT_FALSE(fs::exists(in("a")));
+  EXPECT_EQ(read_file(in("b")), "b");
+}
+
 TEST_F(SessionTest, AFileThatChangesIsNotStored) {
   write_file(out("f"), random_text(20 * std::size_t{kBlockBytes}, 1));
   bool changed = false;

@@ -74,6 +74,8 @@ class IncomingFile {
   [[nodiscard]] Step begin();
   /// `bytes` is exactly as long as the block. A verdict means that it cannot go on.
   [[nodiscard]] std::optional<Verdict> write(std::uint32_t block, std::span<const std::byte> bytes);
+  /// The same for blocks that are zeros and are to take no room.
+  [[nodiscard]] std::optional<Verdict> leave_out(BlockRange blocks);
   /// All that was needed has been written. More may be needed, if what was kept is not right.
   [[nodiscard]] Step finish(const Digest& digest);
   /// It will not be finished now: what is there is kept for another time.
@@ -102,6 +104,8 @@ class IncomingFile {
   [[nodiscard]] FileIdentity identity() const {
     return {entry_.path, entry_.size, entry_.mtime_ns};
   }
+  [[nodiscard]] bool sparse() const { return entry_.holes > 0; }
+  [[nodiscard]] bool write_block(std::uint32_t block, std::span<const std::byte> bytes);
   [[nodiscard]] bool journaled() const { return block_count(entry_.size) > 1; }
   [[nodiscard]] std::string_view name() const;
 

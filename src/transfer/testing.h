@@ -59,6 +59,12 @@ inline unsigned mode_of(const std::filesystem::path& path) {
   return ::stat(path.c_str(), &found) == 0 ? found.st_mode & 07777 : 0;
 }
 
+/// What it takes of its disk, in units of 512 bytes.
+inline std::int64_t blocks_of(const std::filesystem::path& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 ? found.st_blocks : -1;
+}
+
 inline std::int64_t mtime_of(const std::filesystem::path& path) {
   struct stat found {};
   if (::lstat(path.c_str(), &found) != 0) return 0;

@@ -54,6 +54,8 @@ class Scan {
     if (S_ISDIR(found.st_mode)) return add_folder(std::move(source));
     if (!S_ISREG(found.st_mode)) return skip(local, "neither a file, a folder nor a link");
     source.entry.size = static_cast<std::uint64_t>(found.st_size);
+    const auto room = static_cast<std::uint64_t>(found.st_blocks) * 512;
+    source.entry.holes = source.entry.size - std::min(source.entry.size, room);
     if (source.entry.size > kMaxFileBytes)
       return skip(local, fmt::format("{} bytes are more than the 2^50 that a file can have",
                                      source.entry.size));

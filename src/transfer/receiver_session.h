@@ -1,0 +1,56 @@
+// What a receiver knows of one transfer. For receiver.cpp alone.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "transfer/outbox.h"
+#include "transfer/receiver.h"
+
+namespace strack::transfer {
+
+struct Receiver::Session {
+  using Clock = Guests::Clock;
+
+  Session(udp::Endpoint& endpoint, udp::ConnectionId connection)
+      : id(connection), outbox(endpoint, connection) {}
+
+  enum class State : std::uint8_t { new_born, running, finishing, refused, over };
+
+  struct OpenEntry {
+    Entry entry;
+    std::shared_ptr<IncomingFile> file;  ///< of a file only
+    bool begun = false;                  ///< counts as an open file
+    bool receiving = false;              ///< its `Need` was sent, its end has not come
+    std::uint64_t bytes = 0;             ///< received
+  };
+
+  udp::ConnectionId id;
+  State state = State::new_born;
+  bool force = false;
+  bool fresh = false;
+  bool said_hello = false;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t done_bytes = 0;
+  std::uint32_t next_number = 0;
+  std::uint64_t packets = 0;  ///< of data that had come when it was last looked at
+  std::uint64_t notes = 0;
+  Clock::time_point began = Clock::now();
+  Clock::time_point heard = began;
+  Clock::time_point parted_at{};  ///< when it was refused, or told that all is stored
+  std::unordered_map<std::uint32_t, OpenEntry> open;
+  std::size_t open_files = 0;
+  std::uint64_t open_blocks = 0;
+  std::unordered_set<PathKey, PathKeyHash> folders;  ///< that it has begun and not ended
+  std::vector<std::vector<std::byte>> control;
+  std::vector<std::vector<std::byte>> data;
+  Outbox outbox;
+  TransferSummary summary;
+};
+
+}  // namespace strack::transfer
