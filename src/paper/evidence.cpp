@@ -295,6 +295,10 @@ struct Evidence::Impl {
     }
     count.hosts =
         std::max(count.hosts, static_cast<std::size_t>(std::get<double>(line.at("hosts"))));
+    if (const auto found = line.find("jobs"); found != line.end()) {
+      if (const auto* jobs = std::get_if<double>(&found->second))
+        count.jobs = std::max(count.jobs, static_cast<std::size_t>(*jobs));
+    }
     const std::string& version = std::get<std::string>(line.at("version"));
     if (std::find(count.versions.begin(), count.versions.end(), version) == count.versions.end()) {
       count.versions.push_back(version);

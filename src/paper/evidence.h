@@ -67,6 +67,7 @@ class Evidence {
     double cpu_s = 0;
     std::vector<std::uint64_t> seeds;  ///< of those done
     std::size_t hosts = 0;             ///< the most of any
+    std::size_t jobs = 0;              ///< the same
     std::vector<std::string> versions;
   };
   [[nodiscard]] const Count& count(const std::string& row) const;

@@ -16,21 +16,36 @@ namespace {
 using report::Figure;
 using report::FigureHead;
 
-/// What columns are called in a figure's axes, and their units.
-report::Axis axis_of(const std::string& column) {
+/// What columns are called in a figure's axes, and their units. {} is what is timed: a flow, or a job.
+report::Axis axis_of(const std::string& column, bool jobs) {
   static const std::map<std::string, std::pair<const char*, const char*>> known{
-      {"max_us", {"slowest", "us"}},
-      {"mean_us", {"mean", "us"}},
-      {"p99_us", {"99th percentile", "us"}},
-      {"slowdown", {"slowest over ideal", "x"}},
-      {"spread", {"slowest over fastest", "x"}},
+      {"max_us", {"slowest {}", "us"}},
+      {"mean_us", {"mean {}", "us"}},
+      {"p99_us", {"99th percentile of {}s", "us"}},
+      {"slowdown", {"slowest {} over its ideal", "x"}},
+      {"spread", {"slowest {} over the fastest", "x"}},
       {"size", {"message size", "B"}},
+      {"parallel", {"parallel connections", ""}},
+      {"dcqcn", {"constants of DCQCN", ""}},
+      {"max_cwnd", {"largest window", ""}},
+      {"ooo_cwnd", {"reordering taken for loss, in windows", ""}},
+      {"max_paths", {"paths of a connection", ""}},
+      {"alpha", {"share of the free buffer that a port may hold", ""}},
+      {"placement", {"placement of ranks", ""}},
+      {"collective", {"collective", ""}},
+      {"target_qhigh_us", {"target_Qhigh", "us"}},
+      {"ecn_bitmap_reset_us", {"time between resets of the ECN bitmap", "us"}},
+      {"worst_qdelay_us", {"longest queueing delay", "us"}},
+      {"peak_arrival_gbps", {"peak arrival rate", "Gb/s"}},
+      {"peak_queue_mb", {"deepest queue", "MB"}},
       {"drops", {"packets dropped", "count"}},
       {"deepest_queue", {"deepest queue", "B"}},
       {"retransmissions", {"retransmissions", "count"}}};
   report::Axis axis;
   const auto found = known.find(column);
   axis.label = found == known.end() ? column : found->second.first;
+  if (const std::size_t at = axis.label.find("{}"); at != std::string::npos)
+    axis.label.replace(at, 2, jobs ? "job" : "flow");
   axis.unit = found == known.end() ? "" : found->second.second;
   return axis;
 }
@@ -58,18 +73,19 @@ Result<std::vector<Figure>, FileError> chart(Evidence& evidence, const Row& row,
                                              const FigureSpec& spec, FigureHead head) {
   const auto cells = evidence.cells(row.id, spec);
   if (!cells) return FileError{fmt::format("{}: {}", row.file.string(), cells.error().message)};
+  const bool jobs = evidence.count(row.id).jobs > 0;
   if (spec.kind == "bars") {
     std::vector<report::BarValue> values;
     for (const Evidence::Cells& cell : cells.value()) {
       values.push_back({category_text(spec.x, cell), label_of(cell.series), cell.y});
     }
-    return std::vector<Figure>{report::bars(std::move(head), axis_of(spec.y), values)};
+    return std::vector<Figure>{report::bars(std::move(head), axis_of(spec.y, jobs), values)};
   }
   report::XyFigure figure;
   static_cast<FigureHead&>(figure) = std::move(head);
-  figure.x = axis_of(spec.x);
+  figure.x = axis_of(spec.x, jobs);
   if (!spec.x_label.empty()) figure.x.label = spec.x_label;
-  figure.y = axis_of(spec.y);
+  figure.y = axis_of(spec.y, jobs);
   const bool log = spec.x == "size";
   figure.x.scale = log ? "log" : "linear";
   figure.y.scale = log && spec.y.ends_with("_us") ? "log" : "linear";
@@ -170,8 +186,10 @@ std::string scale_text(const Evidence& evidence, const std::string& row) {
   if (count.planned == 0) return "judged by the runs of other rows";
   std::string text = fmt::format("{} of {} runs", count.done, count.planned);
   if (count.done > 0) {
-    text += fmt::format(", {} hosts, {}, {:.0f} s of CPU time", count.hosts,
-                        seeds_text(count.seeds), count.cpu_s);
+    text += fmt::format(
+        ", {} hosts, {}{}, {:.0f} s of CPU time", count.hosts,
+        count.jobs > 0 ? fmt::format("{} job{}, ", count.jobs, count.jobs == 1 ? "" : "s") : "",
+        seeds_text(count.seeds), count.cpu_s);
   }
   return text;
 }
@@ -377,8 +395,9 @@ Result<std::string, FileError> numbers(Evidence& evidence, const Row& row, const
       return order[a] < order[b];
     });
   }
-  const std::string x = spec.x_label.empty() ? axis_of(spec.x).label : spec.x_label;
-  const report::Axis y = axis_of(spec.y);
+  const bool jobs = evidence.count(row.id).jobs > 0;
+  const std::string x = spec.x_label.empty() ? axis_of(spec.x, jobs).label : spec.x_label;
+  const report::Axis y = axis_of(spec.y, jobs);
   std::string text =
       fmt::format("{}: {}{}, median over seeds (least to most).\n\n| {} |", spec.title, y.label,
                   y.unit.empty() ? "" : " (" + y.unit + ")", escaped(x));
