@@ -40,6 +40,7 @@ constexpr int kUnavailable = -2;
 constexpr int kEct0 = 2;
 constexpr int kEcnBits = 3;
 constexpr int kCe = 3;
+constexpr Picoseconds kResetPatience = ms(10);
 constexpr Picoseconds kResetPause = ms(1);  ///< between two looks for resets
 constexpr int kMostResets = 8;              ///< at a look
 /// An arrival further back than this is a clock that was set.
@@ -404,6 +405,9 @@ SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
 std::span<Incoming> KernelNetwork::receive() {
   if (primary_ < 0) return {};
   may_wait_ = true;
+  if (now() - looked_for_resets_ >= kResetPatience) {  // though there may be no end of other things
+    if (const auto resets = receive_resets(); !resets.empty()) return resets;
+  }
   Buffers& b = *buffers_;
   for (std::size_t i = 0; i < b.used; ++i) {
     b.vectors[i] = {b.memory.get() + i * kReceiveBytes, kReceiveBytes};
@@ -471,7 +475,7 @@ std::span<Incoming> KernelNetwork::receive() {
   return {b.incoming.data(), b.used};
 }
 
-/// [D48] Looked for when nothing else has come, and not all the time.
+/// [D48] Looked for when nothing else has come or it is long ago, and not all the time.
 std::span<Incoming> KernelNetwork::receive_resets() {
   const Instant present = now();
   if (present - looked_for_resets_ < kResetPause) return {};
@@ -492,7 +496,6 @@ std::span<Incoming> KernelNetwork::receive_resets() {
                          .arrival = present};
     ++count;
   }
-  b.used = count;  // their headers are not as recvmmsg needs them
   return {b.incoming.data(), count};
 }
 

@@ -68,14 +68,15 @@ def hello_from(source, datagram):
 
 
 def hellos(key):
-    """Without a key, with one but for its MAC, and a good one, as who has recorded it can send it."""
+    """Without a key, with one but for its MAC, and a good one, as who has recorded it can send it; and a packet of a
+    connection that does not exist."""
     key_id = int.from_bytes(make_vectors.blake(32, key, b"strack2 key id")[:4], "big")
     setup_key = make_vectors.blake(32, key, b"strack2 setup")
     plain = make_vectors.hello(make_vectors.terms(7, bytes(32)), 1200)[0]
     terms = make_vectors.terms(7, bytes(32), key_id, ciphers=3)
     bad = make_vectors.hello(terms, 1200, bytes([1] * 16))[0]
     good = make_vectors.hello(terms, 1200, make_vectors.blake(16, setup_key, b"hello" + bad[:80]))[0]
-    return [plain, bad, good]
+    return [plain, bad, good, make_vectors.VALID["ping-sealed"][0]]
 
 
 class World:
@@ -201,13 +202,13 @@ def check_flood(world, program, key, failures):
 
     def burst():
         sources = [f"{dice.randrange(11, 200)}.{dice.randrange(256)}.{dice.randrange(256)}.9" for _ in range(60)]
-        return [hello_from(source, kinds[i % 3]) for i, source in enumerate(sources)]
+        return [hello_from(source, kinds[i % len(kinds)]) for i, source in enumerate(sources)]
 
     with Stranger(world.raw_socket(0), SERVER, burst, 0.003, 3_000) as stranger:
         told, said = transfer(world, program, key, 60)
     if told is None:
         failures.append(f"flood: the transfer failed: {said}")
-    print(f"{stranger.sent} hellos beside a transfer")
+    print(f"{stranger.sent} hellos and packets of no connection beside a transfer")
 
 
 def main():
