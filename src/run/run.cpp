@@ -134,6 +134,11 @@ Result<Plan, Problem> plan(const Request& request) {
   } catch (const std::bad_alloc&) {
     return too_large(plan);
   }
+  if (const auto full = sim::find_overfull_host(plan.work, plan.config.topology.hosts())) {
+    return Problem{fmt::format(
+        "{}: {} connections start or end at host {}. a host has at most {}: use fewer flows",
+        request.file.string(), full->connections, full->host, sim::kMaxConnections)};
+  }
   plan.ideal_jobs = ideal_jobs(plan.config, plan.work.jobs);
   plan.info = header_of(plan);
   plan.out = request.out;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,18 @@ struct Derived {
   std::uint64_t switches = 0;
 };
 [[nodiscard]] Derived derive(const TopologyParams& topology, const HostParams& hosts, Bytes mtu);
+
+/// The most connections that may start, and that may end, at one host: a packet names no more.
+inline constexpr std::uint64_t kMaxConnections = 1u << 21;
+
+/// A host at which more than `limit` connections start or end; a workload with one must not be run.
+struct OverfullHost {
+  std::uint32_t host = 0;
+  std::uint64_t connections = 0;
+};
+[[nodiscard]] std::optional<OverfullHost> find_overfull_host(const workload::Workload& workload,
+                                                             std::uint32_t hosts,
+                                                             std::uint64_t limit = kMaxConnections);
 
 class Cluster;
 

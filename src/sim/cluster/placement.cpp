@@ -2,12 +2,46 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "sim/net/sim_packet.h"
+#include "sim/simulation.h"
 
 namespace strack::sim {
 namespace {
+
+static_assert(kMaxConnections == SimPacket::kMaxSlots);
+
+/// How many connections start and end at each host.
+struct ConnectionCounts {
+  std::vector<std::uint32_t> outgoing;
+  std::vector<std::uint32_t> incoming;
+
+  ConnectionCounts(const workload::Flows& flows, const std::vector<workload::Job>& jobs,
+                   std::uint32_t hosts)
+      : outgoing(hosts), incoming(hosts) {
+    for (const workload::Flow& f : flows) count(f.src, f.dst);
+    for (const workload::Job& job : jobs) {
+      STRACK_CHECK(job.graph->ranks() > 0);
+      STRACK_CHECK(job.hosts.size() == job.graph->ranks());
+      STRACK_CHECK(job.starts.size() == job.graph->ranks());
+      for (const workload::Channel& channel : job.graph->channels())
+        count(job.hosts[channel.from], job.hosts[channel.to]);
+    }
+  }
+
+ private:
+  void count(std::uint32_t src, std::uint32_t dst) {
+    STRACK_CHECK_OP(src, <, outgoing.size());
+    STRACK_CHECK_OP(dst, <, incoming.size());
+    STRACK_CHECK(src != dst);
+    ++outgoing[src];
+    ++incoming[dst];
+  }
+};
 
 class Placer {
  public:
@@ -18,28 +52,12 @@ class Placer {
 
   /// Room for what a host will have, so that nothing grows beyond it.
   void reserve(const workload::Flows& flows, const std::vector<workload::Job>& jobs) {
-    std::vector<std::uint32_t> outgoing(out.hosts.size());
-    std::vector<std::uint32_t> incoming(out.hosts.size());
-    const auto count = [&](std::uint32_t src, std::uint32_t dst) {
-      STRACK_CHECK_OP(src, <, out.hosts.size());
-      STRACK_CHECK_OP(dst, <, out.hosts.size());
-      STRACK_CHECK(src != dst);
-      ++outgoing[src];
-      ++incoming[dst];
-    };
-    for (const workload::Flow& f : flows) count(f.src, f.dst);
-    for (const workload::Job& job : jobs) {
-      STRACK_CHECK(job.graph->ranks() > 0);
-      STRACK_CHECK(job.hosts.size() == job.graph->ranks());
-      STRACK_CHECK(job.starts.size() == job.graph->ranks());
-      for (const workload::Channel& channel : job.graph->channels())
-        count(job.hosts[channel.from], job.hosts[channel.to]);
-    }
+    const ConnectionCounts counts(flows, jobs, static_cast<std::uint32_t>(out.hosts.size()));
     for (std::size_t h = 0; h < out.hosts.size(); ++h) {
-      STRACK_CHECK_OP(outgoing[h], <=, SimPacket::kMaxSlots);
-      STRACK_CHECK_OP(incoming[h], <=, SimPacket::kMaxSlots);
-      out.hosts[h].outgoing.reserve(outgoing[h]);
-      out.hosts[h].incoming.reserve(incoming[h]);
+      STRACK_CHECK_OP(counts.outgoing[h], <=, SimPacket::kMaxSlots);
+      STRACK_CHECK_OP(counts.incoming[h], <=, SimPacket::kMaxSlots);
+      out.hosts[h].outgoing.reserve(counts.outgoing[h]);
+      out.hosts[h].incoming.reserve(counts.incoming[h]);
     }
   }
 
@@ -99,6 +117,16 @@ class Placer {
 };
 
 }  // namespace
+
+std::optional<OverfullHost> find_overfull_host(const workload::Workload& workload,
+                                               std::uint32_t hosts, std::uint64_t limit) {
+  const ConnectionCounts counts(workload.flows, workload.jobs, hosts);
+  for (std::uint32_t h = 0; h < hosts; ++h) {
+    const std::uint64_t most = std::max(counts.outgoing[h], counts.incoming[h]);
+    if (most > limit) return OverfullHost{h, most};
+  }
+  return std::nullopt;
+}
 
 Placement place(const workload::Flows& flows, const std::vector<workload::Job>& jobs,
                 std::uint32_t hosts, std::uint32_t queue_slots, std::uint32_t senders) {

@@ -9,6 +9,7 @@
 
 #include "base/testing.h"
 #include "sim/net/sim_packet.h"
+#include "sim/simulation.h"
 #include "workload/graph.h"
 
 namespace strack::sim {
@@ -73,6 +74,18 @@ TEST(Placement, ChannelsOfJobs) {
   EXPECT_EQ(p.bytes, 9'000u);
   EXPECT_EQ(p.senders.size(), 3u);
   EXPECT_EQ(p.senders[1].job, 0u);
+}
+
+// More connections at a host than a packet can name are found before a run.
+TEST(Placement, OverfullHost) {
+  workload::Workload workload;
+  for (std::uint32_t i = 0; i < 4; ++i) workload.flows.push_back({i % 2, 2, kb(1), {}});
+  EXPECT_FALSE(find_overfull_host(workload, 3, 4));
+  const auto full = find_overfull_host(workload, 3, 3);
+  ASSERT_TRUE(full);
+  EXPECT_EQ(full->host, 2u);
+  EXPECT_EQ(full->connections, 4u);
+  EXPECT_FALSE(find_overfull_host(workload, 3));
 }
 
 // What a packet cannot name is refused, not cut off.

@@ -1,7 +1,9 @@
 #include "sim/net/pfc_switch.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -311,18 +313,21 @@ TEST(PfcSwitch, Headroom_NoDropsWherePeersObey) {
   }
 }
 
-/// Everything one can see of a switch.
-std::vector<std::uint64_t> trace_of(PfcBench& bench, Instant now) {
+/// Everything one can see of a switch, but for what ports note on data: where it came in, or how full
+/// they are.
+template <class Bench>
+std::vector<std::uint64_t> trace_of(Bench& bench, Instant now) {
   std::vector<std::uint64_t> all;
   const auto note = [&](auto value) { all.push_back(static_cast<std::uint64_t>(value)); };
   for (std::uint32_t p = 0; p < bench.out.size(); ++p) {
     for (const Transit& transit : bench.out[p]) {
       note(transit.time.ps);
+      const std::uint64_t notes = transit.packet.is_control() ? 0 : ~std::uint64_t{0} << 51;
       for (const std::uint64_t word :
-           {transit.packet.w0, transit.packet.w1, transit.packet.w2, transit.packet.w3})
+           {transit.packet.w0, transit.packet.w1, transit.packet.w2, transit.packet.w3 & ~notes})
         note(word);
     }
-    PfcPort& port = bench.sw.port(p);
+    auto& port = bench.sw.port(p);
     note(port.next_event().ps);
     note(port.deepest_queue());
     note(port.marks());
@@ -390,6 +395,37 @@ TEST(PfcSwitch, Order_DoesNotMatterWhereItIsLeftOut) {
   EXPECT_GT(pauses, 100u);
   EXPECT_GT(in_order, windows / 20);
   EXPECT_LT(in_order, windows * 19 / 20);
+}
+
+/// Random traffic through a switch; its trace, and the largest utilisation that data has seen.
+template <class SwitchType>
+std::pair<std::vector<std::uint64_t>, std::uint32_t> random_run(std::uint64_t seed) {
+  testing::PfcBenchOf<SwitchType> bench(
+      one_rack(4, ps(500'000)),
+      buffer_with(5, bytes(400'000), {1, 4}, bytes(70'000), bytes(4'096), bytes(8'192)));
+  bench.measure_over(us(4));
+  for (std::uint32_t p = 0; p < 5; ++p)
+    bench.peers[p].offer = RandomTraffic(mix64(seed) + p, 4, 4'096, /*pauses=*/true);
+  bench.run_with_peers(60'000'000);
+  EXPECT_GT(bench.sw.pauses_sent(), 0u);
+  std::uint32_t most = 0;
+  for (const auto& sent : bench.out) {
+    for (const Transit& transit : sent) {
+      if (!transit.packet.is_control()) most = std::max(most, transit.packet.utilisation());
+    }
+  }
+  return {trace_of(bench, t(60'000'000)), most};
+}
+
+// [D64] [R.pfc.account] A switch that measures keeps the account of its buffer beside the packets, and
+// does to them what one that does not measure does. A link with a queue of hundreds of KB is more than full.
+TEST(PfcSwitch, Measuring_ChangesNothingElse) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const auto plain = random_run<PfcSwitch>(seed);
+    const auto measured = random_run<BasicPfcSwitch<UtilisationMeter>>(seed);
+    ASSERT_EQ(plain.first, measured.first) << seed;
+    EXPECT_GT(measured.second, 1'024u) << seed;
+  }
 }
 
 // Where windows are cut shows nowhere.

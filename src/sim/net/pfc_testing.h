@@ -129,10 +129,11 @@ class Peer {
 };
 
 /// The first rack's ToR, all links at 400 Gb/s.
-class PfcBench {
+template <class SwitchType>
+class PfcBenchOf {
  public:
-  PfcBench(const TopologyParams& params, const SharedBufferParams& buffer,
-           const SwitchParams& marks = no_marks(), const PfcParams& pfc = {})
+  PfcBenchOf(const TopologyParams& params, const SharedBufferParams& buffer,
+             const SwitchParams& marks = no_marks(), const PfcParams& pfc = {})
       : topology_(params),
         info_(topology_.tor(0)),
         rules_(marks, HostParams{}, pfc),
@@ -206,6 +207,7 @@ class PfcBench {
   }
 
   [[nodiscard]] const PortRules& rules() const { return rules_; }
+  void measure_over(Picoseconds period) { rules_.measured_over = period; }
   [[nodiscard]] std::uint64_t hops() const { return context_.packet_hops; }
 
  private:
@@ -220,9 +222,11 @@ class PfcBench {
   std::int64_t begin_ = 0;
 
  public:
-  PfcSwitch sw;
+  SwitchType sw;
   std::vector<Peer> peers;  ///< by port
   std::vector<std::vector<Transit>> out;
 };
+
+using PfcBench = PfcBenchOf<PfcSwitch>;
 
 }  // namespace strack::sim::testing

@@ -452,5 +452,17 @@ TEST(Routes, EveryChoiceReachesTheRack) {
   }
 }
 
+// Links between two hosts: inside a rack, a pod, and beyond.
+TEST(Topology, Hops) {
+  const Topology two(two_tiers(4, 8, 2));
+  EXPECT_EQ(two.hops(0, 7), 2);
+  EXPECT_EQ(two.hops(0, 8), 4);
+  EXPECT_EQ(two.hops(31, 0), 4);
+  const Topology three(three_tiers(2, 3, 4, 2, 2));
+  EXPECT_EQ(three.hops(0, 3), 2);
+  EXPECT_EQ(three.hops(0, 11), 4);
+  EXPECT_EQ(three.hops(11, 12), 6);
+}
+
 }  // namespace
 }  // namespace strack::sim
