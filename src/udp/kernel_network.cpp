@@ -156,6 +156,43 @@ int device_mtu(int fd, unsigned device) {
   return request.ifr_mtu;
 }
 
+/// What came with a datagram. `wall` and `present` are this moment on the kernel's clock and on ours:
+/// the kernel stamps with the wall clock; what counts here is how long ago.
+void read_control(msghdr& header, std::int64_t wall, Instant present, Incoming& in) {
+  for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_TIMESTAMPNS) {
+      timespec t{};
+      std::memcpy(&t, CMSG_DATA(c), sizeof t);
+      const std::int64_t age = wall - (t.tv_sec * 1'000'000'000 + t.tv_nsec);
+      if (age > 0 && age < kOldestArrivalNs) in.arrival = present - ns(age);
+    } else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
+      int size = 0;
+      std::memcpy(&size, CMSG_DATA(c), sizeof size);
+      in.segment = static_cast<std::uint16_t>(size);
+    } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+      std::uint8_t tos = 0;
+      std::memcpy(&tos, CMSG_DATA(c), sizeof tos);
+      in.marked = (tos & kEcnBits) == kCe;
+    } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+      in_pktinfo info{};
+      std::memcpy(&info, CMSG_DATA(c), sizeof info);
+      std::memcpy(in.to.ip.data(), &info.ipi_spec_dst, 4);
+    } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+      in6_pktinfo info{};
+      std::memcpy(&info, CMSG_DATA(c), sizeof info);
+      in.to.v6 = true;
+      std::memcpy(in.to.ip.data(), &info.ipi6_addr, 16);
+      // Only a link-local address needs its interface; others may go out by any.
+      if (info.ipi6_addr.s6_addr[0] == 0xfe && (info.ipi6_addr.s6_addr[1] & 0xc0) == 0x80)
+        in.to.scope = info.ipi6_ifindex;
+    } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+      int tos = 0;
+      std::memcpy(&tos, CMSG_DATA(c), sizeof tos);
+      in.marked = (tos & kEcnBits) == kCe;
+    }
+  }
+}
+
 Error system_error(const std::string& what, int error) {
   return Error{what + ": " + std::strerror(error)};
 }
@@ -427,7 +464,6 @@ std::span<Incoming> KernelNetwork::receive() {
     return receive_resets();
   }
   b.used = static_cast<std::size_t>(got);
-  // The kernel stamps with the wall clock; what counts here is how long ago.
   const std::int64_t wall = clock_ns(CLOCK_REALTIME);
   const Instant present = now();
   for (std::size_t i = 0; i < b.used; ++i) {
@@ -439,38 +475,7 @@ std::span<Incoming> KernelNetwork::receive() {
     in.arrival = present;
     in.segment = 0;
     in.marked = false;
-    for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
-      if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_TIMESTAMPNS) {
-        timespec t{};
-        std::memcpy(&t, CMSG_DATA(c), sizeof t);
-        const std::int64_t age = wall - (t.tv_sec * 1'000'000'000 + t.tv_nsec);
-        if (age > 0 && age < kOldestArrivalNs) in.arrival = present - ns(age);
-      } else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
-        int size = 0;
-        std::memcpy(&size, CMSG_DATA(c), sizeof size);
-        in.segment = static_cast<std::uint16_t>(size);
-      } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
-        std::uint8_t tos = 0;
-        std::memcpy(&tos, CMSG_DATA(c), sizeof tos);
-        in.marked = (tos & kEcnBits) == kCe;
-      } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-        in_pktinfo info{};
-        std::memcpy(&info, CMSG_DATA(c), sizeof info);
-        std::memcpy(in.to.ip.data(), &info.ipi_spec_dst, 4);
-      } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
-        in6_pktinfo info{};
-        std::memcpy(&info, CMSG_DATA(c), sizeof info);
-        in.to.v6 = true;
-        std::memcpy(in.to.ip.data(), &info.ipi6_addr, 16);
-        // Only a link-local address needs its interface; others may go out by any.
-        if (info.ipi6_addr.s6_addr[0] == 0xfe && (info.ipi6_addr.s6_addr[1] & 0xc0) == 0x80)
-          in.to.scope = info.ipi6_ifindex;
-      } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
-        int tos = 0;
-        std::memcpy(&tos, CMSG_DATA(c), sizeof tos);
-        in.marked = (tos & kEcnBits) == kCe;
-      }
-    }
+    read_control(header, wall, present, in);
   }
   return {b.incoming.data(), b.used};
 }
