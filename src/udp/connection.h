@@ -179,7 +179,6 @@ struct Connection {
   Bitmap<core::kMaxPaths> paths_seen{};
   PathHealth paths;
   SenderEvents::Losses losses;
-  bool arrivals = false;                ///< something has arrived since the last timeout
   std::uint32_t probes_unanswered = 0;  ///< since the last SACK
   Picoseconds serialisation{0};         ///< of a full packet on all links of its path
   Picoseconds lowest_rtt = seconds(3'600);

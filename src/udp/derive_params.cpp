@@ -3,6 +3,16 @@
 #include <algorithm>
 
 namespace strack::udp {
+namespace {
+
+/// How often it can be doubled and is not above `most`.
+std::uint32_t doublings(Picoseconds start, Picoseconds most) {
+  std::uint32_t n = 0;
+  while (n < 10 && start * (std::int64_t{2} << n) <= most) ++n;
+  return n;
+}
+
+}  // namespace
 
 Picoseconds serialisation(const Measured& measured) {
   const Picoseconds least = kLinks * (bytes(measured.payload) / measured.rate);
@@ -60,6 +70,11 @@ Result<core::StrackParams, core::ParamError> derive_params(const Measured& measu
   // queue may hold a packet for.
   params.rto = std::max({25 * full_rtt, 3 * params.target_qhigh, kLowestTimeout});
   params.rto = std::min(params.rto, seconds(25));
+  // [D42] Towards a peer that does not answer: timeouts up to kLongestTimeout apart, and between them
+  // probes.
+  params.rto_backoff_max = std::max(3u, doublings(params.rto, kLongestTimeout));
+  params.probe_backoff_max = doublings(params.probe_interval, kLongestProbeWait);
+  params.silent_window = std::max<std::int64_t>(burst, kSilentPackets) * mtu;
   return params.validated();
 }
 

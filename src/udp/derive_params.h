@@ -26,6 +26,12 @@ inline constexpr Picoseconds kSchedulingNoise = us(200);
 inline constexpr Picoseconds kTimingNoise = us(100);
 /// Below this a timeout is more likely a stopped process than a lost packet.
 inline constexpr Picoseconds kLowestTimeout = ms(10);
+/// [D42] Beyond these, timeouts and probes towards a silent peer do not back off: when it is back, it
+/// shall be noticed.
+inline constexpr Picoseconds kLongestTimeout = seconds(1);
+inline constexpr Picoseconds kLongestProbeWait = ms(128);
+/// [D42] Sent at each timeout in silence: several, so that a few dead paths do not hide a living one.
+inline constexpr std::int64_t kSilentPackets = 4;
 /// Links that a packet is stored and forwarded on, in the network we are made for: two tiers.
 inline constexpr std::int64_t kLinks = 4;
 /// Packets that the scaling RTT stands for, at least.

@@ -25,6 +25,17 @@ TEST(DeriveParams, TargetIsNeverBelowSchedulingNoise) {
   EXPECT_EQ(params.probe_interval, us(600));
 }
 
+// [D42] Ten milliseconds to 640, and 0.6 to 76.8 between probes.
+TEST(DeriveParams, BacksOffInSilence) {
+  const auto params = derive_params(measured()).value();
+  EXPECT_EQ(params.rto_backoff_max, 6u);
+  EXPECT_EQ(params.probe_backoff_max, 7u);
+  EXPECT_EQ(params.silent_window, bytes(4 * 4'096));
+  Measured far = measured();
+  far.rtt = ms(40);
+  EXPECT_EQ(derive_params(far).value().rto_backoff_max, 3u);
+}
+
 // Beyond the noise, the measured RTT counts, and a full packet's time on four links.
 TEST(DeriveParams, LongPathsScaleByTheirRtt) {
   Measured slow = measured();

@@ -670,6 +670,8 @@ void Engine::match(Connection& c) {
   }
   c.starving = !all_matched;
   if (all_matched) {
+    // The sender has given up asking often: it is told.
+    if (c.blocked && c.state == State::open) send_ping(c);
     c.blocked = false;
   } else if (!c.listed) {
     c.listed = true;
@@ -925,7 +927,6 @@ void Engine::level_rtt(const Connection& c, core::Sack& sack) const {
 
 /// What arrived clears its path.
 void Engine::judge_paths(Connection& c, const core::Sack& sack, core::Psn epsn_before) {
-  c.arrivals = true;
   c.probes_unanswered = 0;
   c.paths.works(sack.path_id);
   const core::Psn epsn = c.sender->epsn();
@@ -943,11 +944,7 @@ void Engine::note_losses(Connection& c) {
   if (!c.losses.any) return;
   c.losses.any = false;
   if (options_.oblivious) return;  // evenly, whatever happens
-  bool silence = false;
-  if (c.losses.cause == core::LossCause::timeout) {
-    silence = !c.arrivals;  // since the last one
-    c.arrivals = false;
-  }
+  const bool silence = c.losses.cause == core::LossCause::timeout && c.sender->in_silence();
   for (core::Psn psn = max(c.losses.from, c.sender->epsn()); psn < c.losses.high; ++psn) {
     if (c.sender->is_acknowledged(psn)) continue;
     if (silence) {
@@ -1258,6 +1255,10 @@ void Engine::on_ping(Connection& c, const wire::Header& header, wire::ConstBytes
     return;
   }
   const wire::Ping& ping = decoded.value();
+  if (c.sender) {  // [D42] it is there
+    c.sender->on_peer_heard(now_);
+    rearm(c);
+  }
   take_credit(c, ping.credit);
   wire::Pong pong{.path_id = ping.path_id,
                   .ecn = from.marked,

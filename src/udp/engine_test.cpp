@@ -809,6 +809,36 @@ TEST(Life, SilentPeerIsReportedAfterTheLimitWithItsOperations) {
   EXPECT_EQ(duo.server().connections_held(), 0u);
 }
 
+// [D42] The peer is gone in the middle of a long message. After the window that was under way, little is
+// sent until it is given up; and if it comes back, that is noticed soon.
+TEST(Life, LittleIsSentToAPeerThatDoesNotAnswer) {
+  for (const Picoseconds away : {ms(50), seconds(1), ms(9'500)}) {
+    Duo duo;
+    duo.connect();
+    std::vector<std::byte> buffer(8'000'000);
+    const auto message = pattern(buffer.size());
+    ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+    ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 1), Status::ok);
+    duo.run(us(200));
+    duo.world.faults().silent_from = duo.world.now();
+    duo.world.faults().silent_until = duo.world.now() + away;
+    duo.run(us(50));  // the last SACKs under way
+    const EndpointStatistics before = duo.client().statistics();
+    duo.run(away - us(50));
+    const EndpointStatistics after = duo.client().statistics();
+    const std::uint64_t window = duo.client().statistics(duo.id[1])->max_cwnd_bytes;
+    EXPECT_LE(after.datagrams_sent - before.datagrams_sent, window / 1'024 + 400) << away.count();
+    EXPECT_LE(after.bytes_sent - before.bytes_sent, window + window / 8 + 200'000) << away.count();
+    // A probe within 128 ms, and a few more if the first ones meet the reverse way's leftovers.
+    const std::uint64_t had = duo.client().statistics(duo.id[1])->sacks_received;
+    duo.run(ms(130));
+    EXPECT_GT(duo.client().statistics(duo.id[1])->sacks_received, had + 100) << away.count();
+    duo.run(seconds(1));
+    EXPECT_EQ(duo.of(1, Kind::sent).size(), 1u);
+    EXPECT_EQ(buffer, message);
+  }
+}
+
 TEST(Life, IdlePeersStayAliveByPings) {
   Duo duo;
   duo.connect();

@@ -84,6 +84,10 @@ struct StrackParams {
   ProbeRecovers probe_recovers = ProbeRecovers::sent_before_probe;
   Picoseconds rto;                    ///< [R.timeout.value] [D15]
   std::uint32_t rto_backoff_max = 3;  ///< [D15] doublings at most
+  std::uint32_t probe_backoff_max =
+      0;  ///< [D42] doublings of probe_interval while nothing is answered
+  Bytes silent_window{
+      0};  ///< [D42] in flight at most after a timeout without any SACK; 0: the window
 
   /// Scales every row to one link, or says which input makes no sense.
   [[nodiscard]] static constexpr Result<StrackParams, ParamError> for_link(BitsPerSecond rate,
@@ -206,6 +210,13 @@ constexpr Result<StrackParams, ParamError> StrackParams::validated() const {
   }
   if (rto_backoff_max > 10) {
     return ParamError{"rto_backoff_max", rto_backoff_max, "at most 10 doublings"};
+  }
+  if (probe_backoff_max > 20) {
+    return ParamError{"probe_backoff_max", probe_backoff_max, "at most 20 doublings"};
+  }
+  if (silent_window != bytes(0) && silent_window < mtu) {
+    return ParamError{"silent_window", silent_window.count(),
+                      "0 for no limit, or at least one mtu"};
   }
   return *this;
 }

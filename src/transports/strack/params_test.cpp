@@ -422,5 +422,16 @@ TEST(StrackParams, Validated_RtoBackoffMax) {
   EXPECT_EQ(complaint_with(&StrackParams::rto_backoff_max, 11U), "rto_backoff_max");
 }
 
+// [D42] Off, unless a host asks for it.
+TEST(StrackParams, Validated_BackOffInSilence) {
+  const StrackParams params = StrackParams::for_link(gbps(400), us(8), bytes(4'096)).value();
+  EXPECT_EQ(params.probe_backoff_max, 0u);
+  EXPECT_EQ(params.silent_window, bytes(0));
+  EXPECT_EQ(complaint_with(&StrackParams::probe_backoff_max, 20U), "");
+  EXPECT_EQ(complaint_with(&StrackParams::probe_backoff_max, 21U), "probe_backoff_max");
+  EXPECT_EQ(complaint_with(&StrackParams::silent_window, params.mtu), "");
+  EXPECT_EQ(complaint_with(&StrackParams::silent_window, params.mtu - bytes(1)), "silent_window");
+}
+
 }  // namespace
 }  // namespace strack::core

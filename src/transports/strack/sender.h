@@ -114,8 +114,9 @@ class Sender {
     const bool rtt_known = measured_rtt > ps(0);  // [D7] below the clock's tick: no RTT at all
     const Picoseconds qdelay =
         rtt_known ? window_.measured_qdelay(measured_rtt) : ps(0);  // [A1.L8-11]
-    probe_timer_ts_ = now + params_->probe_interval;                // [A1.L12]
-    probe_wanted_ = false;  // [R.probe.send] the silence is over
+    end_silence();
+    probe_timer_ts_ = now + params_->probe_interval;  // [A1.L12]
+    probe_wanted_ = false;                            // [R.probe.send] the silence is over
 
     const Bytes acked = take_in(sack, now);
     events_.on(SackReceived{sack, measured_rtt, qdelay, acked});
@@ -144,15 +145,25 @@ class Sender {
         events_.on(Reached{Rare::timeout_backoff_capped});
       }
       timeout_ts_ = now;
-      probe_timer_ts_ = now + params_->probe_interval;
+      probe_timer_ts_ = now + probe_wait();
+      silent_ = !heard_;  // [D42]
+      heard_ = false;
       declare_loss(LossCause::timeout, psn_next_);
     } else if (now >= probe_timer_ts_) {
       // [R.probe.send] No SACK for a while: ask. [R.probe.repeat] And ask again, should that get
       // lost.
       if (probe_outstanding_) events_.on(Reached{Rare::probe_lost});
       probe_wanted_ = true;
-      probe_timer_ts_ = now + params_->probe_interval;
+      probe_timer_ts_ = now + probe_wait();
+      if (probe_backoff_ < params_->probe_backoff_max) ++probe_backoff_;  // [D42]
     }
+  }
+
+  /// [D42] The host has heard of the peer by other means than a SACK: what is overdue is asked for soon.
+  constexpr void on_peer_heard(Instant now) {
+    if (probe_backoff_ == 0) return;
+    probe_backoff_ = 0;
+    probe_timer_ts_ = std::min(probe_timer_ts_, now + params_->probe_interval);
   }
 
   /// When on_timeout wants to be called; never, while nothing is unacknowledged.
@@ -189,6 +200,8 @@ class Sender {
   [[nodiscard]] constexpr std::uint32_t consecutive_timeouts() const {
     return consecutive_timeouts_;
   }
+  /// [D42] No SACK came in the whole time before the last timeout, nor since.
+  [[nodiscard]] constexpr bool in_silence() const { return silent_; }
   [[nodiscard]] constexpr Bytes bytes_sent() const { return bytes_sent_; }
   [[nodiscard]] constexpr Bytes bytes_recvd() const { return bytes_recvd_; }
   [[nodiscard]] constexpr Bytes bytes_claimed_retransmit() const {
@@ -210,8 +223,11 @@ class Sender {
   /// [R.inflight.window] [D19]
   [[nodiscard]] constexpr bool window_allows(std::uint16_t payload) const {
     const Bytes inflight = inflight_bytes();
-    if (params_->window_rule == WindowRule::overshoot) return inflight < window_.cwnd();
-    return inflight + bytes(payload) <= window_.cwnd();
+    Bytes window = window_.cwnd();
+    if (silent_ && params_->silent_window > bytes(0))  // [D42]
+      window = std::min(window, params_->silent_window);
+    if (params_->window_rule == WindowRule::overshoot) return inflight < window;
+    return inflight + bytes(payload) <= window;
   }
 
   constexpr Packet make_data(Psn psn, const Fragment& fragment, bool retransmission, Instant now) {
@@ -252,6 +268,7 @@ class Sender {
   /// burst.
   constexpr void start_timers(Instant now) {
     timeout_ts_ = now;  // [R.timeout.timer]
+    heard_ = false;
     probe_timer_ts_ = now + params_->probe_interval;
     achieved_.restart(now);
   }
@@ -330,6 +347,7 @@ class Sender {
     recovery_high_ = max(recovery_high_, epsn);
     recovery_next_ = max(recovery_next_, epsn);
     timeout_ts_ = now;  // [R.timeout.update]
+    heard_ = false;
     backoff_ = 0;
     consecutive_timeouts_ = 0;
     // [R.recovery.exit] All of the episode is acknowledged.
@@ -458,6 +476,16 @@ class Sender {
     events_.on(Reached{Rare::claim_withdrawn});
   }
 
+  /// [D42] Something was heard: no longer silence, whatever it says.
+  constexpr void end_silence() {
+    heard_ = true;
+    silent_ = false;
+    probe_backoff_ = 0;
+  }
+  [[nodiscard]] constexpr Picoseconds probe_wait() const {
+    return params_->probe_interval * (std::int64_t{1} << probe_backoff_);
+  }
+
   [[nodiscard]] constexpr Instant timeout_deadline() const {
     return timeout_ts_ + params_->rto * (std::int64_t{1} << backoff_);
   }
@@ -495,6 +523,9 @@ class Sender {
   std::uint32_t consecutive_timeouts_ = 0;
   std::uint16_t probe_id_ = 0;
   std::uint8_t backoff_ = 0;
+  std::uint8_t probe_backoff_ = 0;
+  bool heard_ = false;   ///< a SACK has come since the timeout's timer was set
+  bool silent_ = false;  ///< and none between the last timeout and the time before
   bool probe_wanted_ = false;
   bool probe_outstanding_ = false;
   [[no_unique_address]] Events events_;
