@@ -210,7 +210,9 @@ struct Connection {
   std::array<Trigger, kMostPerSack> triggers{};
   std::uint32_t trigger_count = 0;
   bool ack_pending = false;  ///< in the engine's list
-  bool asked_again = false;  ///< by a probe, or by a packet that had come before
+  core::PathId ack_path = 0;
+  std::uint32_t acks_astray = 0;  ///< so many more go round
+  bool asked_again = false;       ///< by a probe, or by a packet that had come before
 
   ConnectionStatistics statistics;
 

@@ -30,6 +30,8 @@ constexpr std::uint32_t kAskedEnough = 3;
 /// They are asked every so-manieth part of the time that silence may last, after its first quarter. Each
 /// goes another way [D41], and most ways may be dead.
 constexpr std::int64_t kAskEvery = 32;
+/// SACKs that go round after a question that was asked again.
+constexpr std::uint32_t kAcksAstray = 16;
 constexpr std::uint32_t kMostHeldUnexpected = 64;  ///< packets per connection
 constexpr std::int32_t kWidestSack = core::kSackBits / 2;
 constexpr std::uint64_t kCounterReserve = 1u << 16;
@@ -846,10 +848,16 @@ void Engine::send_ack(Connection& c) {
     }
     ++c.statistics.sacks_sent;
     // [D41] By the number that the packet came by; but whoever asks again has perhaps not heard the
-    // last answer.
-    const std::uint16_t entropy = c.asked_again
-                                      ? c.paths.for_control(now_)
-                                      : static_cast<std::uint16_t>(sack->path_id % options_.paths);
+    // last answers, and then some go other ways.
+    auto entropy = static_cast<std::uint16_t>(sack->path_id % options_.paths);
+    if (c.asked_again) {
+      entropy = c.paths.for_control(now_);
+      c.acks_astray = kAcksAstray;
+    } else if (c.acks_astray > 0) {
+      --c.acks_astray;
+      c.ack_path = static_cast<core::PathId>((c.ack_path + 1u) % options_.paths);
+      entropy = c.ack_path;
+    }
     send_small(c, entropy, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
       return wire::encode(out, envelope, body);
     });
@@ -945,13 +953,12 @@ void Engine::note_losses(Connection& c) {
   c.losses.any = false;
   if (options_.oblivious) return;  // evenly, whatever happens
   const bool silence = c.losses.cause == core::LossCause::timeout && c.sender->in_silence();
+  if (silence) {
+    c.paths.fall_silent();
+    return;
+  }
   for (core::Psn psn = max(c.losses.from, c.sender->epsn()); psn < c.losses.high; ++psn) {
-    if (c.sender->is_acknowledged(psn)) continue;
-    if (silence) {
-      c.paths.lost_in_silence(psn);
-    } else {
-      c.paths.lost(psn, now_);
-    }
+    if (!c.sender->is_acknowledged(psn)) c.paths.lost(psn, now_);
   }
 }
 
@@ -1013,7 +1020,7 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
 
 core::PathId Engine::path_for(Connection& c, const core::Packet& packet, Purpose purpose) {
   if (options_.oblivious) return packet.path_id;  // evenly, whatever happens
-  return c.paths.usable(packet.path_id, purpose, now_);
+  return c.paths.usable(packet.path_id, purpose, packet.psn, now_);
 }
 
 bool Engine::transmit() {
@@ -1052,7 +1059,7 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
   while (next) {
     if (next->type == core::PacketType::probe) {
       next->path_id =
-          path_for(c, *next, c.probes_unanswered++ == 0 ? Purpose::again : Purpose::ask);
+          path_for(c, *next, c.probes_unanswered++ == 0 ? Purpose::probe : Purpose::probe_again);
       send_small(c, next->path_id, true,
                  [&](wire::MutableBytes out, const wire::Envelope& envelope) {
                    return wire::encode(out, envelope, *next);

@@ -12,8 +12,8 @@
 // since, and only one in eight tries a suspect.
 //
 // What was lost goes again by a proven path: one that something arrived by, that has lost nothing
-// since, and not before all fell silent. Without any it takes the path that was tried the longest
-// ago: so among n paths the n-th try at the latest takes a living one, whatever was believed before.
+// since, and not before all fell silent. Without any it takes the next after the one that lost it: so
+// among n paths its n-th try at the latest takes a living one, whatever is believed of them.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,9 @@ namespace strack::udp {
 /// What a packet is sent for.
 enum class Purpose : std::uint8_t {
   news,   ///< for the first time: it may try a path nothing is known of
-  again,  ///< after its loss, or a probe: to lose it once more would cost a timeout
-  ask,    ///< a probe after one that was not answered: what was believed has been wrong
+  again,  ///< after its loss: to lose it once more would cost a timeout
+  probe,
+  probe_again,  ///< after one that was not answered: what was believed has been wrong
 };
 
 class PathHealth {
@@ -52,14 +53,16 @@ class PathHealth {
     silence_ = false;
   }
 
-  /// The path for a packet that was to take `path`.
-  [[nodiscard]] core::PathId usable(core::PathId path, Purpose purpose, Instant now) {
-    if (purpose == Purpose::ask) return tried_longest_ago(path);
+  /// The path for a packet that was to take `path`; `psn` is a data packet's.
+  [[nodiscard]] core::PathId usable(core::PathId path, Purpose purpose, core::Psn psn,
+                                    Instant now) {
+    if (purpose == Purpose::probe_again) return probe_ = static_cast<core::PathId>(after(probe_));
     if (barred_ == 0 && suspects_ == 0) return path;
-    if (purpose == Purpose::again) {
+    if (purpose != Purpose::news) {
       if (is_good(path, false, now)) return path;
       if (const auto proven = next_proven(now)) return *proven;
-      return tried_longest_ago(path);
+      core::PathId& last = purpose == Purpose::probe ? probe_ : sent_[psn.value & mask()].path;
+      return static_cast<core::PathId>(after(last));
     }
     const bool may_try = proven_count_ == 0 || suspects_ == 0 || ++turn_ % kTryEvery == 0;
     if (is_good(path, may_try, now)) return path;
@@ -103,7 +106,6 @@ class PathHealth {
     silence_ = false;
     Path& p = paths_[path];
     p.failures = 0;
-    p.tried = 0;
     if (p.barred) {
       p.barred = false;
       --barred_;
@@ -122,7 +124,6 @@ class PathHealth {
     const Sent& s = sent_[psn.value & mask()];
     if (s.settled) return;
     Path& p = paths_[s.path];
-    p.tried = ++tries_;
     // Those that were under way together fail together, once.
     if (p.barred) return;
     p.barred = true;
@@ -136,12 +137,10 @@ class PathHealth {
     }
   }
 
-  /// It was declared lost, and nothing at all has arrived for a whole timeout. Perhaps the peer or
+  /// Much was declared lost, and nothing at all has arrived for a whole timeout. Perhaps the peer or
   /// the network is away, and no path is to blame; perhaps all that was thought to work is dead. So
   /// nothing is barred and nothing is proven.
-  void lost_in_silence(core::Psn psn) {
-    const Sent& s = sent_[psn.value & mask()];
-    if (!s.settled) paths_[s.path].tried = ++tries_;
+  void fall_silent() {
     if (silence_) return;
     silence_ = true;
     for (Path& any : paths_) {
@@ -164,7 +163,6 @@ class PathHealth {
   static constexpr std::uint32_t kProven = 32;
   struct Path {
     Instant until{};
-    std::uint32_t tried = 0;    ///< in vain, in the order of tries; 0: not since something arrived
     std::uint8_t failures = 0;  ///< since something last arrived
     bool barred = false;
     bool suspect = false;  ///< nothing has arrived since the alarm
@@ -199,19 +197,6 @@ class PathHealth {
     return std::nullopt;
   }
 
-  /// Counts as a try at once, so that packets sent together take different ones. From `from` on
-  /// among equals. O(paths), and only in need.
-  [[nodiscard]] core::PathId tried_longest_ago(core::PathId from) {
-    std::uint32_t best = from;
-    std::uint32_t path = from;
-    for (std::uint32_t seen = 1; seen < count() && paths_[best].tried != 0; ++seen) {
-      path = after(path);
-      if (paths_[path].tried < paths_[best].tried) best = path;
-    }
-    paths_[best].tried = ++tries_;
-    return static_cast<core::PathId>(best);
-  }
-
   void suspect_all() {
     for (Path& any : paths_) any.suspect = true;
     suspects_ = count();
@@ -228,8 +213,8 @@ class PathHealth {
   std::uint32_t barred_ = 0;
   std::uint32_t suspects_ = 0;
   std::uint32_t turn_ = 0;
-  std::uint32_t tries_ = 0;
   core::PathId control_ = 0;
+  core::PathId probe_ = 0;
   bool ask_proven_ = false;
   bool silence_ = false;  ///< nothing has arrived for a timeout
   Instant next_alarm_{};

@@ -22,7 +22,7 @@ struct PathHealthTest : testing::Test {
   void lose(core::PathId path) { health.lost(send(path), now); }
   void deliver(core::PathId path) { health.arrived(send(path)); }
   core::PathId usable(core::PathId path, Purpose purpose = Purpose::news) {
-    return health.usable(path, purpose, now);
+    return health.usable(path, purpose, next, now);
   }
 
   PathHealth health;
@@ -161,34 +161,44 @@ TEST_F(PathHealthTest, AProvenPathThatLosesIsProvenNoLonger) {
     EXPECT_TRUE(taken.insert(path).second);
     lose(path);
   }
-  EXPECT_EQ(usable(12, Purpose::again), 12);  // nothing is known of it
+  // None is left: the next after the one that lost it.
+  const core::Psn lost_by_5 = send(5);
+  health.lost(lost_by_5, now);
+  EXPECT_EQ(health.usable(12, Purpose::again, lost_by_5, now), 6);
 }
 
-// [D41] All that was lost is tried by another path, each in its turn, until something arrives.
-TEST_F(PathHealthTest, InSilenceEveryPathIsTriedOnceBeforeAnyTwice) {
-  for (core::PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path);
-  deliver(8);
-  deliver(9);
-  const core::Psn epsn = send(8, true);
-  health.lost_in_silence(epsn);
-  std::vector<core::PathId> order;
-  for (std::uint32_t i = 0; i < kPaths; ++i) {
-    order.push_back(usable(5, Purpose::again));
-    health.sent(epsn, order.back(), 100, true);
-    health.lost_in_silence(epsn);
+// [D41] Each packet's transmissions take every path once before any twice, however many are sent
+// together and whatever is thought of the paths, until something arrives.
+TEST_F(PathHealthTest, EveryPathIsTriedOnceBeforeAnyTwice) {
+  for (const bool silence : {false, true}) {
+    for (const std::uint32_t together : {1u, 4u, 7u, kPaths}) {
+      PathHealth fresh;
+      fresh.resize(kPaths, 1024);
+      std::vector<std::set<core::PathId>> taken(together);
+      for (std::uint32_t round = 0; round < kPaths; ++round) {
+        for (std::uint32_t i = 0; i < together; ++i) {
+          const core::PathId path = round == 0 ? static_cast<core::PathId>(i)
+                                               : fresh.usable(9, Purpose::again, core::Psn{i}, now);
+          fresh.sent(core::Psn{i}, path, 100, round > 0);
+          taken[i].insert(path);
+        }
+        if (silence) fresh.fall_silent();
+        for (std::uint32_t i = 0; i < together && !silence; ++i) fresh.lost(core::Psn{i}, now);
+        // The rotation alone would give each the same path for ever; bars must not help it.
+        for (core::PathId path = 0; path < kPaths && round == 0 && !silence; ++path) {
+          fresh.sent(core::Psn{100u + path}, path, 100, false);
+          fresh.lost(core::Psn{100u + path}, now);
+        }
+      }
+      for (const auto& each : taken) EXPECT_EQ(each.size(), kPaths) << together << silence;
+    }
   }
-  // First those of which nothing is known, from the one that the core meant; then those that failed,
-  // the longest ago first.
-  EXPECT_EQ(order,
-            (std::vector<core::PathId>{5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 4, 0, 1, 2, 3, 8}));
-  // Something arrives: it is the one to take.
-  health.works(13);
-  EXPECT_EQ(usable(5, Purpose::again), 13);
 }
 
 // The peer was away: no path is to blame for it.
 TEST_F(PathHealthTest, SilenceBarsNothing) {
-  for (core::PathId path = 0; path < kPaths; ++path) health.lost_in_silence(send(path));
+  for (core::PathId path = 0; path < kPaths; ++path) lose(path);
+  health.fall_silent();
   EXPECT_EQ(health.barred(), 0u);
   for (core::PathId path = 0; path < kPaths; ++path) EXPECT_EQ(usable(path), path);
   // Back again: what is lost now takes no chances, and the others are tried soon.
@@ -199,20 +209,12 @@ TEST_F(PathHealthTest, SilenceBarsNothing) {
   EXPECT_EQ(trials, 2u);
 }
 
-// Sent together: not all of them by the same path.
-TEST_F(PathHealthTest, PacketsSentTogetherInSilenceTakeDifferentPaths) {
-  for (core::PathId path = 0; path < kPaths; ++path) health.lost_in_silence(send(path));
-  std::set<core::PathId> taken;
-  for (std::uint32_t i = 0; i < kPaths; ++i) taken.insert(usable(3, Purpose::again));
-  EXPECT_EQ(taken.size(), kPaths);
-}
-
 // [D41] A probe after one that was not answered goes by another path, whatever is thought of them.
 TEST_F(PathHealthTest, ProbesWithoutAnswerGoRound) {
   deliver(8);
-  EXPECT_EQ(usable(8, Purpose::again), 8);
+  EXPECT_EQ(usable(8, Purpose::probe), 8);
   std::set<core::PathId> taken;
-  for (std::uint32_t i = 0; i < kPaths; ++i) taken.insert(usable(8, Purpose::ask));
+  for (std::uint32_t i = 0; i < kPaths; ++i) taken.insert(usable(8, Purpose::probe_again));
   EXPECT_EQ(taken.size(), kPaths);
 }
 

@@ -379,9 +379,10 @@ class Day {
           fmt::print(
               stderr,
               ", {} acknowledged, {} in flight, window {}, {} timeouts, {} probes, {} barred, {} "
-              "SACKs back, {} packets in, {} twice",
+              "SACKs back, {} packets in, {} twice, {} without a place",
               s->messages_sent, s->inflight_bytes, s->cwnd_bytes, s->timeouts, s->probes_sent,
-              s->paths_barred, s->sacks_received, s->data_packets_received, s->duplicates_received);
+              s->paths_barred, s->sacks_received, s->data_packets_received, s->duplicates_received,
+              s->packets_unplaced);
         }
         fmt::print(stderr, ", alive:");
         for (std::uint32_t e = 0; e < plan_.options[side].paths; ++e) {
@@ -394,9 +395,11 @@ class Day {
                    pair.closing[side] ? ", closing" : "", pair.closed[side] ? ", closed" : "");
       }
     }
-    fmt::print(stderr, "{} entropies and {}, {} of {} spines dead from {:.6f} s\n",
+    fmt::print(stderr,
+               "{} entropies and {}, {} of {} spines dead from {:.6f} s, datagrams up to {}\n",
                plan_.options[0].paths, plan_.options[1].paths, plan_.faults.dead_spines,
-               plan_.faults.spines, static_cast<double>(world_.faults().spines_die_at.ps) / 1e12);
+               plan_.faults.spines, static_cast<double>(world_.faults().spines_die_at.ps) / 1e12,
+               plan_.faults.largest);
   }
 
   [[nodiscard]] bool all_up() const {
