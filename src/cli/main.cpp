@@ -51,6 +51,22 @@ void add_workload(CLI::App* command, WorkloadInput& input) {
   add_set(command, input.set, "changes one key of a scenario; any number of times");
 }
 
+/// What `sim run` takes beside its file.
+void add_run_options(CLI::App* command, RunOptions& run, const CLI::Validator& seeds) {
+  add_set(command, run.set,
+          "changes one key, such as --set topology.hosts=1024; any number of times");
+  command->add_option("--topo", run.topo, "an htsim topology instead of the scenario's network")
+      ->type_name("FILE");
+  command->add_option("--scheme", run.scheme, "instead of the scenario's, such as rocev2");
+  command->add_option("--seed", run.seed, "instead of the scenario's")->check(seeds);
+  command->add_option("--threads", run.threads, "of this run; results do not depend on it")
+      ->check(CLI::Range(1, 1'024));
+  command->add_option("--out", run.out, "the result file; results/<name>-<scheme>-s<seed>.db")
+      ->type_name("FILE");
+  command->add_flag("--force", run.force, "replace an existing result file");
+  command->add_flag("--quiet", run.quiet, "print errors only");
+}
+
 /// `strack help`, `strack help scenario`, `strack help sim run`.
 int help(const CLI::App& app, const std::vector<std::string>& topic) {
   if (topic.size() == 1 && topic.front() == "scenario") {
@@ -136,18 +152,12 @@ int main(int argc, char** argv) {
   RunOptions run;
   CLI::App* run_command = sim->add_subcommand(
       "run",
-      "Runs one scenario and writes a result file, an SQLite database, while it goes.\n"
+      "Runs one scenario and writes a result file, an SQLite database, while it goes. A trace of\n"
+      "another tool (.cm, .goal, .bin, .0.et, .0.json) runs too, on a network with a host for each "
+      "rank.\n"
       "Ctrl-C stops it and leaves a valid file that is marked as partial.");
   add_file(run_command, run.file);
-  add_set(run_command, run.set,
-          "changes one key, such as --set topology.hosts=1024; any number of times");
-  run_command->add_option("--seed", run.seed, "instead of the scenario's")->check(seeds);
-  run_command->add_option("--threads", run.threads, "of this run; results do not depend on it")
-      ->check(CLI::Range(1, 1'024));
-  run_command->add_option("--out", run.out, "the result file; results/<name>-<scheme>-s<seed>.db")
-      ->type_name("FILE");
-  run_command->add_flag("--force", run.force, "replace an existing result file");
-  run_command->add_flag("--quiet", run.quiet, "print errors only");
+  add_run_options(run_command, run, seeds);
 
   SummaryOptions summary;
   CLI::App* summary_command = sim->add_subcommand(

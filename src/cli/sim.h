@@ -12,7 +12,9 @@
 namespace strack::cli {
 
 struct RunOptions {
-  std::filesystem::path file;
+  std::filesystem::path file;    ///< a scenario, or a trace
+  std::string topo;              ///< an htsim topology instead of the scenario's; empty: none
+  std::string scheme;            ///< instead of the scenario's; empty: none
   std::vector<std::string> set;  ///< "key=value", as given
   std::optional<std::uint64_t> seed;
   std::optional<std::uint32_t> threads;

@@ -88,14 +88,30 @@ std::string pfc_text(const sim::SimConfig& config) {
 }  // namespace
 
 int sim_run(const RunOptions& options) {
-  const auto planned = run::plan(
-      {options.file, options.set, options.seed, options.threads, options.out, options.force});
+  std::vector<std::string> set = options.set;
+  if (!options.topo.empty()) {
+    // Named from here, not from beside the scenario.
+    set.push_back(
+        fmt::format("topology.file=\"{}\"", std::filesystem::absolute(options.topo).string()));
+  }
+  if (!options.scheme.empty()) set.push_back("transport.scheme=" + options.scheme);
+  const auto planned =
+      run::plan({options.file, set, options.seed, options.threads, options.out, options.force});
   if (!planned) return fail(planned.error().message);
   const run::Plan& plan = planned.value();
   const metrics::RunInfo& info = plan.info;
   if (!options.quiet) {
     fmt::print("{}: {}, seed {}, {} hosts, {}, {} in all\n", info.name, info.scheme, info.seed,
                info.hosts, what_is_sent(plan.work), size_text(info.bytes));
+    if (sim::is_trace_name(options.file)) {
+      const sim::TopologyParams& t = plan.config.topology;
+      fmt::print(
+          "no scenario: {} racks of {} hosts at {}, {} tiers, oversubscription {}:{}, base RTT "
+          "{}; --topo, --scheme and --set change that\n",
+          t.racks, t.hosts_per_rack, rate_text(t.host_rate), t.tiers,
+          plan.scenario.oversubscription.num, plan.scenario.oversubscription.den,
+          time_text(info.base_rtt));
+    }
     std::fflush(stdout);
     for (const std::string& note : plan.scenario.notes) fmt::print(stderr, "warning: {}\n", note);
     if (plan.seeds > 1) {
@@ -104,7 +120,7 @@ int sim_run(const RunOptions& options) {
     std::fflush(stdout);
   }
   std::string replay = fmt::format("strack sim run {}", options.file.string());
-  for (const std::string& set : options.set) replay += fmt::format(" --set '{}'", set);
+  for (const std::string& one : set) replay += fmt::format(" --set '{}'", one);
   replay += fmt::format(" --seed {} --out replay.db", info.seed);
   set_replay_hint(replay.c_str());
   const auto executed = [&] {
@@ -195,8 +211,13 @@ int sim_summary(const SummaryOptions& options) {
   } else if (options.files.size() == 1 && rows.size() == 1) {
     fmt::print("{}{}{}", run_text(rows.front().summary), warnings.empty() ? "" : "\n", warnings);
   } else if (!rows.empty()) {
-    fmt::print("{}{}{}", table_text({"scenario", "scheme", "seed"}, rows),
-               warnings.empty() ? "" : "\n", warnings);
+    const Differences swept = differences(rows);
+    std::vector<std::string> names{"scenario", "scheme", "seed"};
+    names.insert(names.end(), swept.keys.begin(), swept.keys.end());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].labels.insert(rows[i].labels.end(), swept.values[i].begin(), swept.values[i].end());
+    }
+    fmt::print("{}{}{}", table_text(names, rows), warnings.empty() ? "" : "\n", warnings);
   }
   return unreadable ? 2 : 0;
 }

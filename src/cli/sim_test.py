@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import resource
 import select
 import shutil
@@ -503,6 +504,34 @@ class SimTest(unittest.TestCase):
         self.assertRegex(lines[4], r"^rocev2 +16 ")
         self.assertEqual(lines[5:], ["results: c"])
 
+    def test_compare_of_seeds_is_seed_by_seed(self):
+        out = self.good("sim", "compare", "small.toml", "--schemes", "strack,strack-oblivious", "--seeds",
+                        "1-3", "--out", "c")
+        rows = re.findall(r"^(strack\S*) +(\d) +16 +([\d.]+) .* ([\d.]+)$", out, re.MULTILINE)
+        self.assertEqual(len(rows), 6)
+        times = {(scheme, seed): float(time) for scheme, seed, time, _ in rows}
+        ratios = [float(ratio) for _, _, _, ratio in rows]
+        self.assertEqual(ratios[:3], [1, 1, 1])
+        for i, ratio in enumerate(ratios[3:], 1):
+            self.assertAlmostEqual(
+                ratio, times["strack-oblivious", str(i)] / times["strack", str(i)], delta=0.002)
+        low, middle, high = sorted(ratios[3:])
+        self.assertRegex(out, r"\nof the slowest, over seeds; ratios are of runs with the same seed\n")
+        self.assertRegex(out, rf"\nstrack-oblivious +3 .* {middle:.3f} +{low:.3f} +{high:.3f}\n")
+
+    def test_summary_shows_what_was_swept(self):
+        self.good("sim", "sweep", "small.toml", "--set", "workload.size=20KB,40KB", "--set",
+                  "transport.scheme=strack,rocev2", "--out", "s")
+        files = sorted(str(p.relative_to(self.folder)) for p in (self.folder / "s").glob("*.db"))
+        lines = self.good("sim", "summary", *files).splitlines()
+        self.assertRegex(lines[0], r"^scenario +scheme +seed +size +flows ")
+        self.assertEqual(sorted(re.match(r"small +(\w+) +1 +(\d+KB) ", line).groups() for line in lines[1:5]),
+                         [("rocev2", "20KB"), ("rocev2", "40KB"), ("strack", "20KB"), ("strack", "40KB")])
+        for run in json.loads(self.good("sim", "summary", "--json", *files)):
+            self.assertIn(run["settings"]["workload.size"], ("20KB", "40KB"))
+            self.assertEqual(run["bytes"], run["acked_bytes"])
+        self.assertIn("\nworkload       permutation, 20KB\n", self.good("sim", "summary", files[0]))
+
     def test_compare_of_chosen_schemes(self):
         out = self.good("sim", "compare", "small.toml", "--schemes", "rocev2,strack", "--out", "c")
         lines = out.split("\n\n")[1].splitlines()
@@ -584,6 +613,7 @@ ranks = 4
         self.write("jobs.toml", self.JOBS)
         out = self.good("sim", "run", "jobs.toml", "--out", "a.db", "--set", "run.end_ms=0.005")
         self.assertIn("2 of 2 jobs are UNFINISHED", out)
+        self.assertRegex(out, r"\njobs +0 of 2 finished; [1-9][\d.]* [KM]B of 3.1 MB acknowledged until 5 us\n")
         self.assertNotIn("flows are UNFINISHED", out)
         self.assertEqual(self.rows("a.db", "SELECT count(*) FROM jobs WHERE end_ps IS NULL"),
                          [(2,)])

@@ -1,6 +1,8 @@
 #include "cli/summary_text.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -36,8 +38,115 @@ std::string done_of(std::uint64_t finished, std::uint64_t unfinished) {
                          : fmt::format("{} of {}", finished, finished + unfinished);
 }
 
+using Settings = std::vector<metrics::Setting>;
+
+/// A line "key = value" of a scenario's text as its two parts; a comment and quotes are taken off.
+std::optional<std::pair<std::string, std::string>> assignment(std::string_view line) {
+  const std::size_t equals = line.find(" = ");
+  if (line.empty() || line[0] == '#' || line[0] == '[' || equals == line.npos) return std::nullopt;
+  std::string_view value = line.substr(equals + 3);
+  if (!value.empty() && value[0] == '"' && value.find('"', 1) != value.npos) {
+    value = value.substr(1, value.find('"', 1) - 1);
+  } else {
+    value = value.substr(0, value.find('#'));
+    while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
+  }
+  return std::pair{std::string(line.substr(0, equals)), std::string(value)};
+}
+
+/// The scenario key by key: as the file lists it, else from its text.
+Settings settings_of(const Summary& s) {
+  if (!s.run.settings.empty()) return s.run.settings;
+  Settings out;
+  std::string section;
+  std::map<std::string, int> entries;
+  std::string_view rest = s.run.scenario;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const bool is_list = line.starts_with("[[");
+    if (is_list || line.starts_with("[")) {
+      const std::size_t begin = is_list ? 2 : 1;
+      section = line.substr(begin, line.find(']') - begin);
+      if (is_list) section += fmt::format(".{}", entries[section]++);
+      section += '.';
+    } else if (const auto pair = assignment(line)) {
+      out.push_back({section + pair->first, pair->second, std::nullopt, ""});
+    }
+  }
+  return out;
+}
+
+/// A key of the scenario that means something to this run; nothing where it does not apply.
+const metrics::Setting* find_setting(const Settings& settings, std::string_view key) {
+  for (const metrics::Setting& setting : settings) {
+    if (setting.key == key) return &setting;
+  }
+  return nullptr;
+}
+
+std::string settings_json(const Summary& s) {
+  std::string text;
+  for (const metrics::Setting& setting : settings_of(s)) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", json_string(setting.key),
+                        json_string(setting.value));
+  }
+  return "{" + text + "}";
+}
+
+/// "incast, 16 MB": what is sent, and how large.
+std::string workload_text(const Summary& s) {
+  const Settings settings = settings_of(s);
+  std::string text;
+  for (const char* const key : {"workload.kind", "workload.collective", "workload.file",
+                                "workload.size", "workload.size_distribution"}) {
+    const metrics::Setting* const setting = find_setting(settings, key);
+    if (setting != nullptr) text += (text.empty() ? "" : ", ") + setting->value;
+  }
+  return text;
+}
+
 /// Whether pauses are possible, or came all the same.
 bool has_pauses(const Summary& s) { return s.run.pfc || s.counters.pause_frames > 0; }
+
+/// What came of the flows or jobs of a run.
+std::string done_text(const Summary& s, std::uint64_t finished, std::uint64_t unfinished) {
+  if (unfinished == 0) {
+    return fmt::format("{} of {} finished, {} in {}", finished, finished, size_text(s.delivered),
+                       time_text(s.span));
+  }
+  // What is under way counts too: a collective is one job, and all or nothing says little.
+  const bool known = s.state.complete() || s.counters.acked > bytes(0);
+  return fmt::format("{} of {} finished; {} of {} acknowledged until {}", finished,
+                     finished + unfinished, known ? size_text(s.counters.acked) : "an unknown part",
+                     size_text(s.run.bytes), time_text(s.state.now - Instant{}));
+}
+
+/// The times of flows and of jobs, a line each.
+std::string times_text(const Summary& s, bool has_flows) {
+  Table times({"", "us", "x ideal"}, 1);
+  const auto row = [&](std::string_view name, std::uint64_t finished, Picoseconds value) {
+    // The ideal is that of a job; a message of one has another.
+    const bool comparable = finished > 0 && (s.messages == 0 || name.ends_with("job"));
+    times.add({fmt::format("{:<14}", name), finished == 0 ? "-" : in_us(value),
+               comparable ? ratio_text(value, s.run.ideal_fct) : "-"});
+  };
+  if (has_flows) {
+    row("max FCT", s.finished, s.max_fct);
+    row("p99 FCT", s.finished, s.p99_fct);
+    row("p50 FCT", s.finished, s.p50_fct);
+    row("mean FCT", s.finished, s.mean_fct);
+  }
+  if (s.has_jobs()) {
+    row("max job", s.jobs.finished, s.jobs.max_time);
+    row("p99 job", s.jobs.finished, s.jobs.p99_time);
+    row("p50 job", s.jobs.finished, s.jobs.p50_time);
+    row("mean job", s.jobs.finished, s.jobs.mean_time);
+    row("min job", s.jobs.finished, s.jobs.min_time);
+  }
+  times.add({s.has_jobs() ? "ideal job" : "ideal FCT", in_us(s.run.ideal_fct), "1.000"});
+  return times.text();
+}
 
 }  // namespace
 
@@ -54,33 +163,20 @@ std::string run_text(const Summary& s) {
                    rate_text(s.run.host_rate),
                    s.run.switches == 1 ? "1 switch" : fmt::format("{} switches", s.run.switches),
                    count_of(s.run.links, "link"), time_text(s.run.base_rtt), size_text(s.run.bdp)));
+  if (const std::string sent = workload_text(s); !sent.empty()) line("workload", sent);
   const auto done = [&](std::string_view name, std::uint64_t finished, std::uint64_t unfinished) {
-    line(name, fmt::format("{} of {} finished, {} in {}", finished, finished + unfinished,
-                           size_text(s.delivered), time_text(s.span)));
+    line(name, done_text(s, finished, unfinished));
   };
   const bool has_flows = s.finished + s.unfinished > 0 || !s.has_jobs();
   if (has_flows) done("flows", s.finished, s.unfinished);
   if (s.has_jobs()) done("jobs", s.jobs.finished, s.jobs.unfinished);
-  Table times({"", "us", "x ideal"}, 1);
-  const auto row = [&](std::string_view name, std::uint64_t finished, Picoseconds value) {
-    times.add({fmt::format("{:<14}", name), finished == 0 ? "-" : in_us(value),
-               finished == 0 ? "-" : ratio_text(value, s.run.ideal_fct)});
-  };
-  if (has_flows) {
-    row("max FCT", s.finished, s.max_fct);
-    row("p99 FCT", s.finished, s.p99_fct);
-    row("p50 FCT", s.finished, s.p50_fct);
-    row("mean FCT", s.finished, s.mean_fct);
+  text += times_text(s, has_flows);
+  if (s.messages > 0 && s.finished > 0) {
+    const metrics::FlowRecord& f = s.slowest_flow;
+    line("slowest flow", fmt::format("flow {}: host {} to host {}, {}, from {} to {}", f.flow,
+                                     f.src, f.dst, size_text(f.size),
+                                     time_text(f.start - Instant{}), time_text(f.end - Instant{})));
   }
-  if (s.has_jobs()) {
-    row("max job", s.jobs.finished, s.jobs.max_time);
-    row("p99 job", s.jobs.finished, s.jobs.p99_time);
-    row("p50 job", s.jobs.finished, s.jobs.p50_time);
-    row("mean job", s.jobs.finished, s.jobs.mean_time);
-    row("min job", s.jobs.finished, s.jobs.min_time);
-  }
-  times.add({s.has_jobs() ? "ideal job" : "ideal FCT", in_us(s.run.ideal_fct), "1.000"});
-  text += times.text();
   if (s.jobs.finished > 0) {
     line("slowest job",
          fmt::format("job {}, {} x its own ideal, {} % longer than the fastest", s.jobs.slowest,
@@ -116,6 +212,71 @@ std::string run_text(const Summary& s) {
 }
 
 namespace {
+
+/// The run that one is compared with: of the first row's first label, everything else alike, the seed
+/// too. Runs of other seeds have other flows and say nothing about each other.
+const Summary* counterpart(const std::vector<SummaryRow>& rows, const SummaryRow& row) {
+  for (const SummaryRow& other : rows) {
+    if (other.labels.front() == rows.front().labels.front() &&
+        std::equal(other.labels.begin() + 1, other.labels.end(), row.labels.begin() + 1))
+      return &other.summary;
+  }
+  return nullptr;
+}
+
+/// The median of what each seed gives, and how far they lie apart; nothing where there is one seed.
+std::string over_seeds(const std::vector<std::string>& label_names,
+                       const std::vector<SummaryRow>& rows) {
+  if (rows.empty() || label_names.size() < 2 || label_names.back() != "seed") return "";
+  struct Group {
+    std::vector<std::string> labels;
+    std::vector<std::int64_t> times;   ///< ps
+    std::vector<std::int64_t> ratios;  ///< millionths
+  };
+  std::vector<Group> groups;
+  for (const SummaryRow& row : rows) {
+    const std::vector<std::string> labels(row.labels.begin(), row.labels.end() - 1);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const Group& g) { return g.labels == labels; });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{labels, {}, {}});
+    const std::int64_t time = slowest(row.summary).count();
+    if (time == 0) continue;
+    group->times.push_back(time);
+    const Summary* const base = counterpart(rows, row);
+    if (base != nullptr && slowest(*base) > ps(0))
+      group->ratios.push_back(mul_div(time, 1'000'000, slowest(*base).count()));
+  }
+  const auto median = [](std::vector<std::int64_t>& of) {
+    std::sort(of.begin(), of.end());
+    const std::size_t half = of.size() / 2;
+    return of.size() % 2 == 1 ? of[half] : of[half - 1] + (of[half] - of[half - 1]) / 2;
+  };
+  std::vector<std::string> header(label_names.begin(), label_names.end() - 1);
+  const std::string ratio = "x " + rows.front().labels.front();
+  for (const std::string& name :
+       {std::string("seeds"), std::string("median us"), std::string("from"), std::string("to"),
+        "median " + ratio, std::string("from"), std::string("to")})
+    header.push_back(name);
+  Table table(std::move(header), label_names.size() - 1);
+  for (Group& group : groups) {
+    std::vector<std::string> cells = group.labels;
+    cells.push_back(fmt::format("{}", group.times.size()));
+    const auto three = [&](std::vector<std::int64_t>& of, auto&& text) {
+      for (const int which : {0, 1, 2}) {
+        if (of.empty()) {
+          cells.emplace_back("-");
+          continue;
+        }
+        const std::int64_t middle = median(of);  // sorts
+        cells.push_back(text(which == 0 ? middle : which == 1 ? of.front() : of.back()));
+      }
+    };
+    three(group.times, [](std::int64_t value) { return in_us(ps(value)); });
+    three(group.ratios, [](std::int64_t value) { return decimal(value, 1'000'000, 3); });
+    table.add(std::move(cells));
+  }
+  return "\nof the slowest, over seeds; ratios are of runs with the same seed\n" + table.text();
+}
 
 std::string one_table(const std::vector<std::string>& label_names,
                       const std::vector<SummaryRow>& rows, bool compare, bool jobs) {
@@ -164,10 +325,13 @@ std::string one_table(const std::vector<std::string>& label_names,
       cells.push_back(has_rate_control(s) ? fmt::format("{}", s.cnps) : "-");
       cells.push_back(has_pauses(s) ? fmt::format("{}", s.counters.pause_frames) : "-");
     }
-    if (compare) cells.push_back(ratio_text(slowest(s), slowest(rows.front().summary)));
+    if (compare) {
+      const Summary* const base = counterpart(rows, row);
+      cells.push_back(base == nullptr ? "-" : ratio_text(slowest(s), slowest(*base)));
+    }
     table.add(std::move(cells));
   }
-  return table.text();
+  return table.text() + (compare ? over_seeds(label_names, rows) : "");
 }
 
 }  // namespace
@@ -184,6 +348,51 @@ std::string table_text(const std::vector<std::string>& label_names,
     text += one_table(label_names, of_jobs, compare, true);
   }
   return text;
+}
+
+Differences differences(const std::vector<SummaryRow>& rows) {
+  // What stands in columns of its own, and what follows from others.
+  const auto is_told = [](const std::string& key) {
+    return key == "name" || key == "description" || key == "transport.scheme" ||
+           key.starts_with("run.seed");
+  };
+  std::vector<Settings> all;
+  for (const SummaryRow& row : rows) all.push_back(settings_of(row.summary));
+  // A value that goes with the scheme is its default; one that varies under a scheme was asked for.
+  const auto varies = [&](const metrics::Setting& setting, std::size_t row) {
+    for (std::size_t other = 0; other < rows.size(); ++other) {
+      const metrics::Setting* const its = find_setting(all[other], setting.key);
+      if (its == nullptr || its->value == setting.value) continue;
+      if (rows[other].summary.run.scheme == rows[row].summary.run.scheme ||
+          (setting.origin == "given" && its->origin == "given"))
+        return true;
+    }
+    return false;
+  };
+  std::vector<std::string> keys;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (const metrics::Setting& setting : all[row]) {
+      if (!is_told(setting.key) && setting.origin != "derived" && varies(setting, row) &&
+          std::find(keys.begin(), keys.end(), setting.key) == keys.end())
+        keys.push_back(setting.key);
+    }
+  }
+  Differences out;
+  const auto short_name = [](const std::string& key) { return key.substr(key.find('.') + 1); };
+  for (const std::string& key : keys) {
+    const auto alike = std::count_if(keys.begin(), keys.end(), [&](const std::string& other) {
+      return short_name(other) == short_name(key);
+    });
+    out.keys.push_back(alike > 1 ? key : short_name(key));
+  }
+  for (const Settings& settings : all) {
+    std::vector<std::string>& values = out.values.emplace_back();
+    for (const std::string& key : keys) {
+      const metrics::Setting* const its = find_setting(settings, key);
+      values.push_back(its == nullptr ? "-" : its->value);
+    }
+  }
+  return out;
 }
 
 std::string warnings_text(const std::string& name, const Summary& s) {
@@ -263,6 +472,7 @@ std::string json_text(const std::string& file, const Summary& s) {
   number("threads", s.run.threads);
   number("wall_seconds", s.state.wall_seconds);
   number("cpu_seconds", s.state.cpu_seconds);
+  put("settings", settings_json(s));
   number("hosts", s.run.hosts);
   number("switches", s.run.switches);
   number("links", s.run.links);
@@ -272,6 +482,8 @@ std::string json_text(const std::string& file, const Summary& s) {
   number("bdp_bytes", s.run.bdp.count());
   number("flows_finished", s.finished);
   number("flows_unfinished", s.unfinished);
+  number("bytes", s.run.bytes.count());
+  number("acked_bytes", c.acked.count());
   number("delivered_bytes", s.delivered.count());
   number("span_ps", s.span.count());
   number("now_ps", s.state.now.ps);
@@ -283,6 +495,8 @@ std::string json_text(const std::string& file, const Summary& s) {
   fct("mean_fct_ps", s.mean_fct);
   fct("p50_fct_ps", s.p50_fct);
   fct("p99_fct_ps", s.p99_fct);
+  number("messages", s.messages);
+  if (s.finished > 0) number("slowest_flow", s.slowest_flow.flow);
   number("jobs_finished", s.jobs.finished);
   number("jobs_unfinished", s.jobs.unfinished);
   const auto job_time = [&](std::string_view key, Picoseconds value) {

@@ -19,10 +19,18 @@ struct SummaryRow {
 [[nodiscard]] std::string run_text(const metrics::Summary& summary);
 
 /// A line per run. `label_names` head the first columns. With `compare`, one more column says how
-/// each run's slowest flow or job compares with the first run's. Runs with jobs have a table of
-/// their own.
+/// each run's slowest flow or job compares with that of the run that has the first row's first label and
+/// all others, the seed among them, in common with it; with several seeds a second table has the median
+/// and the range of that. Runs with jobs have a table of their own.
 [[nodiscard]] std::string table_text(const std::vector<std::string>& label_names,
                                      const std::vector<SummaryRow>& rows, bool compare = false);
+
+/// The keys whose values tell runs of one scheme apart, and each run's value of them: what was swept. "-" where a key means nothing to a run.
+struct Differences {
+  std::vector<std::string> keys;                 ///< without their section where that is clear
+  std::vector<std::vector<std::string>> values;  ///< by run, by key
+};
+[[nodiscard]] Differences differences(const std::vector<SummaryRow>& rows);
 
 /// Partial and stalled runs, unfinished flows and jobs, losses in a lossless network and its deadlocks, a
 /// loud line each; empty where all is well. `name` says which run.

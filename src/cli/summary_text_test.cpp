@@ -75,6 +75,76 @@ TEST(TableText, HasColumnsForRatesAndPausesWhereNeeded) {
   EXPECT_THAT(text, HasSubstr("0.0   300      12     1.000\n"));
 }
 
+// Each seed is compared with the same seed: seed 2 has other flows than seed 1.
+TEST(TableText, ComparesSeedBySeed) {
+  const auto row = [](const char* scheme, const char* size, const char* seed, Picoseconds max) {
+    Summary s = finished(scheme);
+    s.max_fct = max;
+    return SummaryRow{{scheme, size, seed}, s};
+  };
+  const std::string text =
+      table_text({"scheme", "size", "seed"},
+                 {row("strack", "1MB", "1", us(100)), row("strack", "1MB", "2", us(200)),
+                  row("rocev2", "1MB", "1", us(300)), row("rocev2", "1MB", "2", us(400)),
+                  row("rocev2", "2MB", "2", us(400))},
+                 true);
+  EXPECT_THAT(text, testing::ContainsRegex("rocev2 +1MB +1 .* 3\\.000\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("rocev2 +1MB +2 .* 2\\.000\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("rocev2 +2MB +2 .* -\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\nof the slowest, over seeds; ratios are of runs with the same seed\n"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex("scheme +size +seeds +median us +from +to +median x strack "
+                                     "+from +to\n"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex("strack +1MB +2 +150.0 +100.0 +200.0 +1.000 +1.000 +1.000\n"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex("rocev2 +1MB +2 +350.0 +300.0 +400.0 +2.500 +2.000 +3.000\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("rocev2 +2MB +1 +400.0 +400.0 +400.0 +- +- +-\n"));
+}
+
+TEST(Differences, AreWhatWasSwept) {
+  const auto row = [](const char* scheme, const char* scenario) {
+    Summary s = finished(scheme);
+    s.run.scenario = scenario;
+    return SummaryRow{{}, s};
+  };
+  const Differences swept = differences(
+      {row("strack",
+           "name = \"a\"\n\n[workload]\nkind = \"incast\"\nsize = \"2 MB\"  # bytes\n"
+           "[pfc]\nenabled = false\n[[failure]]\nrack = 1\n"),
+       row("strack",
+           "name = \"b\"\n[workload]\nkind = \"incast\"\nsize = \"4 MB\"\n"
+           "[pfc]\nenabled = false\n[[failure]]\nrack = 2\n"),
+       row("rocev2", "[workload]\nsize = \"4 MB\"\n[pfc]\nenabled = true\n# unset = 5\n")});
+  EXPECT_EQ(swept.keys, (std::vector<std::string>{"size", "0.rack"}));
+  EXPECT_EQ(swept.values,
+            (std::vector<std::vector<std::string>>{{"2 MB", "1"}, {"4 MB", "2"}, {"4 MB", "-"}}));
+}
+
+TEST(RunText, SaysWhatIsSent) {
+  Summary s = finished("strack");
+  s.run.scenario = "[workload]\nkind = \"incast\"\nsize = \"2 MB\"\n";
+  EXPECT_THAT(run_text(s), HasSubstr("\nworkload       incast, 2 MB\n"));
+  EXPECT_THAT(
+      json_text("a.db", s),
+      HasSubstr("\"settings\": {\"workload.kind\": \"incast\", \"workload.size\": \"2 MB\"}"));
+}
+
+// A job is done or not; its bytes are, one by one.
+TEST(RunText, OfAnInterruptedJobSaysHowMuchWasDone) {
+  Summary s;
+  s.run.bytes = mb(100);
+  s.jobs.unfinished = 2;
+  s.state.status = RunStatus::interrupted;
+  s.state.now = Instant{} + us(70);
+  s.counters.acked = mb(12);
+  EXPECT_THAT(
+      run_text(s),
+      HasSubstr("\njobs           0 of 2 finished; 12 MB of 100 MB acknowledged until 70 us\n"));
+  EXPECT_THAT(json_text("a.db", s), HasSubstr("\"bytes\": 100000000, \"acked_bytes\": 12000000, "));
+}
+
 Summary with_jobs() {
   Summary s = finished("strack");
   s.finished = 0;
@@ -114,7 +184,10 @@ TEST(RunText, OfJobsThatAreNotDoneHasNoFigures) {
   Summary s;
   s.run.jobs = 2;
   s.jobs.unfinished = 2;
-  EXPECT_THAT(run_text(s), HasSubstr("\njobs           0 of 2 finished, 0 B in 0 ps\n"));
+  EXPECT_THAT(
+      run_text(s),
+      HasSubstr(
+          "\njobs           0 of 2 finished; an unknown part of 0 B acknowledged until 0 ps\n"));
   EXPECT_THAT(run_text(s), HasSubstr("\nmax job           -        -\n"));
   EXPECT_THAT(run_text(s), Not(HasSubstr("slowest")));
   EXPECT_EQ(warnings_text("a.db", with_jobs()), "");

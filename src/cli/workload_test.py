@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -286,6 +287,44 @@ placement = "packed"
         # What is printed is a scenario again.
         self.write("again.toml", shown)
         self.assertEqual(self.good("sim", "show", "again.toml"), shown)
+
+    # --- without a scenario ---
+
+    def test_a_trace_runs_as_it_is(self):
+        for name, ranks in (("relay4.cm", 4), ("pipeline3.goal", 3), ("step.0.et", 2)):
+            with self.subTest(name=name):
+                done = self.strack("sim", "run", name, "--out", "run.db", "--force")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stdout, r"\nno scenario: 2 racks of 16 hosts at 400 Gb/s, 2 tiers, "
+                                              r"oversubscription 1:1, base RTT [\d.]+ us; --topo, --scheme "
+                                              r"and --set change that\n")
+                self.assertIn(f"1 job of {ranks} ranks", done.stdout)
+                self.assertIn("1 of 1 finished", done.stdout)
+        done = self.strack("sim", "run", "relay4.cm", "--topo", "pods-64.topo", "--scheme", "rocev2",
+                           "--set", "workload.time_unit=us", "--out", "run.db", "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("relay4: rocev2, seed 1, 64 hosts", done.stdout)
+        self.assertIn("16 racks of 4 hosts at 100 Gb/s, 3 tiers", done.stdout)
+        self.write("bad.cm", "Nodes 2\n0->5 start 0 size 1\n")
+        self.assertRegex(self.bad("sim", "run", "bad.cm"), r"^error: bad\.cm:2: ")
+        self.assertRegex(self.bad("sim", "run", "no.goal"), r"^error: no\.goal: there is no such file")
+
+    def test_every_message_is_a_flow(self):
+        self.good("sim", "run", "relay4.cm", "--out", "run.db", "--quiet")
+        with sqlite3.connect(self.folder / "run.db") as database:
+            rows = database.execute("SELECT flow, src, dst, size_bytes, start_ps / 1000000, "
+                                    "start_ps < delivered_ps, delivered_ps < end_ps FROM flows "
+                                    "ORDER BY flow").fetchall()
+        self.assertEqual(rows[0], (0, 0, 1, 100000, 1, 1, 1))
+        self.assertEqual(len(rows), 5)
+        text = self.good("sim", "summary", "run.db")
+        self.assertRegex(text, r"\nflows +5 of 5 finished, 258.2 KB in ")
+        self.assertRegex(text, r"\nmax FCT +[\d.]+ +-\n")
+        self.assertRegex(text, r"\nslowest flow +flow \d+: host \d+ to host \d+, [\d.]+ KB, from ")
+        self.good("sim", "run", "relay4.cm", "--out", "off.db", "--quiet", "--set", "record.messages=off")
+        self.assertNotIn("FCT", self.good("sim", "summary", "off.db"))
+        self.assertEqual(re.findall(r"hash .*", text),
+                         re.findall(r"hash .*", self.good("sim", "summary", "off.db")))
 
     def test_a_run_remembers_what_was_in_the_trace(self):
         self.write("t.toml", NETWORK + '[workload]\nkind = "trace"\nfile = "pipeline3.goal"\n')

@@ -144,6 +144,7 @@ struct Counters {
   std::uint64_t no_route_drops = 0;
   std::uint64_t packet_hops = 0;  ///< one packet through one queue and link
   std::uint64_t windows = 0;      ///< of the engine
+  Bytes acked{0};                 ///< of all flows and jobs, finished or not
   Bytes deepest_queue{0};
   std::uint64_t cnps = 0;                 ///< received by senders (RoCEv2)
   std::uint64_t naks = 0;                 ///< the same

@@ -72,9 +72,14 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
     summary.victim_packets += flow.victim_packets;
     if (flow.victim_packets > 0) ++summary.victim_flows;
     first = std::min(first, flow.start);
+    const bool is_message = run.jobs > 0 && flow.flow >= run.flows;
+    if (is_message) ++summary.messages;
     if (flow.end == Instant::never()) continue;
     const Picoseconds fct = flow.end - flow.start;
+    if (fcts.empty() || fct > summary.slowest_flow.end - summary.slowest_flow.start)
+      summary.slowest_flow = flow;
     fcts.push_back(fct);
+    if (is_message) continue;
     senders.push_back(flow.src);
     receivers.push_back(flow.dst);
     last = std::max(last, flow.end);

@@ -37,6 +37,11 @@ struct Summary {
   std::uint64_t unfinished = 0;  ///< the figures below are of the others
   JobSummary jobs;
 
+  /// Rows of `flows` that are messages of jobs: those numbered behind the flows of the run. They are in
+  /// the figures of flows, and count once: jobs have their bytes and their connections' totals.
+  std::uint64_t messages = 0;
+  FlowRecord slowest_flow;  ///< where any has finished
+
   // Flow completion times, from the message being ready to its last acknowledgement.
   Picoseconds max_fct{0};
   Picoseconds mean_fct{0};

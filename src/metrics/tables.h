@@ -154,6 +154,7 @@ struct Table<FlowEvent> {
 
 /// Each is a row of the table `counters`.
 inline constexpr auto kCounterColumns = std::tuple{
+    Column{"acked_bytes", &Counters::acked},
     Column{"data_packets_sent", &Counters::data_packets_sent},
     Column{"data_packets_delivered", &Counters::data_packets_delivered},
     Column{"control_packets_sent", &Counters::control_packets_sent},

@@ -32,6 +32,7 @@ struct Loaded {
   std::string file;
   Summary summary;
   Times times;
+  std::optional<Times> messages;                ///< of jobs, where they are recorded
   std::map<std::string, std::string> settings;  ///< of the scenario, by "section.key"
   std::set<std::string> follows;                ///< those of them that follow from others
   std::optional<Bytes> size;                    ///< of a message
@@ -164,6 +165,7 @@ class Maker {
   void load(const fs::path& path);
   void load_detail(Loaded& run, ResultReader& reader, std::size_t share);
   void add_group(std::vector<Loaded*>& runs);
+  void add_messages(Section& section, const std::vector<Loaded*>& runs);
   void add_detail(const Loaded& run, Section& section, const std::string& id);
   std::string unique(const std::string& wanted);
   void notice(const std::string& level, const std::string& text) {
@@ -203,6 +205,11 @@ void Maker::load(const fs::path& path) {
   const auto times = run->summary.has_jobs() ? job_times(reader) : flow_times(reader);
   if (!times) return refuse(times.error());
   run->times = times.value();
+  if (run->summary.messages > 0) {
+    auto messages = flow_times(reader);
+    if (!messages) return refuse(messages.error());
+    run->messages = std::move(messages.value());
+  }
   read_settings(*run);
   run->size = scenario_size(run->summary.run, "workload.size");
   ++out_.read;
@@ -263,6 +270,18 @@ void Maker::add_detail(const Loaded& run, Section& section, const std::string& i
     section.figures.emplace_back(
         throughput({unique(id + "-throughput"), "Throughput", "", {}}, std::span(&run.flows, 1)));
   }
+}
+
+/// Of jobs whose messages are recorded, their times beside those of the jobs.
+void Maker::add_messages(Section& section, const std::vector<Loaded*>& runs) {
+  std::vector<Times> messages;
+  for (const Loaded* run : runs) {
+    if (run->messages) messages.push_back(*run->messages);
+  }
+  if (messages.empty()) return;
+  section.figures.emplace_back(cdf(
+      {unique(section.id + "-messages"), "Distribution of the messages' completion times", "", {}},
+      messages, "FCT of messages"));
 }
 
 void Maker::add_group(std::vector<Loaded*>& runs) {
@@ -355,6 +374,7 @@ void Maker::add_group(std::vector<Loaded*>& runs) {
     distribution.caption += fmt::format(" Of the largest size, {}.", size_text(*sizes.rbegin()));
   }
   if (!distribution.series.empty()) section.figures.emplace_back(std::move(distribution));
+  add_messages(section, runs);
 
   // Runs side by side in one figure, for those kinds that have a chooser.
   std::vector<LinkSeries> replays;

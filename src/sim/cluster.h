@@ -59,6 +59,7 @@ class ClusterOf final : public Cluster {
     for (std::uint32_t h = 0; h < placement_.hosts.size(); ++h)
       network_.hosts[h].prepare(std::move(placement_.hosts[h]), *host_rules_.transport);
     placement_.hosts = {};
+    for (JobRun& run : placement_.jobs) run.recorded = config_.record.messages;
   }
 
   Ending run(Observer& observer, const std::atomic<bool>* stop) override {
@@ -113,6 +114,7 @@ class ClusterOf final : public Cluster {
     c.pause_loops = guard_.loops();
     c.packet_hops = windows_.packet_hops();
     c.windows = windows_.window() - 1;
+    c.acked = bytes(static_cast<std::int64_t>(recorder_.bytes_acked));
     return c;
   }
   [[nodiscard]] Instant now() const override { return begin_; }

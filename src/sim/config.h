@@ -136,6 +136,7 @@ struct RecordParams {
   bool links = false;       ///< per link: bytes carried in the interval
   std::uint32_t flows = 0;  ///< cwnd, RTT and bytes acknowledged of the first so many flows
   RecordTier tier = RecordTier::all;
+  bool messages = false;      ///< a flow record for every message of jobs that has bytes
   std::uint32_t inspect = 0;  ///< every event of the first so many flows; needs no interval
 };
 

@@ -84,6 +84,62 @@ TEST_P(Jobs, MessageStartsWhenAnotherIsReceived) {
   EXPECT_EQ(outcome.told.jobs[0].ranks, 3u);
 }
 
+// Where it is asked for, every message with bytes is reported as a flow.
+TEST_P(Jobs, MessagesAreRecordedAsFlows) {
+  GraphBuilder builder(3);
+  const NodeId a = builder.message(0, 1, packets(1));
+  const NodeId word = builder.message(1, 2, bytes(0));
+  const NodeId b = builder.message(1, 2, packets(1));
+  builder.wait(b, a, Moment::received);
+  builder.wait(word, a, Moment::received);
+  SimConfig config = network(1, 4, 1);
+  const workload::Workload work = only(job_of(builder, {2, 0, 3}));
+  EXPECT_TRUE(run_workload(config, work).told.flows.empty());
+  const std::uint64_t hash = run_workload(config, work).counters.hash;
+  config.record.messages = true;
+  const Outcome outcome = run_workload(config, work);
+  EXPECT_EQ(outcome.counters.hash, hash);
+  ASSERT_EQ(outcome.told.flows.size(), 2u);
+  const metrics::FlowRecord& first = outcome.told.flows[0];
+  // Behind the two connections, by their nodes: one of them has two messages.
+  EXPECT_EQ(first.flow, 2u);
+  EXPECT_EQ(first.src, 2u);
+  EXPECT_EQ(first.dst, 0u);
+  EXPECT_EQ(first.size, packets(1));
+  EXPECT_EQ(first.start, Instant{});
+  EXPECT_EQ(first.delivered, at(kThere));
+  EXPECT_EQ(first.end, at(kThere + kBack));
+  const metrics::FlowRecord& second = outcome.told.flows[1];
+  EXPECT_EQ(second.flow, 2u + b);
+  EXPECT_EQ(second.src, 0u);
+  EXPECT_EQ(second.dst, 3u);
+  EXPECT_EQ(second.start, at(kThere));
+  // The word is acknowledged after it.
+  EXPECT_LT(second.end, outcome.told.jobs.at(0).end);
+}
+
+// Stopped on their way, they have no end; what was acknowledged is counted.
+TEST_P(Jobs, UnfinishedMessagesAreRecordedToo) {
+  GraphBuilder builder(2);
+  builder.message(0, 1, packets(1), true);
+  const NodeId later = builder.message(0, 1, packets(1'000), true);
+  const NodeId never = builder.message(0, 1, packets(1), true);
+  builder.wait(never, later, Moment::sent);
+  SimConfig config = network(1, 2, 1);
+  config.record.messages = true;
+  config.end = at(us(10));
+  const Outcome outcome = run_workload(config, only(job_of(builder, {0, 1})));
+  EXPECT_EQ(outcome.ending, Ending::time_limit);
+  ASSERT_EQ(outcome.told.flows.size(), 2u);
+  // Every connection has one message here, and its number.
+  EXPECT_EQ(outcome.told.flows[0].flow, 0u);
+  EXPECT_NE(outcome.told.flows[0].end, Instant::never());
+  EXPECT_EQ(outcome.told.flows[1].flow, 1u);
+  EXPECT_EQ(outcome.told.flows[1].end, Instant::never());
+  EXPECT_GT(outcome.counters.acked, packets(1));
+  EXPECT_LT(outcome.counters.acked, packets(1'002));
+}
+
 // And when another of the sender's own is acknowledged.
 TEST_P(Jobs, MessageStartsWhenAnotherIsSent) {
   GraphBuilder builder(3);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,8 @@ class Recorder {
     finished_.insert(finished_.end(), report.finished.begin(), report.finished.end());
     report.finished.clear();
     bytes_acked += std::exchange(report.bytes_acked, 0);
+    for (const MessageMoment& moment : report.moments) take(moment);
+    report.moments.clear();
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
       const JobTally part = std::exchange(report.jobs[j], {});
       job_tallies_[j].done += part.done;
@@ -78,6 +81,11 @@ class Recorder {
 
   /// Tells what has finished in the window whose reports have been taken.
   void report_finished(Observer& observer) {
+    std::sort(messages_.begin(), messages_.end(), [](const auto& a, const auto& b) {
+      return a.end != b.end ? a.end < b.end : a.flow < b.flow;
+    });
+    for (metrics::FlowRecord& record : messages_) observer.on_flow(record);
+    messages_.clear();
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
       KnownTally& tally = job_tallies_[j];
       if (tally.told || tally.done != jobs_[j].graph->size() || tally.done == 0) continue;
@@ -117,6 +125,8 @@ class Recorder {
       });
     }
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
+      for (const auto& [node, times] : job_tallies_[j].under_way)
+        observer.on_flow(message_record(j, node, times));
       if (job_tallies_[j].done < jobs_[j].graph->size()) observer.on_job(job_record(j));
     }
   }
@@ -152,6 +162,16 @@ class Recorder {
   }
 
  private:
+  struct MessageTimes {
+    Instant posted{};
+    Instant delivered = Instant::never();
+    Instant end = Instant::never();
+  };
+  struct KnownTally : JobTally {
+    bool told = false;
+    std::map<workload::NodeId, MessageTimes> under_way{};  ///< of those that are recorded
+  };
+
   [[nodiscard]] metrics::JobRecord job_record(std::uint32_t j) const {
     const workload::Graph& graph = *jobs_[j].graph;
     metrics::JobRecord record;
@@ -162,6 +182,43 @@ class Recorder {
     record.bytes = graph.bytes();
     record.start = job_tallies_[j].first;
     if (job_tallies_[j].done == graph.size()) record.end = job_tallies_[j].last;
+    return record;
+  }
+
+  /// Of a message that is recorded, until it is acknowledged. One without bytes is only a word.
+  void take(const MessageMoment& moment) {
+    const workload::Graph& graph = *jobs_[moment.job].graph;
+    if (graph.node(moment.node).amount == 0) return;
+    auto& under_way = job_tallies_[moment.job].under_way;
+    MessageTimes& times = under_way[moment.node];
+    if (moment.moment == workload::Moment::started) times.posted = moment.time;
+    if (moment.moment == workload::Moment::received) times.delivered = moment.time;
+    if (moment.moment != workload::Moment::sent) return;
+    times.end = moment.time;
+    messages_.push_back(message_record(moment.job, moment.node, times));
+    under_way.erase(moment.node);
+  }
+
+  /// As a flow. Where every connection of a job has one message, its number is the connection's; else
+  /// they are numbered behind all connections, by their nodes.
+  [[nodiscard]] metrics::FlowRecord message_record(std::uint32_t j, workload::NodeId id,
+                                                   const MessageTimes& times) const {
+    const workload::Graph& graph = *jobs_[j].graph;
+    const workload::Graph::Node& node = graph.node(id);
+    const bool alone = graph.messages() == graph.channels().size();
+    std::size_t number = flows_.size() + (alone ? node.channel : id);
+    for (std::uint32_t other = 0; other < jobs_.size(); ++other) {
+      if (other < j || !alone) number += jobs_[other].graph->channels().size();
+      if (other < j && !alone) number += jobs_[other].graph->size();
+    }
+    metrics::FlowRecord record;
+    record.flow = static_cast<std::uint32_t>(number);
+    record.src = jobs_[j].hosts[node.rank];
+    record.dst = jobs_[j].hosts[graph.receiver(id)];
+    record.size = bytes(node.amount);
+    record.start = times.posted;
+    record.delivered = times.delivered;
+    record.end = times.end;
     return record;
   }
 
@@ -219,10 +276,6 @@ class Recorder {
     observer.on_flow_sample(sample);
   }
 
-  struct KnownTally : JobTally {
-    bool told = false;
-  };
-
   const RecordParams& config_;
   const workload::Flows& flows_;
   const std::vector<workload::Job>& jobs_;
@@ -233,6 +286,7 @@ class Recorder {
   std::vector<KnownTally> job_tallies_;
   std::vector<FlowLog> logs_;  ///< of those that are inspected
   std::vector<metrics::FlowRecord> finished_;
+  std::vector<metrics::FlowRecord> messages_;  ///< of jobs, that are done
   std::vector<metrics::FlowEvent> events_;
 };
 

@@ -20,6 +20,15 @@ struct JobRun {
   std::vector<std::uint32_t> waits;      ///< by node: events still to come
   std::vector<std::uint32_t> src_slots;  ///< by channel: its connection at the sending host
   std::uint32_t first_flow = 0;          ///< the number of its channel 0, among all connections
+  bool recorded = false;                 ///< each moment of its messages is reported
+};
+
+/// Something that happened to a message of a job, for its record.
+struct MessageMoment {
+  std::uint32_t job = 0;
+  workload::NodeId node = 0;
+  workload::Moment moment = workload::Moment::started;
+  Instant time{};
 };
 
 /// What happened to a job, as one thread's hosts saw it.

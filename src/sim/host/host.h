@@ -64,6 +64,7 @@ struct HostReport {
   std::vector<Delivery> deliveries;
   std::vector<std::uint32_t> victims;  ///< flows, one for each packet that came as a victim
   std::vector<JobTally> jobs;          ///< by job
+  std::vector<MessageMoment> moments;  ///< of messages that are recorded
   std::uint64_t bytes_acked = 0;
 };
 
@@ -225,6 +226,7 @@ class Host : private Protocol::Nic,
       } else {
         fingerprint.add(mix64(flow.job) ^ unpacked.message_id, now_);
         const GraphRunner::Jobs jobs = jobs_of(rules, report);
+        note(flow.job, unpacked.message_id, workload::Moment::received, rules, report);
         graphs_.tell(workload::Moment::received, flow.job, unpacked.message_id, jobs);
         start_ready(rules, report);
       }
@@ -344,14 +346,16 @@ class Host : private Protocol::Nic,
   }
 
   void start_ready(const Rules& rules, HostReport& report) {
-    graphs_.start_ready(now_, jobs_of(rules, report),
-                        [&](std::uint32_t job, workload::NodeId node) { send(job, node, rules); });
+    graphs_.start_ready(
+        now_, jobs_of(rules, report),
+        [&](std::uint32_t job, workload::NodeId node) { send(job, node, rules, report); });
     timer_ = std::min(timer_, graphs_.next_due());  // a computation may have begun
   }
 
   /// Posts a message of a job, or lets it wait in line.
-  void send(std::uint32_t job, workload::NodeId node, const Rules& rules) {
+  void send(std::uint32_t job, workload::NodeId node, const Rules& rules, HostReport& report) {
     const JobRun& run = (*rules.jobs)[job];
+    note(job, node, workload::Moment::started, rules, report);
     const std::uint32_t channel = run.graph->node(node).channel;
     const std::uint32_t slot = run.src_slots[channel];
     std::unique_ptr<OutgoingEnd>& end = outgoing_[slot];
@@ -368,10 +372,16 @@ class Host : private Protocol::Nic,
     return o.sender.on_message({node, size}, now_) == core::PostResult::accepted;
   }
 
+  void note(std::uint32_t job, workload::NodeId node, workload::Moment moment, const Rules& rules,
+            HostReport& report) {
+    if ((*rules.jobs)[job].recorded) report.moments.push_back({job, node, moment, now_});
+  }
+
   /// Tells the graph of a channel's messages that are done; false when there is nothing left to send.
   bool complete_messages(OutgoingEnd& o, const Rules& rules, HostReport& report) {
     const GraphRunner::Jobs jobs = jobs_of(rules, report);
     while (const auto id = o.sender.poll_completion()) {
+      note(o.flow.job, *id, workload::Moment::sent, rules, report);
       graphs_.tell(workload::Moment::sent, o.flow.job, *id, jobs);
       GraphRunner::note_done(o.flow.job, now_, jobs);
     }
@@ -421,8 +431,9 @@ class Host : private Protocol::Nic,
     while (next_start_ < static_cast<std::ptrdiff_t>(starts_.size()) &&
            pending_[starts_[static_cast<std::size_t>(next_start_)]].start <= now_)
       start_flow(starts_[static_cast<std::size_t>(next_start_++)], rules);
-    graphs_.work_off(now_, jobs_of(rules, report), fingerprint,
-                     [&](std::uint32_t job, workload::NodeId node) { send(job, node, rules); });
+    graphs_.work_off(
+        now_, jobs_of(rules, report), fingerprint,
+        [&](std::uint32_t job, workload::NodeId node) { send(job, node, rules, report); });
     timer_ = next_due();
     for (Deadline& running : running_) {
       if (running.time <= now_) {

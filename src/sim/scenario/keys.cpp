@@ -42,7 +42,7 @@ constexpr Section kSections[] = {
      "a switch, or random "
      "links."},
     {"impairment", true, "A link that works badly: named as in a failure, or random links."},
-    {"record", false, "What is sampled over time. Flows, jobs and totals are always recorded."},
+    {"record", false, "What is recorded beyond flows, jobs and totals."},
     {"run", false, "How it is run."},
 };
 
@@ -1181,6 +1181,15 @@ constexpr Key kKeys[] = {
      .needs = "it is a number of flows, such as flows = 8",
      .help = "Window or rate, RTT and bytes acknowledged of the first so many flows, or "
              "connections of jobs."},
+    {.section = "record",
+     .name = "messages",
+     .kind = Kind::choice,
+     .unit = "auto|on|off",
+     .fallback = "\"auto\"",
+     .needs = "it is \"auto\", \"on\" or \"off\"",
+     .help =
+         "Every message of jobs as a flow of its own in the results: when it was posted, delivered "
+         "and acknowledged. Auto is on for traces of up to 200,000 messages."},
     {.section = "record",
      .name = "inspect",
      .kind = Kind::integer,

@@ -21,6 +21,7 @@
 #include "sim/scenario/lossless.h"
 #include "sim/scenario/settings.h"
 #include "sim/scenario/toml_text.h"
+#include "sim/scenario/trace_scenario.h"
 #include "workload/flow_list.h"
 #include "workload/formats/topo_import.h"
 #include "workload/formats/trace.h"
@@ -74,6 +75,9 @@ constexpr Picoseconds kLeastLatency = ns(1);
   const std::int64_t common = std::gcd(num, den);
   return {num / common, den / common};
 }
+
+/// Up to so many messages of a trace are recorded without being asked for.
+constexpr std::uint32_t kMostMessagesRecorded = 200'000;
 
 /// Makes the plain values of a scenario from its settings, section by section, and checks what
 /// spans keys.
@@ -1448,6 +1452,12 @@ class Resolver {
     r.flows = set_.count("record.flows");
     r.tier = set_.choice<RecordTier>("record.tier");
     r.inspect = set_.count("record.inspect");
+    enum class Messages : std::uint8_t { automatic, on, off };
+    const auto messages = set_.choice<Messages>("record.messages");
+    const WorkloadSpec& w = out_.workload;
+    r.messages = messages == Messages::on ||
+                 (messages == Messages::automatic && w.kind == WorkloadKind::trace &&
+                  w.graph->messages() <= kMostMessagesRecorded);
     const bool asked = r.queues || r.links || r.flows > 0;
     if (asked && r.interval == ps(0)) {
       const char* id = r.queues ? "record.queues" : r.links ? "record.links" : "record.flows";
@@ -1598,6 +1608,11 @@ Result<Scenario, ScenarioError> load_text(std::string_view text, const std::stri
 
 Result<Scenario, ScenarioError> load(const fs::path& file,
                                      const std::vector<std::string>& overrides) {
+  if (is_trace_name(file)) {
+    const auto made = scenario_of_trace(file, overrides);
+    if (!made) return made.error();
+    return load_text(made.value(), file.string(), file.parent_path(), overrides);
+  }
   const auto text = read_file(file);
   if (!text) return ScenarioError{file.string(), 0, text.error().message};
   return load_text(text.value(), file.string(), file.parent_path(), overrides);

@@ -103,6 +103,10 @@ struct Scenario {
 [[nodiscard]] Result<Scenario, ScenarioError> load(const std::filesystem::path& file,
                                                    const std::vector<std::string>& overrides = {});
 
+/// Whether it names a trace of another tool, by how it ends. `load` takes one as the workload of a
+/// scenario of defaults: a host for each rank (trace_scenario.h).
+[[nodiscard]] bool is_trace_name(const std::filesystem::path& file);
+
 /// The same for a text in memory. `file` is its name in messages; other files it names are sought
 /// in `folder`.
 [[nodiscard]] Result<Scenario, ScenarioError> load_text(

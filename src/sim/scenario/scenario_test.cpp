@@ -988,6 +988,7 @@ constexpr Sample kSamples[] = {
     {"record", "links", "true", "interval_us = 5"},
     {"record", "tier", "\"last-hop\"", "links = true\ninterval_us = 5"},
     {"record", "flows", "8", "interval_us = 5"},
+    {"record", "messages", "\"on\"", ""},
     {"record", "inspect", "4", ""},
     {"run", "seed", "12345", ""},
     {"run", "seeds", "[5, 6, 7]", ""},
@@ -1226,7 +1227,7 @@ TEST(Error, UnknownKeys) {
             "x.toml:2: unknown key fan_inn in [topology]. did you mean fan_in in [workload]?");
   EXPECT_EQ(error_of("[record]\nbanana = 4"),
             "x.toml:2: unknown key banana in [record]. its keys are interval_us, queues, "
-            "queue_threshold, links, tier, flows, inspect");
+            "queue_threshold, links, tier, flows, messages, inspect");
   EXPECT_EQ(error_of("hosts = 4"),
             "x.toml:1: unknown key hosts above the first section. it is a key of [topology]");
   EXPECT_EQ(error_of("[host]\nkmin = 4"),

@@ -340,5 +340,24 @@ TEST_F(TraceScenario, ControlPriorityIsNoChoiceWithPfc) {
             "loaded");
 }
 
+// A trace that is named in the place of a scenario is one, on a network that has room for it.
+TEST_F(TraceScenario, ATraceIsAScenario) {
+  write("a.cm", "Nodes 40\nConnections 1\n0->39 start 5 size 1000\n");
+  const auto loaded_trace = sim::load(folder_ / "a.cm");
+  ASSERT_TRUE(loaded_trace) << loaded_trace.error().text();
+  EXPECT_EQ(loaded_trace.value().name, "a");
+  EXPECT_EQ(loaded_trace.value().config.topology.racks, 3u);
+  EXPECT_EQ(loaded_trace.value().config.topology.hosts_per_rack, 16u);
+  EXPECT_TRUE(loaded_trace.value().config.record.messages);
+  const auto smaller =
+      sim::load(folder_ / "a.cm", {"topology.hosts=20", "topology.hosts_per_rack=10"});
+  ASSERT_FALSE(smaller);
+  EXPECT_NE(smaller.error().message.find("has 40 ranks"), std::string::npos);
+  const auto off = sim::load(folder_ / "a.cm", {"record.messages=off"});
+  ASSERT_TRUE(off);
+  EXPECT_FALSE(off.value().config.record.messages);
+  EXPECT_EQ(sim::load(folder_ / "b.goal").error().message, "there is no such file");
+}
+
 }  // namespace
 }  // namespace strack::sim

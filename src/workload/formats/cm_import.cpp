@@ -162,9 +162,7 @@ class Reader {
     return static_cast<Rank>(*rank);
   }
 
-  bool read_flow(const Line& line) {
-    Flow flow;
-    flow.line = line.number;
+  bool read_ends(const Line& line, Flow& flow) {
     const std::string_view pair = line.fields[0];
     const std::size_t arrow = pair.find("->");
     const auto src = rank_of(line, pair.substr(0, arrow));
@@ -177,7 +175,13 @@ class Reader {
     }
     flow.src = *src;
     flow.dst = *dst;
+    return true;
+  }
 
+  bool read_flow(const Line& line) {
+    Flow flow;
+    flow.line = line.number;
+    if (!read_ends(line, flow)) return false;
     struct Field {
       std::string_view name;
       std::int64_t* value;
