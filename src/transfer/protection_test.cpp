@@ -17,7 +17,10 @@ namespace fs = std::filesystem;
 
 TEST(Protection, ReadsAKey) {
   const TemporaryFolder folder;
-  write_file(folder / "key", std::string(63, '0') + "a\n");
+  // Made in one piece: GCC 12 warns of the other way under the thread sanitizer, without a reason.
+  std::string key(65, '0');
+  key.replace(63, 2, "a\n");
+  write_file(folder / "key", key);
   fs::permissions(folder / "key", fs::perms::owner_read);
   udp::EndpointOptions options;
   const auto warning = protect({(folder / "key").string(), false}, options);

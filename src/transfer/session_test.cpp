@@ -373,7 +373,9 @@ void write_sparse(const fs::path& path) {
   put(0, random_text(5'000, 1));
   put(20 * std::uint64_t{kBlockBytes} + 64 * 1024, random_text(10'000, 2));
   put(21 * std::uint64_t{kBlockBytes}, random_text(kBlockBytes, 3));
-  put(40 * std::uint64_t{kBlockBytes} + 5, std::string(9'000, '\0') + "x");
+  std::string zeros(9'001, '\0');
+  zeros.back() = 'x';
+  put(40 * std::uint64_t{kBlockBytes} + 5, zeros);
   file.close();
   fs::resize_file(path, 50 * std::uint64_t{kBlockBytes} + 17);
 }
