@@ -1,5 +1,5 @@
 // How fast the simulator is: permutation, whole protocol, default recording, in packet-hops per
-// CPU-second; for STrack over lossy switches, and for RoCEv2 with PFC.
+// CPU-second; for the first scheme of each transport, over the switches that it wants.
 //
 // A packet-hop is one packet through one queue and link; a data packet and its SACK between racks
 // make 8. CPU seconds are the process's, all threads together; the ratio of CPU to wall time shows
@@ -8,13 +8,16 @@
 #include <time.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "sim/scenario/scenario.h"
 #include "sim/simulation.h"
+#include "transports/registry.h"
 #include "workload/generators.h"
 
 namespace {
@@ -27,33 +30,24 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-sim::SimConfig paper_network(std::uint32_t hosts, sim::Protocol protocol) {
-  sim::SimConfig config;
-  config.protocol = protocol;
-  // Racks of 64 and as many spines; smaller networks have smaller racks.
-  config.topology.hosts_per_rack = hosts >= 1024 ? 64 : 16;
-  config.topology.racks = hosts / config.topology.hosts_per_rack;
-  config.topology.spines = config.topology.hosts_per_rack;
-  const Bytes mtu = bytes(4096);
-  const Picoseconds serialisation = 4 * ((mtu + config.hosts.data_header) / gbps(400)) +
-                                    4 * (config.hosts.control_size / gbps(400));
-  config.topology.host_latency = config.topology.fabric_latency = (us(8) - serialisation) / 8;
-  const sim::Derived derived = sim::derive(config.topology, config.hosts, mtu);
-  config.transport = core::StrackParams::for_link(gbps(400), derived.base_rtt, mtu).value();
-  config.roce = core::RoceParams::for_link(gbps(400), derived.base_rtt, mtu).value();
-  const bool roce = protocol == sim::Protocol::roce;
-  config.pfc.enabled = roce;
-  config.switches.kmin = roce ? derived.bdp : derived.bdp / 4;
-  config.switches.kmax = roce ? derived.bdp : 3 * derived.bdp / 4;
-  config.switches.queue_limit = 5 * derived.bdp;
-  return config;
+/// The paper's network; racks of 64 and as many spines, smaller networks have smaller racks.
+sim::SimConfig paper_network(std::uint32_t hosts, const std::string& scheme) {
+  const auto scenario =
+      sim::load_text("", "sim_speed", {},
+                     {fmt::format("topology.hosts={}", hosts),
+                      fmt::format("topology.hosts_per_rack={}", hosts >= 1024 ? 64 : 16),
+                      "transport.scheme=" + scheme});
+  if (!scenario) {
+    fmt::print(stderr, "error: {}\n", scenario.error().text());
+    std::exit(2);
+  }
+  return scenario.value().config;
 }
 
 /// One run, measured and printed; false if it did not finish.
 bool measure(std::uint32_t hosts, const std::string& scheme, std::uint32_t threads,
              std::int64_t size) {
-  sim::SimConfig config =
-      paper_network(hosts, scheme == "rocev2" ? sim::Protocol::roce : sim::Protocol::strack);
+  sim::SimConfig config = paper_network(hosts, scheme);
   config.threads = threads;
   sim::Simulation simulation(
       config,
@@ -87,16 +81,17 @@ int main(int argc, char** argv) {
   std::vector<std::uint32_t> thread_counts{1};
   std::int64_t size = 2'000'000;
   int repeats = 1;
-  std::vector<std::string> schemes{"strack", "rocev2"};
+  std::vector<std::string> schemes;
+  for (const transports::Descriptor* transport : transports::all())
+    schemes.emplace_back(transport->schemes.front().name);
   CLI::App app{"Simulator speed: permutation at several sizes of network.", "sim_speed"};
   app.add_option("--hosts", host_counts, "hosts in the network")
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--threads", thread_counts, "threads")->delimiter(',')->capture_default_str();
   app.add_option("--size", size, "bytes each host sends")->capture_default_str();
-  app.add_option("--schemes", schemes, "strack, rocev2")
+  app.add_option("--schemes", schemes, "schemes of scenarios")
       ->delimiter(',')
-      ->check(CLI::IsMember({"strack", "rocev2"}))
       ->capture_default_str();
   app.add_option("--repeats", repeats, "runs of each, interleaved")->capture_default_str();
   CLI11_PARSE(app, argc, argv);

@@ -13,6 +13,7 @@
 #include "cli/workload.h"
 #include "run/build_info.h"
 #include "sim/scenario/scenario.h"
+#include "transports/registry.h"
 
 namespace strack::cli {
 namespace {
@@ -57,7 +58,8 @@ void add_run_options(CLI::App* command, RunOptions& run, const CLI::Validator& s
           "changes one key, such as --set topology.hosts=1024; any number of times");
   command->add_option("--topo", run.topo, "an htsim topology instead of the scenario's network")
       ->type_name("FILE");
-  command->add_option("--scheme", run.scheme, "instead of the scenario's, such as rocev2");
+  command->add_option("--scheme", run.scheme,
+                      "instead of the scenario's; `strack sim schemes` lists them");
   command->add_option("--seed", run.seed, "instead of the scenario's")->check(seeds);
   command->add_option("--threads", run.threads, "of this run; results do not depend on it")
       ->check(CLI::Range(1, 1'024));
@@ -98,6 +100,12 @@ int help(const CLI::App& app, const std::vector<std::string>& topic) {
 int no_command(const char* help) {
   fmt::print(stderr, "error: no command given. `strack {}` lists what there is\n", help);
   return 2;
+}
+
+Command add_schemes(CLI::App& sim) {
+  const CLI::App* command =
+      sim.add_subcommand("schemes", "Lists the schemes that a scenario can name.");
+  return {command, sim_schemes};
 }
 
 }  // namespace strack::cli
@@ -196,7 +204,7 @@ int main(int argc, char** argv) {
 
   SweepOptions compare;
   compare.compare = true;
-  std::string schemes = "strack,strack-oblivious,strack-single-path,rocev2";
+  std::string schemes = fmt::format("{}", fmt::join(strack::transports::scheme_names(), ","));
   CLI::App* compare_command = sim->add_subcommand(
       "compare", "Runs one scenario under several schemes and puts them side by side in a table.");
   add_file(compare_command, compare.file);
@@ -269,7 +277,7 @@ int main(int argc, char** argv) {
 
   std::vector<Command> commands = add_reports(app);
   for (Command& command : add_udp(app)) commands.push_back(std::move(command));
-
+  commands.push_back(add_schemes(*sim));
   std::vector<std::string> topic;
   CLI::App* help_command =
       app.add_subcommand("help", "Explains a command, or `scenario`: all keys of a scenario file.");

@@ -49,5 +49,6 @@ struct SweepOptions {
   bool compare = false;  ///< the first axis is what is compared
 };
 int sim_sweep(const SweepOptions& options);
+int sim_schemes();
 
 }  // namespace strack::cli

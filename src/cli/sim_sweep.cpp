@@ -15,6 +15,7 @@
 #include "run/run.h"
 #include "run/sweep.h"
 #include "sim/scenario/scenario.h"
+#include "transports/registry.h"
 
 namespace strack::cli {
 namespace {
@@ -91,6 +92,14 @@ int sim_sweep(const SweepOptions& options) {
   if (!whole && signal_came()) return kInterruptedStatus;
   if (failed > 0) fail(fmt::format("{} of {} runs failed", failed, runs.size()));
   return failed > 0 ? 1 : 0;
+}
+
+int sim_schemes() {
+  for (const transports::Descriptor* transport : transports::all()) {
+    for (const transports::Scheme& scheme : transport->schemes)
+      fmt::print("{:<20} {}\n", scheme.name, scheme.label);
+  }
+  return 0;
 }
 
 }  // namespace strack::cli

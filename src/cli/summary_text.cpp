@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/text.h"
+#include "transports/registry.h"
 
 namespace strack::cli {
 namespace {
@@ -26,7 +27,10 @@ std::string count_of(std::uint64_t count, std::string_view what) {
 }
 
 /// Whether its senders have rates that CNPs cut.
-bool has_rate_control(const Summary& s) { return s.run.scheme == "rocev2" || s.cnps > 0; }
+bool has_rate_control(const Summary& s) {
+  const transports::Descriptor* transport = transports::find(s.run.scheme).transport;
+  return (transport != nullptr && transport->rate_controlled) || s.cnps > 0;
+}
 /// What the slowest took: of a run with jobs, the slowest job.
 Picoseconds slowest(const Summary& s) { return s.has_jobs() ? s.jobs.max_time : s.max_fct; }
 /// And what physics would have allowed it.

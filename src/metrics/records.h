@@ -33,8 +33,8 @@ struct FlowRecord {
   std::uint32_t probes = 0;
   std::uint32_t timeouts = 0;
   std::uint32_t path_changes = 0;  ///< packets sent on another path than the one before
-  std::uint32_t cnps = 0;          ///< congestion notifications received (RoCEv2)
-  std::uint32_t naks = 0;          ///< negative acknowledgements received (RoCEv2)
+  std::uint32_t cnps = 0;          ///< congestion notifications received
+  std::uint32_t naks = 0;          ///< negative acknowledgements received
   std::uint32_t victim_packets =
       0;  ///< held by a pause meant for others: their next queue was short
 };
@@ -74,8 +74,8 @@ struct FlowSample {
   Picoseconds avg_qdelay{0};
   Bytes acked{0};               ///< acknowledged in the interval
   std::uint32_t ecn_marks = 0;  ///< marked SACKs in the interval
-  BitsPerSecond rate{0};        ///< RoCEv2: what its QPs may send at, together
-  std::uint32_t cnps = 0;       ///< RoCEv2: received in the interval
+  BitsPerSecond rate{0};        ///< with rate control: what it may send at
+  std::uint32_t cnps = 0;       ///< received in the interval
 };
 
 enum class EventKind : std::uint8_t {
@@ -85,8 +85,8 @@ enum class EventKind : std::uint8_t {
   loss,  ///< declared by the sender
   probe,
   probe_ack,  ///< the answer to a probe
-  nak,        ///< RoCEv2
-  cnp,        ///< RoCEv2
+  nak,        ///< a negative acknowledgement
+  cnp,        ///< a congestion notification
 };
 
 enum class LossCause : std::uint8_t { out_of_order, probe, timeout, nak };
@@ -100,13 +100,13 @@ struct FlowEvent {
   /// Packets are counted from 0. Of the packet sent; of a loss the first that is lost; of the
   /// others the first that the receiver has not got, as far as they know.
   std::optional<std::uint32_t> psn;
-  std::optional<std::uint32_t> path;  ///< taken or echoed; RoCEv2: the queue pair
+  std::optional<std::uint32_t> path;  ///< taken or echoed; or the queue pair
   std::optional<bool> ecn;            ///< echoed
   std::optional<Picoseconds> rtt;
   std::optional<Bytes> acked;         ///< newly
   std::optional<Bytes> cwnd;          ///< after it
   std::optional<Bytes> inflight;      ///< after it
-  std::optional<BitsPerSecond> rate;  ///< RoCEv2: of its queue pair, after it
+  std::optional<BitsPerSecond> rate;  ///< with rate control: after it
   std::optional<LossCause> cause;     ///< of a loss
 };
 
@@ -146,7 +146,7 @@ struct Counters {
   std::uint64_t windows = 0;      ///< of the engine
   Bytes acked{0};                 ///< of all flows and jobs, finished or not
   Bytes deepest_queue{0};
-  std::uint64_t cnps = 0;                 ///< received by senders (RoCEv2)
+  std::uint64_t cnps = 0;                 ///< received by senders
   std::uint64_t naks = 0;                 ///< the same
   std::uint64_t pause_frames = 0;         ///< XOFF and XON frames sent (PFC)
   Picoseconds paused{0};                  ///< port-time held by XOFF, all ports added up

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "transports/registry.h"
+
 namespace strack::report {
 
 using metrics::FileError;
@@ -48,15 +50,13 @@ std::optional<Picoseconds> scenario_time(const RunInfo& run, std::string_view ke
 }
 
 Label label_of(const RunInfo& run) {
-  if (run.scheme == "strack") return {"STrack", "strack"};
-  if (run.scheme == "strack-oblivious") return {"STrack, oblivious", "oblivious"};
-  if (run.scheme == "strack-single-path") return {"STrack, single path", "single-path"};
-  if (run.scheme == "rocev2") {
-    const std::string qps = scenario_value(run, "rocev2.qps_per_conn");
-    if (qps.empty() || qps == "1") return {"RoCEv2", "rocev2"};
-    return {fmt::format("RoCEv2, {} QPs", qps), qps == "4" ? "rocev2-4qp" : "other"};
-  }
-  return {run.scheme.empty() ? "run" : run.scheme, "other"};
+  const transports::Found found = transports::find(run.scheme);
+  if (found.transport == nullptr) return {run.scheme.empty() ? "run" : run.scheme, "other"};
+  if (found.transport->label == nullptr)
+    return {std::string(found.scheme->label), std::string(found.scheme->role)};
+  const transports::Label label = found.transport->label(
+      *found.scheme, [&](std::string_view key) { return scenario_value(run, std::string(key)); });
+  return {label.name, label.role};
 }
 
 std::string what_is_sent(const RunInfo& run) {
@@ -253,7 +253,8 @@ Table run_table(std::string id, const Summary& s) {
     row("probes", Cell(s.counters.probes));
     row("deepest queue", size_text(s.counters.deepest_queue));
   }
-  if (s.run.scheme == "rocev2" || s.cnps > 0) {
+  const transports::Descriptor* transport = transports::find(s.run.scheme).transport;
+  if ((transport != nullptr && transport->rate_controlled) || s.cnps > 0) {
     row("CNPs", Cell(s.cnps));
     row("NAKs", Cell(s.naks));
   }

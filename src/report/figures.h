@@ -30,8 +30,8 @@ namespace strack::report {
 using metrics::size_text;
 using metrics::time_text;
 
-/// A run's name and colour by its scheme: "STrack", "STrack, oblivious", "STrack, single path",
-/// "RoCEv2", "RoCEv2, 4 QPs".
+/// A run's name and colour, as the transport of its scheme has them: "STrack, oblivious". A scheme
+/// that this program does not know is called what it is.
 [[nodiscard]] Label label_of(const metrics::RunInfo& run);
 
 /// One value of the scenario as it stands in the file, such as "2 MB" without its quotes for

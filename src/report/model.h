@@ -50,8 +50,8 @@ struct Point {
   double high = kUnknown;
 };
 
-/// Whose a series is: its name, and its role, which gives the colour: strack, oblivious,
-/// single-path, rocev2, rocev2-4qp, ideal, paper or other.
+/// Whose a series is: its name, and its role, which gives the colour: a scheme's own
+/// (transports/descriptor.h), ideal, paper or other.
 struct Label {
   std::string name;
   std::string role = "other";

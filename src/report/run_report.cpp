@@ -12,6 +12,7 @@
 #include "metrics/result_file.h"
 #include "metrics/summary.h"
 #include "report/figures.h"
+#include "transports/registry.h"
 
 namespace strack::report {
 namespace fs = std::filesystem;
@@ -57,9 +58,13 @@ bool in_section(const std::string& key, std::string_view section) {
 
 /// Whether it says how things are sent, not what is sent where.
 bool is_parameter(const std::string& key) {
-  if (key == "transport.scheme" || key == "rocev2.qps_per_conn") return false;  // in the label
-  return in_section(key, "transport") || in_section(key, "rocev2") || in_section(key, "switch") ||
-         in_section(key, "pfc");
+  if (key == "transport.scheme") return false;  // in the label
+  for (const transports::Descriptor* transport : transports::all()) {
+    const auto& told = transport->labelled;
+    if (std::find(told.begin(), told.end(), key) != told.end()) return false;
+    if (in_section(key, transport->section)) return true;
+  }
+  return in_section(key, "transport") || in_section(key, "switch") || in_section(key, "pfc");
 }
 
 /// What comparable runs have in common.

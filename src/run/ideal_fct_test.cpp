@@ -8,6 +8,8 @@
 #include "base/testing.h"
 #include "sim/base_rtt.h"
 #include "sim/simulation.h"
+#include "sim/transport.h"
+#include "transports/strack/sim.h"
 #include "workload/collectives.h"
 
 namespace strack::run {
@@ -26,7 +28,8 @@ sim::SimConfig small() {
   config.topology.fabric_latency = us(1);
   config.topology.core_latency = us(1);
   const auto derived = sim::derive(config.topology, config.hosts, bytes(4096));
-  config.transport = core::StrackParams::for_link(gbps(400), derived.base_rtt, bytes(4096)).value();
+  config.transport = sim::make_transport<sim::StrackProtocol>(
+      core::StrackParams::for_link(gbps(400), derived.base_rtt, bytes(4096)).value());
   config.switches.kmin = derived.bdp / 4;
   config.switches.kmax = 3 * derived.bdp / 4;
   config.switches.queue_limit = 5 * derived.bdp;
@@ -34,7 +37,7 @@ sim::SimConfig small() {
 }
 
 Picoseconds base_rtt(const sim::SimConfig& config) {
-  return sim::derive(config.topology, config.hosts, config.transport.mtu).base_rtt;
+  return sim::derive(config.topology, config.hosts, config.mtu()).base_rtt;
 }
 
 constexpr Bytes kSize = kib(4000);                             // 1000 packets

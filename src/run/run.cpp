@@ -79,7 +79,7 @@ metrics::RunInfo header_of(const Plan& plan) {
   const sim::Derived derived = sim::derive(config.topology, config.hosts, config.mtu());
   metrics::RunInfo run;
   run.name = plan.scenario.name;
-  run.scheme = sim::name_of(plan.scenario.scheme);
+  run.scheme = plan.scenario.scheme;
   run.scenario = sim::to_toml(plan.scenario);
   run.settings = plan.scenario.settings;
   run.seed = config.seed;

@@ -44,7 +44,7 @@ std::optional<Problem> add_runs(const SweepRequest& request, Sweep& sweep) {
       run.seed = seed;
       run.scenario = sim::to_toml(scenario);
       std::string name = safe_name(scenario.name);
-      if (!scheme_varies) name += fmt::format("-{}", sim::name_of(scenario.scheme));
+      if (!scheme_varies) name += fmt::format("-{}", scenario.scheme);
       if (const std::string part = file_part(axes, combination); !part.empty()) name += "-" + part;
       name += fmt::format("-s{}", seed);
       // Values that differ only in what a file name cannot hold.

@@ -24,6 +24,7 @@
 #include "sim/net/pfc_switch.h"
 #include "sim/net/switch.h"
 #include "sim/simulation.h"
+#include "sim/transport.h"
 
 namespace strack::sim {
 
@@ -50,8 +51,8 @@ class ClusterOf final : public Cluster {
         network_(config_),
         port_rules_(rules_of(config_)),
         recorder_(config_, workload_, network_, std::move(placement_.senders)),
-        host_rules_{&Protocol::params(config_), &port_rules_, &recorder_.watches, &placement_.jobs,
-                    &network_.topology},
+        host_rules_{&params_of<Protocol>(config_), &port_rules_, &recorder_.watches,
+                    &placement_.jobs, &network_.topology},
         guard_(network_.topology),
         windows_(network_, port_rules_, host_rules_, workers_of(config_), workload_.jobs.size()),
         lookahead_(network_.topology.smallest_latency()) {

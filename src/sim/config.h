@@ -4,12 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/units.h"
-#include "transports/rocev2/params.h"
-#include "transports/strack/params.h"
 
 namespace strack::sim {
 
@@ -140,8 +139,7 @@ struct RecordParams {
   std::uint32_t inspect = 0;  ///< every event of the first so many flows; needs no interval
 };
 
-/// Which protocol the hosts speak.
-enum class Protocol : std::uint8_t { strack, roce };
+class Transport;  // sim/transport.h
 
 struct SimConfig {
   TopologyParams topology;
@@ -149,15 +147,13 @@ struct SimConfig {
   PfcParams pfc;
   HostParams hosts;
   FailureParams failures;
-  Protocol protocol = Protocol::strack;
-  core::StrackParams transport;  ///< where the protocol is STrack
-  core::RoceParams roce;         ///< where it is RoCEv2
+  std::shared_ptr<const Transport> transport;  ///< what hosts speak; there is no default
   RecordParams record;
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;
   Instant end = Instant::never();  ///< stop here though flows be unfinished
 
-  [[nodiscard]] Bytes mtu() const { return protocol == Protocol::roce ? roce.mtu : transport.mtu; }
+  [[nodiscard]] Bytes mtu() const;  ///< the transport's
 };
 
 }  // namespace strack::sim

@@ -181,7 +181,7 @@ TEST(DownAtATime, RoutesFollowAtAnInstant) {
     for (std::uint32_t uplink = 0; uplink < 2; ++uplink) {
       SimConfig config = cluster(2, 1, 2);
       config.failures.convergence = us(20);
-      config.transport.max_paths = 1;
+      strack_params(config).max_paths = 1;
       break_link(config, {Tier::fabric, 0, uplink}, at(us(10)));
       const Outcome outcome =
           run(config, {flow(0, 1, packets(1), converged - kUplinkStart - early)});

@@ -76,7 +76,7 @@ TEST(Inspect, OnePacket) {
   EXPECT_EQ(sent.psn, 0u);
   EXPECT_TRUE(sent.path.has_value());
   EXPECT_FALSE(sent.ecn || sent.rtt || sent.acked || sent.rate || sent.cause);
-  EXPECT_EQ(sent.cwnd, config.transport.max_cwnd);
+  EXPECT_EQ(sent.cwnd, strack_params(config).max_cwnd);
   EXPECT_EQ(sent.inflight, bytes(1'000));
   const FlowEvent& ack = outcome.told.events[1];
   EXPECT_EQ(ack.time, at(us(3) + rtt));
@@ -163,7 +163,7 @@ TEST(Inspect, PathsAreThoseUsed) {
   }
   EXPECT_EQ(changes, sprayed.flow(0).path_changes);
 
-  config.transport.max_paths = 1;
+  strack_params(config).max_paths = 1;
   const Outcome single = run(config, incast(8, 400));
   EXPECT_EQ(paths_of(events_of(single, 0, EventKind::sent)).size(), 1u);
 }
@@ -283,8 +283,8 @@ TEST(InspectRoce, RatesAndNotifications) {
 // Losses: a NAK, and right after it that the sender goes back; or a timeout. Paths are QPs.
 TEST(InspectRoce, GoesBack) {
   SimConfig config = roce_cluster(2, 4, 4);
-  config.roce.qps_per_conn = 2;
-  config.roce.rto = us(100);
+  roce_params(config).qps_per_conn = 2;
+  roce_params(config).rto = us(100);
   config.record.inspect = 1;
   config.failures.impairments.push_back({{LinkRef::Tier::host, 0, 0}, {1, 1}, {1, 100}, 0});
   const Outcome outcome = run(config, {flow(0, 4, packets(2'000))});

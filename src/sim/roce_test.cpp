@@ -60,7 +60,7 @@ TEST(RoceFlow, LineRateToThePicosecond) {
 // [R.roce.stripe] Several QPs share the port and use several paths; alone, that changes nothing.
 TEST(RoceFlow, SeveralQpsAtLineRate) {
   SimConfig config = roce_cluster(2, 2, 2);
-  config.roce.qps_per_conn = 4;
+  roce_params(config).qps_per_conn = 4;
   config.record.interval = us(1);
   config.record.links = true;
   const Outcome outcome = run(config, {flow(0, 3, packets(1'024))});
@@ -75,7 +75,7 @@ TEST(RoceFlow, SeveralQpsAtLineRate) {
 TEST(RoceFlow, RecoversFromLoss) {
   SimConfig config = roce_cluster(2, 2, 2);
   config.failures.impairments.push_back({{LinkRef::Tier::host, 0, 0}, {1, 1}, {1, 100}, 0});
-  config.roce.rto = us(500);
+  roce_params(config).rto = us(500);
   const Outcome outcome = run(config, {flow(0, 3, packets(2'000))});
   EXPECT_EQ(outcome.ending, Ending::finished);
   EXPECT_GT(outcome.counters.error_drops, 5u);
@@ -115,7 +115,7 @@ TEST(RoceIncast, NoDropFrom512Senders) {
   for (const std::uint32_t qps : {1u, 4u}) {
     for (const DcqcnSet set : {DcqcnSet::off, core::kDefaultDcqcn}) {
       SimConfig config = roce_cluster(9, 64, 16, set);
-      config.roce.qps_per_conn = qps;
+      roce_params(config).qps_per_conn = qps;
       config.topology.fabric_latency = ns(2'300);
       const Outcome outcome = run(config, incast(config, 512, packets(64)));
       expect_lossless(outcome);
@@ -129,7 +129,7 @@ TEST(RoceIncast, NoDropFrom512Senders) {
 TEST(RoceIncast, TooLittleHeadroomIsAViolation) {
   SimConfig config = roce_cluster(3, 16, 16, DcqcnSet::off);
   config.pfc.headroom = kib(8);
-  config.roce.rto = us(500);
+  roce_params(config).rto = us(500);
   const Outcome outcome = run(config, incast(config, 32, packets(1'000)));
   EXPECT_EQ(outcome.ending, Ending::finished);
   EXPECT_GT(outcome.counters.lossless_violations, 0u);
@@ -147,9 +147,9 @@ Shares shares(std::uint32_t senders, BitsPerSecond rate, DcqcnSet set, Bytes kmi
               Ratio pmax, Picoseconds time) {
   SimConfig config = cluster(2, senders + 1, senders + 1);
   config.topology.host_rate = config.topology.fabric_rate = rate;
-  config.protocol = Protocol::roce;
   const Derived derived = derive(config.topology, config.hosts, kMtu);
-  config.roce = core::RoceParams::for_link(rate, derived.base_rtt, kMtu, set).value();
+  config.transport = make_transport<RoceProtocol>(
+      core::RoceParams::for_link(rate, derived.base_rtt, kMtu, set).value());
   config.pfc.enabled = true;
   config.switches.kmin = kmin;
   config.switches.kmax = kmax;
@@ -284,7 +284,7 @@ TEST(Pfc, AcksPassPausedPorts) {
 // PFC is not RoCEv2's alone: STrack over a lossless network loses nothing.
 TEST(Pfc, WorksWithStrack) {
   SimConfig config = roce_cluster(3, 16, 16);
-  config.protocol = Protocol::strack;
+  config.transport = transport_for(config);
   config.pfc.buffer_per_tbps = mb(1);
   const Outcome outcome = run(config, incast(config, 32, packets(500)));
   EXPECT_EQ(outcome.ending, Ending::finished);
@@ -299,8 +299,8 @@ TEST(RoceEngine, ThreadsDoNotMatter) {
   const auto digest = [](std::uint32_t threads) {
     SimConfig config = roce_cluster(4, 16, 4);
     config.threads = threads;
-    config.roce.qps_per_conn = 2;
-    config.roce.rto = us(500);
+    roce_params(config).qps_per_conn = 2;
+    roce_params(config).rto = us(500);
     config.pfc.buffer_per_tbps = mb(2);
     config.record = {us(10), true, bytes(0), true, 8};
     config.failures.impairments.push_back({{LinkRef::Tier::fabric, 1, 2}, {1, 2}, {1, 500}, 0});

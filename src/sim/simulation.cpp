@@ -1,15 +1,13 @@
 #include "sim/simulation.h"
 
 #include <memory>
-#include <type_traits>
 #include <utility>
 
+#include "base/check.h"
 #include "sim/base_rtt.h"
 #include "sim/cluster.h"
-#include "sim/net/switch.h"
 #include "sim/net/topology.h"
-#include "transports/rocev2/sim.h"
-#include "transports/strack/sim.h"
+#include "sim/transport.h"
 
 namespace strack::sim {
 
@@ -24,27 +22,22 @@ Derived derive(const TopologyParams& t, const HostParams& hosts, Bytes mtu) {
   return d;
 }
 
+Bytes SimConfig::mtu() const {
+  STRACK_CHECK(transport != nullptr);
+  return transport->mtu();
+}
+
 namespace {
 
-template <class Protocol>
 std::unique_ptr<Cluster> make_cluster(const SimConfig& config, workload::Workload workload) {
-  using Meter = std::conditional_t<Protocol::kMeasuresPath, UtilisationMeter, NoMeter>;
-  if (config.pfc.enabled)
-    return std::make_unique<ClusterOf<Protocol, BasicPfcSwitch<Meter>>>(config,
-                                                                        std::move(workload));
-  if (config.switches.trimming.enabled)
-    return std::make_unique<ClusterOf<Protocol, BasicSwitch<BasicPort<Trimming, Meter>>>>(
-        config, std::move(workload));
-  return std::make_unique<ClusterOf<Protocol, BasicSwitch<BasicPort<TailDrop, Meter>>>>(
-      config, std::move(workload));
+  STRACK_CHECK(config.transport != nullptr);
+  return config.transport->make_cluster(config, std::move(workload));
 }
 
 }  // namespace
 
 Simulation::Simulation(const SimConfig& config, workload::Workload workload)
-    : cluster_(config.protocol == Protocol::roce
-                   ? make_cluster<RoceProtocol>(config, std::move(workload))
-                   : make_cluster<StrackProtocol>(config, std::move(workload))) {}
+    : cluster_(make_cluster(config, std::move(workload))) {}
 Simulation::~Simulation() = default;
 
 Ending Simulation::run(Observer& observer, const std::atomic<bool>* stop) {

@@ -30,7 +30,9 @@ Picoseconds alone(std::int64_t n, std::int64_t w, Picoseconds s, Picoseconds rtt
   if (w * s >= rtt) return last * s + rtt;
   return (last / w) * rtt + (last % w) * s + rtt;
 }
-std::int64_t window_packets(const SimConfig& config) { return config.transport.max_cwnd / kMtu; }
+std::int64_t window_packets(const SimConfig& config) {
+  return strack_params(config).max_cwnd / kMtu;
+}
 
 // ---- What follows from the topology ----
 
@@ -133,7 +135,7 @@ TEST(OneFlow, FctIsTheFormula) {
 TEST(OneFlow, FctWithASmallWindow) {
   for (const std::int64_t w : {1, 2, 7, 50, 99, 100}) {
     SimConfig config = cluster(2, 2, 4);
-    config.transport.max_cwnd = packets(w);
+    strack_params(config).max_cwnd = packets(w);
     for (const std::int64_t n : {1, 2, 7, 8, 50, 51, 500}) {
       const Outcome outcome = run(config, {flow(0, 3, packets(n))});
       ASSERT_EQ(outcome.fct(), alone(n, w, kData, kBaseRtt)) << w << " " << n;
@@ -159,7 +161,7 @@ TEST(OneFlow, FctWhereTheBdpIsAPacketShort) {
 // every hop.
 TEST(OneFlow, FctWithAShortLastPacket) {
   SimConfig config = cluster(2, 2, 4);
-  config.transport.max_paths = 1;
+  strack_params(config).max_paths = 1;
   for (const std::int64_t size : {4'097, 8'191, 100'000, 1'000'000, 16'000'000}) {
     const std::int64_t full = size / 4'096;
     const Picoseconds tail = ps((size % 4'096 + 64) * 20);
@@ -227,9 +229,9 @@ TEST(OneFlow, FctWithAFasterCore) {
 // Oblivious spray and a single path take the same time, alone.
 TEST(OneFlow, FctOfTheOtherSchemes) {
   SimConfig config = cluster(2, 2, 4);
-  config.transport.path_policy = core::PathPolicy::oblivious;
+  strack_params(config).path_policy = core::PathPolicy::oblivious;
   EXPECT_EQ(run(config, {flow(0, 3, packets(300))}).fct(), 299 * kData + kBaseRtt);
-  config.transport.max_paths = 1;
+  strack_params(config).max_paths = 1;
   const Outcome single = run(config, {flow(0, 3, packets(300))});
   EXPECT_EQ(single.fct(), 299 * kData + kBaseRtt);
 }
@@ -238,9 +240,9 @@ TEST(OneFlow, FctOfTheOtherSchemes) {
 // rotation.
 TEST(OneFlow, PathChanges) {
   SimConfig config = cluster(2, 2, 4);
-  config.transport.path_policy = core::PathPolicy::oblivious;
+  strack_params(config).path_policy = core::PathPolicy::oblivious;
   EXPECT_EQ(run(config, {flow(0, 3, packets(300))}).flow(0).path_changes, 299u);
-  config.transport.max_paths = 1;
+  strack_params(config).max_paths = 1;
   EXPECT_EQ(run(config, {flow(0, 3, packets(300))}).flow(0).path_changes, 0u);
 }
 

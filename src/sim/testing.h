@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,7 +21,9 @@
 #include "metrics/records.h"
 #include "sim/config.h"
 #include "sim/simulation.h"
-#include "transports/strack/params.h"
+#include "sim/transport.h"
+#include "transports/rocev2/sim.h"
+#include "transports/strack/sim.h"
 #include "workload/workload.h"
 
 namespace strack::sim::testing {
@@ -35,12 +38,29 @@ inline constexpr Picoseconds kRackRtt = 2 * (kData + kLatency) + 2 * (kSack + kL
 inline constexpr Picoseconds kBaseRtt = 4 * (kData + kLatency) + 4 * (kSack + kLatency);
 
 /// The transport that fits a topology: its window is the BDP of the longest path.
-inline core::StrackParams transport_for(const SimConfig& config) {
+inline std::shared_ptr<const Transport> transport_for(const SimConfig& config) {
   const Derived derived = derive(config.topology, config.hosts, kMtu);
   const auto params =
       core::StrackParams::for_link(config.topology.host_rate, derived.base_rtt, kMtu);
   STRACK_CHECK(params.ok());
-  return params.value();
+  return make_transport<StrackProtocol>(params.value());
+}
+
+/// The parameters of a configuration's transport; changed, they are those of a copy of its own.
+template <class Protocol>
+typename Protocol::Params& edit(SimConfig& config) {
+  auto own = std::make_shared<TransportOf<Protocol>>(params_of<Protocol>(config));
+  typename Protocol::Params& params = own->params;
+  config.transport = std::move(own);
+  return params;
+}
+inline core::StrackParams& strack_params(SimConfig& config) { return edit<StrackProtocol>(config); }
+inline const core::StrackParams& strack_params(const SimConfig& config) {
+  return params_of<StrackProtocol>(config);
+}
+inline core::RoceParams& roce_params(SimConfig& config) { return edit<RoceProtocol>(config); }
+inline const core::RoceParams& roce_params(const SimConfig& config) {
+  return params_of<RoceProtocol>(config);
 }
 
 /// Two tiers. Queues are deep and never mark, so that nothing but the links decides.
@@ -75,9 +95,8 @@ inline SimConfig roce_cluster(std::uint32_t racks, std::uint32_t hosts_per_rack,
                               std::uint32_t spines, core::DcqcnSet set = core::kDefaultDcqcn) {
   SimConfig config = cluster(racks, hosts_per_rack, spines);
   const Derived derived = derive(config.topology, config.hosts, kMtu);
-  config.protocol = Protocol::roce;
-  config.roce =
-      core::RoceParams::for_link(config.topology.host_rate, derived.base_rtt, kMtu, set).value();
+  config.transport = make_transport<RoceProtocol>(
+      core::RoceParams::for_link(config.topology.host_rate, derived.base_rtt, kMtu, set).value());
   config.pfc.enabled = true;
   config.switches.kmin = derived.bdp;
   config.switches.kmax = derived.bdp;

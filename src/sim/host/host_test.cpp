@@ -24,7 +24,7 @@ Instant t(std::int64_t picoseconds) { return at(ps(picoseconds)); }
 class Bench {
  public:
   explicit Bench(std::uint32_t window_packets = 100) {
-    params = testing::cluster(2, 2, 2).transport;
+    params = testing::strack_params(testing::cluster(2, 2, 2));
     params.max_cwnd = window_packets * testing::kMtu;
     host.port.wire.lane = &out_;
     host.port.wire.byte_time = ByteTime(gbps(400));

@@ -9,7 +9,8 @@
 //   Bytes SendingEnd::acked() const;     // so far
 //   struct ReceivingEnd;                 // owns `receiver`
 //   ReceivingEnd(const Params&, core::Psn first);
-//   static const Params& params(const SimConfig&);
+//   static std::int64_t window_packets(const Params&);   // on their way at most; 0: no such limit
+//   static Picoseconds longest_timeout(const Params&);    // of a sender that waits
 //   static SimPacket pack_ack(const Ack&, Address);      // into what the network leaves it of 32 bytes
 //   static Ack unpack_ack(const SimPacket&);
 //   static void fill(metrics::FlowRecord&, const SendingEnd&);
@@ -23,6 +24,7 @@
 
 #include "base/units.h"
 #include "core/packet.h"
+#include "metrics/records.h"
 #include "sim/host/flow_log.h"
 #include "sim/net/packing.h"
 #include "sim/net/sim_packet.h"
@@ -55,6 +57,17 @@ struct TransportDefaults {
     return sim::pack(packet, to);
   }
   static constexpr core::Packet unpack(const SimPacket& packet) { return unpack_packet(packet); }
+
+  /// Memory that the ends of a connection own, beside themselves and the slots of messages.
+  template <class Params>
+  static Bytes owned_memory(const Params& /*params*/) {
+    return bytes(0);
+  }
+  /// Nothing to show over time, or after an event; `using TransportDefaults::fill;` takes them over.
+  template <class End>
+  static void fill(metrics::FlowSample& /*sample*/, const End& /*end*/) {}
+  template <class End, class Params>
+  static void fill(metrics::FlowEvent& /*event*/, const End& /*end*/, const Params& /*params*/) {}
 };
 
 /// What a NIC's shared object says to the sender of one of the connections that end here.

@@ -41,12 +41,8 @@ constexpr std::string_view kOverrides =
       return "true, false";
     case Kind::text:
       return "text";
-    case Kind::choice: {
-      std::string words = "\"" + std::string(key.unit) + "\"";
-      for (std::size_t bar = words.find('|'); bar != words.npos; bar = words.find('|'))
-        words.replace(bar, 1, "\", \"");
-      return words;
-    }
+    case Kind::choice:
+      return fmt::format("\"{}\"", fmt::join(key.words, "\", \""));
     case Kind::size:
       return "size";
     case Kind::time:
@@ -133,7 +129,8 @@ std::string help_text() {
 std::string documentation() {
   constexpr std::size_t kWidth = 120;
   std::string out =
-      "<!-- Written by `scenario_docs --write` from the key table in src/sim/scenario/keys.cpp; do "
+      "<!-- Written by `scenario_docs --write` from the key tables in src/sim/scenario/sections "
+      "and src/transports; do "
       "not edit. -->\n\n# Scenario files\n\n";
   out += wrapped(kIntroduction, 0, kWidth) + "\n" + wrapped(kValues, 0, kWidth) + "\n" +
          wrapped(kOverrides, 0, kWidth);

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "sim/scenario/lossless.h"
 #include "sim/scenario/scenario.h"
+#include "sim/transport.h"
 #include "workload/jobs.h"
 
 namespace strack::sim {
@@ -17,7 +18,7 @@ constexpr Bytes kPerHost = bytes(2'048);    // NIC, event state, mailbox
 constexpr Bytes kPerSwitch = bytes(4'096);  // and its tables, per rack below
 constexpr Bytes kPerRackRoute = bytes(4);
 constexpr Bytes kPerDirectedLink = bytes(2'560);  // port, queue ring, both buffers of its lane
-constexpr Bytes kPerFlow = bytes(1'536);    // both ends of a connection, flow and result record
+constexpr Bytes kPerFlow = bytes(800);  // and both ends of its connection; flow and result record
 constexpr Bytes kPerMessage = bytes(100);   // of a graph while it is made, and its edges
 constexpr Bytes kPerJobMessage = bytes(4);  // of every job that shares it
 constexpr Bytes kPerPacketInFlight = bytes(64);
@@ -53,11 +54,10 @@ constexpr Bytes kPerPacketInFlight = bytes(64);
   const TopologyParams& t = config.topology;
   const std::int64_t active =
       std::min<std::int64_t>(connections(scenario), 4 * std::int64_t{t.hosts()});
-  if (config.protocol == Protocol::strack) {
-    // Each flow that can be active has a window of packets on its way.
-    return active * (config.transport.max_cwnd / config.transport.mtu + 1);
-  }
-  // RoCEv2 has no window: senders fill what is there, links and queues, as far as they have bytes.
+  // Each flow that can be active has a window of packets on its way.
+  if (const std::int64_t window = config.transport->window_packets(); window > 0)
+    return active * window;
+  // Without a window senders fill what is there, links and queues, as far as they have bytes.
   Int128 room = static_cast<Int128>(t.hosts()) * scenario.bdp.count();
   for (const BufferPlan& plan : buffer_plans(config)) {
     const Bytes queues = std::int64_t{plan.ports()} * config.switches.queue_limit;
@@ -88,7 +88,7 @@ Bytes memory_estimate(const Scenario& scenario) {
         messages / scenario.workload.jobs * cost::kPerMessage + messages * cost::kPerJobMessage;
   return graphs + cost::kProgram + t.hosts() * cost::kPerHost + switches * cost::kPerSwitch +
          switches * t.racks * cost::kPerRackRoute + 2 * links * cost::kPerDirectedLink +
-         connections(scenario) * cost::kPerFlow +
+         connections(scenario) * (cost::kPerFlow + scenario.config.transport->connection_state()) +
          packets_in_flight(scenario) * cost::kPerPacketInFlight;
 }
 

@@ -2,8 +2,8 @@
 // and a workload.
 //
 // The command line loads it, tests too. What a key means, what it accepts and its default stand in
-// one table, keys.cpp; reading, checking, `to_toml`, the help text and docs/scenarios.md all follow
-// that table.
+// its section's table (sections/), or in its transport's; reading, checking, `to_toml`, the help text
+// and docs/scenarios.md all follow the tables.
 //
 //   auto scenario = load("incast32.toml", {"topology.link_gbps=800"});
 //   if (!scenario) fail(scenario.error().text());
@@ -24,10 +24,15 @@
 #include "metrics/records.h"
 #include "sim/config.h"
 #include "workload/collectives.h"
+#include "workload/generators.h"
 #include "workload/graph.h"
 #include "workload/jobs.h"
 #include "workload/sizes.h"
 #include "workload/workload.h"
+
+namespace strack::transports {
+struct Descriptor;
+}  // namespace strack::transports
 
 namespace strack::sim {
 
@@ -40,10 +45,6 @@ struct ScenarioError {
   /// "incast32.toml:14: link_gbps is 0. a link needs ..."; the caller prints "error: " before it.
   [[nodiscard]] std::string text() const;
 };
-
-enum class Scheme : std::uint8_t { strack, strack_oblivious, strack_single_path, rocev2 };
-/// As in a scenario file: "strack", "strack-oblivious", "strack-single-path", "rocev2".
-[[nodiscard]] std::string_view name_of(Scheme scheme);
 
 enum class WorkloadKind : std::uint8_t { permutation, incast, random, file, collective, trace };
 [[nodiscard]] std::string_view name_of(WorkloadKind kind);
@@ -81,7 +82,8 @@ struct RandomLinks {
 struct Scenario {
   std::string name;  ///< the file's, unless it says otherwise
   std::string description;
-  Scheme scheme = Scheme::strack;
+  std::string scheme;                                 ///< its name, as in the file
+  const transports::Descriptor* transport = nullptr;  ///< whose scheme that is
   WorkloadSpec workload;
   std::vector<std::uint64_t> seeds;  ///< at least one
   SimConfig config;                  ///< without the links drawn at random: those are make_config's
@@ -119,6 +121,9 @@ struct Scenario {
 /// The flows or jobs for one seed, start jitter included. A collective's graph is made here: it may
 /// be large, and many scenarios are loaded only to be looked at.
 [[nodiscard]] workload::Workload make_workload(const Scenario& scenario, std::uint64_t seed);
+
+/// What random arrivals are made from.
+[[nodiscard]] workload::RandomParams random_params(const Scenario& scenario);
 
 /// How many flows make_workload makes; for random arrivals within a time, how many to expect.
 [[nodiscard]] std::uint64_t expected_flows(const Scenario& scenario);

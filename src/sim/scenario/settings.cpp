@@ -198,7 +198,7 @@ constexpr std::size_t kMostEntries = 10'000;  // of one [[section]]
       return std::monostate{};
     case Kind::choice:
       if (const auto* value = std::get_if<std::string>(&literal.value)) {
-        if (word_index(key.unit, *value) >= 0) return *value;
+        if (std::find(key.words.begin(), key.words.end(), *value) != key.words.end()) return *value;
       }
       return std::monostate{};
     case Kind::size:
@@ -278,7 +278,7 @@ void Setting::assign(Literal given_literal, std::string given_file, int given_li
   line = given_line;
   given = true;
   value = read(*key, literal);
-  if (std::holds_alternative<std::monostate>(value)) fail_value(key->needs);
+  if (std::holds_alternative<std::monostate>(value)) fail_value(key->remedy());
 }
 
 void Setting::settle(Literal usual) {
@@ -326,7 +326,11 @@ bool Group::flag(std::string_view id) { return std::get<bool>((*this)[id].value)
 const std::string& Group::text(std::string_view id) {
   return std::get<std::string>((*this)[id].value);
 }
-int Group::choice_index(std::string_view id) { return word_index((*this)[id].key->unit, text(id)); }
+std::size_t Group::choice_index(std::string_view id, std::size_t enumerators) {
+  const std::span<const std::string_view> words = (*this)[id].key->words;
+  STRACK_CHECK_OP(words.size(), ==, enumerators);  // the key's words are another enum's
+  return static_cast<std::size_t>(std::find(words.begin(), words.end(), text(id)) - words.begin());
+}
 
 std::int64_t Group::measure(Setting& setting) {
   const Measure& measure = std::get<Measure>(setting.value);

@@ -1,6 +1,6 @@
 // The keys of one scenario with their values: as given, by default, or following from others.
-// Reading a value checks its type and range; what spans keys is the resolver's (scenario.cpp). For
-// the files of this folder.
+// Reading a value checks its type and range; what spans keys is the resolvers'
+// (sections/, transports/<name>/descriptor.cpp).
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/enum_words.h"
 #include "base/units.h"
 #include "sim/scenario/keys.h"
 #include "sim/scenario/scenario.h"
@@ -77,10 +78,10 @@ class Group {
   [[nodiscard]] double real(std::string_view id);
   [[nodiscard]] bool flag(std::string_view id);
   [[nodiscard]] const std::string& text(std::string_view id);
-  /// Which of the key's words it is, from 0.
+  /// Which of the key's words it is; they are those of this enum.
   template <class Enum>
   [[nodiscard]] Enum choice(std::string_view id) {
-    return static_cast<Enum>(choice_index(id));
+    return static_cast<Enum>(choice_index(id, enumerators<Enum>()));
   }
   [[nodiscard]] Bytes size(std::string_view id);
   [[nodiscard]] Picoseconds time(std::string_view id);
@@ -99,7 +100,7 @@ class Group {
   int line = 0;
 
  private:
-  [[nodiscard]] int choice_index(std::string_view id);
+  [[nodiscard]] std::size_t choice_index(std::string_view id, std::size_t enumerators);
   [[nodiscard]] std::int64_t measure(Setting& setting);
   [[nodiscard]] bool applies(const Setting& setting);
 

@@ -8,10 +8,10 @@
 
 #include "base/units.h"
 #include "metrics/records.h"
-#include "sim/config.h"
 #include "sim/host/flow_log.h"
 #include "sim/host/protocol.h"
 #include "sim/net/sim_packet.h"
+#include "sim/transport.h"
 #include "transports/rocev2/events.h"
 #include "transports/rocev2/receiver.h"
 #include "transports/rocev2/sender.h"
@@ -22,7 +22,13 @@ namespace strack::sim {
 struct RoceProtocol : TransportDefaults {
   using Params = core::RoceParams;
   static constexpr bool kReceiverTimers = false;  // they act on arrivals only
-  static const Params& params(const SimConfig& config) { return config.roce; }
+  /// There is no window: senders fill what is there, links and queues.
+  static std::int64_t window_packets(const Params& /*params*/) { return 0; }
+  static Bytes owned_memory(const Params& params) {
+    return std::int64_t{params.qps_per_conn} *
+           bytes(sizeof(core::RoceSenderQp) + sizeof(core::RoceReceiverQp));
+  }
+  static Picoseconds longest_timeout(const Params& params) { return params.rto; }
 
   struct Events : SimEvents {
     using SimEvents::on;
@@ -45,14 +51,13 @@ struct RoceProtocol : TransportDefaults {
 
    private:
     [[gnu::noinline]] static void write(FlowLog& log, const core::RoceAckReceived& event) {
-      using Kind = metrics::EventKind;
       const core::RoceAck& ack = event.ack;
       if (ack.kind == core::RoceAckKind::cnp) {
-        log.add(Kind::cnp).path = ack.qp;
+        log.add(metrics::EventKind::cnp).path = ack.qp;
         return;
       }
       const bool nak = ack.kind == core::RoceAckKind::nak;
-      metrics::FlowEvent& row = log.add(nak ? Kind::nak : Kind::ack);
+      metrics::FlowEvent& row = log.add(nak ? metrics::EventKind::nak : metrics::EventKind::ack);
       row.psn = ack.epsn.value;
       row.path = ack.qp;
       row.rtt = event.rtt;
@@ -110,5 +115,7 @@ struct RoceProtocol : TransportDefaults {
     event.rate = limiter.rate(params, event.time);
   }
 };
+
+extern template class TransportOf<RoceProtocol>;
 
 }  // namespace strack::sim

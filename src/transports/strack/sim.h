@@ -9,10 +9,10 @@
 #include "base/units.h"
 #include "core/events.h"
 #include "metrics/records.h"
-#include "sim/config.h"
 #include "sim/host/flow_log.h"
 #include "sim/host/protocol.h"
 #include "sim/net/sim_packet.h"
+#include "sim/transport.h"
 #include "transports/strack/receiver.h"
 #include "transports/strack/sender.h"
 #include "transports/strack/sim_packing.h"
@@ -22,7 +22,12 @@ namespace strack::sim {
 struct StrackProtocol : TransportDefaults {
   using Params = core::StrackParams;
   static constexpr bool kReceiverTimers = false;  // they act on arrivals only
-  static const Params& params(const SimConfig& config) { return config.transport; }
+  static std::int64_t window_packets(const Params& params) {
+    return params.max_cwnd / params.mtu + 1;
+  }
+  static Picoseconds longest_timeout(const Params& params) {
+    return (std::int64_t{1} << params.rto_backoff_max) * params.rto;
+  }
 
   struct Events : SimEvents {
     using SimEvents::on;
@@ -42,8 +47,8 @@ struct StrackProtocol : TransportDefaults {
 
    private:
     [[gnu::noinline]] static void write(FlowLog& log, const core::SackReceived& event) {
-      using Kind = metrics::EventKind;
-      metrics::FlowEvent& row = log.add(event.sack.for_probe ? Kind::probe_ack : Kind::ack);
+      metrics::FlowEvent& row =
+          log.add(event.sack.for_probe ? metrics::EventKind::probe_ack : metrics::EventKind::ack);
       row.psn = event.sack.epsn.value;
       row.path = event.sack.path_id;
       row.ecn = event.sack.ecn;
@@ -102,5 +107,7 @@ struct StrackProtocol : TransportDefaults {
     event.inflight = end.sender.inflight_bytes();
   }
 };
+
+extern template class TransportOf<StrackProtocol>;
 
 }  // namespace strack::sim

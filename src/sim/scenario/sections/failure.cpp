@@ -1,0 +1,345 @@
+// [[failure]] and [[impairment]]: what breaks, and what works badly.
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "sim/scenario/sections/sections.h"
+#include "workload/amount.h"
+#include "workload/lines.h"
+
+namespace strack::sim {
+namespace {
+
+constexpr Key kFailureKeys[] = {
+    {.name = "rack",
+     .kind = Kind::integer,
+     .high = {1'048'575},
+     .needs = "a rack is a number from 0, such as rack = 3",
+     .help = "With uplink: a link above this rack's ToR."},
+    {.name = "agg",
+     .kind = Kind::integer,
+     .high = {1'048'575},
+     .needs = "an aggregation switch is a number from 0, such as agg = 3",
+     .help = "With uplink, three tiers: a link above this aggregation switch (pod x aggs_per_pod + "
+             "its place in the pod)."},
+    {.name = "uplink",
+     .kind = Kind::integer,
+     .high = {262'143},
+     .needs = "an uplink is a number from 0, such as uplink = 7",
+     .help = "Which of its uplinks."},
+    {.name = "host",
+     .kind = Kind::integer,
+     .high = {1'048'575},
+     .needs = "a host is a number from 0, such as host = 5",
+     .help = "The link of this host."},
+    {.name = "switch",
+     .kind = Kind::text,
+     .needs = "a switch is named by tier and number, such as switch = \"spine 3\"",
+     .help = "A switch and all its links: \"tor 5\", \"spine 3\"; with three tiers \"tor 5\", "
+             "\"agg 3\", \"core 7\"."},
+    {.name = "random_links",
+     .kind = Kind::integer,
+     .low = {1},
+     .high = {1'000'000},
+     .needs = "it is a number of links, such as random_links = 64",
+     .help =
+         "So many links above ToRs, drawn by the seed, the same number on each of `racks` racks."},
+    {.name = "racks",
+     .kind = Kind::integer,
+     .otherwise = "16",
+     .low = {1},
+     .high = {1'048'576},
+     .needs = "it is a number of racks that divides random_links, such as racks = 16",
+     .help = "How many racks the random links are on."},
+    {.name = "from_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "0",
+     .high = {3'600 * kSecond},
+     .needs = "a time is from 0 to an hour, such as from_us = 100",
+     .help = "When it breaks; 0 is from the start."},
+    {.name = "until_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .otherwise = "for ever",
+     .low = {1},
+     .high = {3'600 * kSecond},
+     .needs = "a time is up to an hour, such as until_us = 500",
+     .help = "When it mends."},
+};
+
+constexpr Key kImpairmentKeys[] = {
+    {.name = "rack",
+     .kind = Kind::integer,
+     .high = {1'048'575},
+     .needs = "a rack is a number from 0, such as rack = 3",
+     .help = "As in a failure."},
+    {.name = "agg",
+     .kind = Kind::integer,
+     .high = {1'048'575},
+     .needs = "an aggregation switch is a number from 0, such as agg = 3",
+     .help = "As in a failure."},
+    {.name = "uplink",
+     .kind = Kind::integer,
+     .high = {262'143},
+     .needs = "an uplink is a number from 0, such as uplink = 7",
+     .help = "As in a failure."},
+    {.name = "host",
+     .kind = Kind::integer,
+     .high = {1'048'575},
+     .needs = "a host is a number from 0, such as host = 5",
+     .help = "As in a failure."},
+    {.name = "random_links",
+     .kind = Kind::integer,
+     .low = {1},
+     .high = {1'000'000},
+     .needs = "it is a number of links, such as random_links = 64",
+     .help = "As in a failure."},
+    {.name = "racks",
+     .kind = Kind::integer,
+     .otherwise = "16",
+     .low = {1},
+     .high = {1'048'576},
+     .needs = "it is a number of racks that divides random_links, such as racks = 16",
+     .help = "As in a failure."},
+    {.name = "rate",
+     .kind = Kind::fraction,
+     .fallback = "1",
+     .low = {1, 1'000},
+     .high = {1},
+     .needs = "a rate is a part of the link's, from 0.001 to 1, such as rate = 0.5",
+     .help = "What it carries, in parts of its rate."},
+    {.name = "loss",
+     .kind = Kind::fraction,
+     .fallback = "0",
+     .high = {1},
+     .needs = "a loss is from 0 to 1, such as loss = 0.001",
+     .help = "Share of packets lost, at random."},
+    {.name = "bit_error_rate",
+     .kind = Kind::real,
+     .fallback = "0.0",
+     .high = {1},
+     .needs = "a bit error rate is from 0 to 1, such as bit_error_rate = 1e-9",
+     .help = "Probability that a bit is wrong; a packet with a wrong bit is lost."},
+};
+
+class FailureResolver : Resolving {
+ public:
+  explicit FailureResolver(Resolution& resolution) : Resolving(resolution) {}
+
+  void resolve() {
+    for (Group& group : r_.all.failures) failure(group);
+    for (Group& group : r_.all.impairments) impairment(group);
+  }
+
+ private:
+  /// Reads a number that must be below a count of something.
+  static std::uint32_t below(Group& group, const std::string& id, std::uint32_t count,
+                             std::string_view things) {
+    const std::uint32_t value = group.count(id);
+    if (value >= count) {
+      group[id].fail_value(
+          fmt::format("there are {} {}, so it is from 0 to {}", count, things, count - 1));
+    }
+    return value;
+  }
+
+  /// The one way a link (or switch) is named in this entry; it fails on none and on several.
+  std::string named_by(Group& group, std::initializer_list<const char*> ways) {
+    const std::string section(group.array()->name);
+    std::string found;
+    for (const char* way : ways) {
+      const Setting& setting = group[section + "." + way];
+      if (!setting.given) continue;
+      if (!found.empty()) {
+        setting.fail(
+            fmt::format("both {} and {} are set. an entry is about one thing: write "
+                        "another [[{}]] for the other",
+                        found, way, section));
+      }
+      found = way;
+    }
+    if (found.empty()) {
+      throw Failed{
+          {group.file, group.line,
+           fmt::format("[[{}]] does not say what. name a link, such as rack = 3 and uplink "
+                       "= 7, or random_links = 64",
+                       section)}};
+    }
+    const bool wants_uplink = found == "rack" || found == "agg";
+    if (const Setting& uplink = group[section + ".uplink"]; uplink.given != wants_uplink) {
+      if (wants_uplink) {
+        group[section + "." + found].fail(
+            fmt::format("{} is {}, but uplink is not set. say which, such as uplink = 0", found,
+                        group.count(section + "." + found)));
+      }
+      uplink.fail(
+          fmt::format("uplink is {}, but there is neither rack nor agg. say whose, such as "
+                      "rack = 3",
+                      uplink.literal.found()));
+    }
+    if (const Setting& racks = group[section + ".racks"]; racks.given && found != "random_links") {
+      racks.fail(
+          fmt::format("racks is {}, but random_links is not set. racks says how many racks "
+                      "random_links are on",
+                      racks.literal.found()));
+    }
+    return found;
+  }
+
+  LinkRef link(Group& group, const std::string& by) {
+    const TopologyParams& t = topology();
+    const std::string section(group.array()->name);
+    if (by == "host")
+      return {LinkRef::Tier::host, below(group, section + ".host", t.hosts(), "hosts"), 0};
+    if (by == "rack") {
+      return {LinkRef::Tier::fabric, below(group, section + ".rack", t.racks, "racks"),
+              below(group, section + ".uplink", r_.rack_uplinks, "uplinks of a rack")};
+    }
+    if (t.tiers != 3) {
+      group[section + ".agg"].fail_value(
+          "two tiers have no aggregation switches. name a link by rack and uplink");
+    }
+    const std::uint32_t aggs = t.racks / t.racks_per_pod * t.aggs_per_pod;
+    return {LinkRef::Tier::core, below(group, section + ".agg", aggs, "aggregation switches"),
+            below(group, section + ".uplink", t.cores_per_agg, "uplinks of an aggregation switch")};
+  }
+
+  SwitchRef switch_ref(const Setting& setting) {
+    const TopologyParams& t = topology();
+    const std::string& text = std::get<std::string>(setting.value);
+    workload::LineReader reader(text);
+    const std::optional<workload::Line> words = reader.next();
+    const auto number = words && words->fields.size() == 2 && words->number == 1
+                            ? workload::parse_decimal(words->fields[1])
+                            : std::nullopt;
+    if (!number || number->scale != 0 || number->digits < 0) setting.fail_value(setting.key->needs);
+    struct Tier {
+      std::string_view word;
+      SwitchRef::Tier tier;
+      std::uint32_t count;
+    };
+    const std::uint32_t pods = t.tiers == 3 ? t.racks / t.racks_per_pod : 1;
+    const std::vector<Tier> tiers =
+        t.tiers == 2
+            ? std::vector<Tier>{{"tor", SwitchRef::Tier::tor, t.racks},
+                                {"spine", SwitchRef::Tier::agg, t.spines}}
+            : std::vector<Tier>{{"tor", SwitchRef::Tier::tor, t.racks},
+                                {"agg", SwitchRef::Tier::agg, pods * t.aggs_per_pod},
+                                {"core", SwitchRef::Tier::core, t.aggs_per_pod * t.cores_per_agg}};
+    for (const Tier& tier : tiers) {
+      if (tier.word != words->fields[0]) continue;
+      if (number->digits >= tier.count) {
+        setting.fail_value(
+            fmt::format("there are {} of that tier, so it is from \"{} 0\" to \"{} {}\"",
+                        tier.count, tier.word, tier.word, tier.count - 1));
+      }
+      return {tier.tier, static_cast<std::uint32_t>(number->digits)};
+    }
+    setting.fail_value(t.tiers == 2 ? "the tiers are tor and spine, such as \"spine 3\""
+                                    : "the tiers are tor, agg and core, such as \"core 3\"");
+  }
+
+  RandomLinks random_links(Group& group, std::uint32_t most_per_rack) {
+    const std::string section(group.array()->name);
+    const TopologyParams& t = topology();
+    Setting& links = group[section + ".random_links"];
+    Setting& racks = group[section + ".racks"];
+    RandomLinks drawn;
+    drawn.links = group.count(section + ".random_links");
+    if (!racks.given) racks.settle({std::int64_t{16}});
+    drawn.racks = group.count(section + ".racks");
+    const std::string found = racks.given ? fmt::format("racks is {}", drawn.racks)
+                                          : "racks is not given, which means 16";
+    const Setting& blamed = racks.given ? racks : links;
+    if (drawn.racks > t.racks) {
+      blamed.fail(fmt::format("{}. the network has {} racks: racks = {} would work", found, t.racks,
+                              std::gcd(drawn.links, t.racks)));
+    }
+    if (drawn.links % drawn.racks != 0) {
+      blamed.fail(
+          fmt::format("{}, and random_links {}. each rack has the same number of them: "
+                      "racks = {} would work",
+                      found, drawn.links, std::gcd(drawn.links, drawn.racks)));
+    }
+    if (drawn.links / drawn.racks > most_per_rack) {
+      links.fail_value(fmt::format(
+          "a rack has {} uplinks and {} racks can spare {} each: "
+          "random_links = {} would work",
+          r_.rack_uplinks, drawn.racks, most_per_rack, std::max(1u, most_per_rack) * drawn.racks));
+    }
+    return drawn;
+  }
+
+  void failure(Group& group) {
+    const std::string by = named_by(group, {"rack", "agg", "host", "switch", "random_links"});
+    Failure f;
+    f.from = at(group.time("failure.from_us"));
+    const Setting& until = group["failure.until_us"];
+    if (until.given) f.until = at(group.time("failure.until_us"));
+    if (f.until <= f.from) {
+      until.fail(fmt::format("until_us is {} and from_us {}. it can only mend after it broke",
+                             workload::format_time(f.until - Instant{}),
+                             workload::format_time(f.from - Instant{})));
+    }
+    check_before_end(f.from, group["failure.from_us"], "it breaks at");
+    if (by == "random_links") {
+      RandomLinks drawn = random_links(group, r_.rack_uplinks - 1);
+      drawn.failure = f;
+      out_.random_links.push_back(drawn);
+      return;
+    }
+    if (by == "switch") {
+      f.node = switch_ref(group["failure.switch"]);
+    } else {
+      f.link = link(group, by);
+    }
+    out_.config.failures.failures.push_back(f);
+  }
+
+  void impairment(Group& group) {
+    const std::string by = named_by(group, {"rack", "agg", "host", "random_links"});
+    Impairment i;
+    i.rate = group.fraction("impairment.rate");
+    i.loss = group.fraction("impairment.loss");
+    i.bit_error_rate = group.real("impairment.bit_error_rate");
+    if (i.rate == Ratio{1, 1} && i.loss.num == 0 && i.bit_error_rate <= 0) {
+      throw Failed{
+          {group.file, group.line,
+           "[[impairment]] impairs nothing. set rate, loss or bit_error_rate, such as loss "
+           "= 0.001"}};
+    }
+    if (by == "random_links") {
+      RandomLinks drawn = random_links(group, r_.rack_uplinks);
+      drawn.impaired = true;
+      drawn.impairment = i;
+      out_.random_links.push_back(drawn);
+      return;
+    }
+    i.link = link(group, by);
+    out_.config.failures.impairments.push_back(i);
+  }
+};
+
+}  // namespace
+
+const SectionKeys kFailureSection{
+    {"failure", true,
+     "Something that breaks, and perhaps mends: a link (rack and uplink, agg and uplink, or host), "
+     "a switch, or random "
+     "links."},
+    kFailureKeys};
+const SectionKeys kImpairmentSection{
+    {"impairment", true, "A link that works badly: named as in a failure, or random links."},
+    kImpairmentKeys};
+void resolve_failures(Resolution& resolution) { FailureResolver(resolution).resolve(); }
+
+}  // namespace strack::sim

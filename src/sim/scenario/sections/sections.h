@@ -1,0 +1,45 @@
+// The sections of a scenario, each with its keys and its resolver in a file of its own. The order in
+// which they are resolved is scenario.cpp's; the order in which they are shown, keys.cpp's.
+#pragma once
+
+#include "sim/scenario/keys.h"
+#include "sim/scenario/resolution.h"
+
+namespace strack::sim {
+
+extern const SectionKeys kTopSection;
+extern const SectionKeys kTopologySection;
+extern const SectionKeys kSwitchSection;
+extern const SectionKeys kPfcSection;
+extern const SectionKeys kHostSection;
+extern const SectionKeys kWorkloadSection;
+extern const SectionKeys kFailureSection;
+extern const SectionKeys kImpairmentSection;
+extern const SectionKeys kRecordSection;
+extern const SectionKeys kRunSection;
+[[nodiscard]] SectionKeys transport_section();  ///< its schemes are those of the registry
+
+void resolve_top(Resolution& resolution);
+void read_topology_file(Resolution& resolution);  ///< gives values to keys, so before all else
+void resolve_topology(Resolution& resolution);    ///< and what BDP, RTT and MTU mean from then on
+void resolve_switches(Resolution& resolution);
+void resolve_pfc(Resolution& resolution);
+void resolve_packets(Resolution& resolution);  ///< of [host], what the base RTT depends on
+void resolve_hosts(Resolution& resolution);
+void resolve_scheme(Resolution& resolution);
+void resolve_transports(Resolution& resolution);
+void resolve_workload(Resolution& resolution);
+void resolve_failures(Resolution& resolution);  ///< and impairments
+void resolve_record(Resolution& resolution);
+void resolve_run(Resolution& resolution);
+
+// The kinds of workloads that take more than a few lines. In files of their own.
+void resolve_random(Resolution& resolution);
+void resolve_collective(Resolution& resolution);
+void resolve_trace(Resolution& resolution);
+/// The key `size` where it is that of one message.
+[[nodiscard]] Bytes flow_size(Resolution& resolution);
+/// The key `placement`, or what is usual.
+void resolve_placement(Resolution& resolution, workload::Placement usual);
+
+}  // namespace strack::sim

@@ -1,0 +1,102 @@
+// [switch]: the egress queues of switches.
+#include <string>
+
+#include <fmt/format.h>
+
+#include "sim/scenario/literals.h"
+#include "sim/scenario/sections/sections.h"
+#include "transports/registry.h"
+#include "workload/amount.h"
+
+namespace strack::sim {
+namespace {
+
+constexpr Key kKeys[] = {
+    {.name = "kmin",
+     .kind = Kind::size,
+     .fallback = "\"0.25 BDP\"",
+     .high = {kTebibyte},
+     .needs = "a threshold is a size, such as kmin = \"0.25 BDP\"",
+     .help =
+         "ECN marks begin where a departing packet leaves more than this behind. A transport may "
+         "have kmin, kmax and pmax in its own section; then these are not read."},
+    {.name = "kmax",
+     .kind = Kind::size,
+     .fallback = "\"0.75 BDP\"",
+     .high = {kTebibyte},
+     .needs = "a threshold is a size, such as kmax = \"0.75 BDP\"",
+     .help = "The probability of a mark rises to pmax here; beyond, every packet is marked."},
+    {.name = "pmax",
+     .kind = Kind::fraction,
+     .fallback = "1",
+     .high = {1},
+     .needs = "a probability is from 0 to 1, such as pmax = 1",
+     .help = "Probability of a mark at kmax."},
+    {.name = "queue_limit",
+     .kind = Kind::size,
+     .fallback = "\"5 BDP\"",
+     .low = {1},
+     .high = {kTebibyte},
+     .needs = "a queue holds a positive size, such as queue_limit = \"5 BDP\"",
+     .help = "A data packet that would exceed it is dropped. With PFC there is no such limit: the "
+             "ports share the switch's buffer."},
+    {.name = "control_priority",
+     .kind = Kind::flag,
+     .fallback = "true",
+     .needs = "it is true or false",
+     .help =
+         "Acknowledgements and congestion notifications overtake queued data and probes. With PFC "
+         "they always do."},
+    {.name = "convergence_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "100",
+     .high = {kSecond},
+     .needs = "a delay is from 0 to 1 s, such as convergence_us = 100",
+     .help = "How long after a failure or repair routes follow it. What is down from the start is "
+             "routed around from the start."},
+};
+
+class SwitchResolver : Resolving {
+ public:
+  explicit SwitchResolver(Resolution& resolution) : Resolving(resolution) {}
+
+  void resolve() {
+    SwitchParams& s = out_.config.switches;
+    // A transport may bring thresholds of its own.
+    const std::string from = std::string(out_.transport->switches.ecn) + ".";
+    s.kmin = set_.size(from + "kmin");
+    s.kmax = set_.size(from + "kmax");
+    s.pmax = set_.fraction(from + "pmax");
+    if (r_.topology_queue_limit) {
+      // Only now are BDP and the like known, in which it may have been given.
+      const Bytes limit = *r_.topology_queue_limit;
+      take("switch.queue_limit", {limit.count()},
+           [&] { return set_.size("switch.queue_limit") == limit; });
+    }
+    s.queue_limit = set_.size("switch.queue_limit");
+    s.control_priority = set_.flag("switch.control_priority");
+    out_.config.failures.convergence = set_.time("switch.convergence_us");
+    if (s.kmin > s.kmax) {
+      later(from + "kmin", from + "kmax")
+          .fail(
+              fmt::format("kmin is {} and kmax {}. marks begin at kmin, so kmax must not be below "
+                          "it",
+                          workload::format_size(s.kmin), workload::format_size(s.kmax)));
+    }
+    const Bytes packet = r_.mtu + out_.config.hosts.data_header;
+    if (s.queue_limit < packet) {
+      later("switch.queue_limit", "transport.mtu")
+          .fail(fmt::format("queue_limit is {}. a queue must hold a packet of {} bytes, or all are "
+                            "dropped",
+                            workload::format_size(s.queue_limit), packet.count()));
+    }
+  }
+};
+
+}  // namespace
+
+const SectionKeys kSwitchSection{{"switch", false, "The switches' egress queues."}, kKeys};
+void resolve_switches(Resolution& resolution) { SwitchResolver(resolution).resolve(); }
+
+}  // namespace strack::sim

@@ -1,0 +1,73 @@
+// [transport]: which transport, and what all of them share. Each has its own keys, in its descriptor.
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "sim/scenario/sections/sections.h"
+#include "transports/registry.h"
+
+namespace strack::sim {
+namespace {
+
+/// What each scheme is, in one sentence.
+[[nodiscard]] const std::string& schemes_help() {
+  static const std::string text = [] {
+    std::string all;
+    std::size_t left = transports::scheme_names().size();
+    for (const transports::Descriptor* transport : transports::all()) {
+      for (const transports::Scheme& scheme : transport->schemes) {
+        if (!all.empty()) all += --left == 1 ? "; or " : "; ";
+        all += scheme.help;
+      }
+    }
+    return all + ".";
+  }();
+  return text;
+}
+
+[[nodiscard]] std::span<const Key> transport_keys() {
+  static const std::string first = fmt::format("\"{}\"", transports::scheme_names().front());
+  static const Key keys[] = {
+      {.name = "scheme",
+       .kind = Kind::choice,
+       .words = transports::scheme_names(),
+       .fallback = first,
+       .needs = "a scheme is",
+       .help = schemes_help()},
+      {.name = "mtu",
+       .kind = Kind::size,
+       .fallback = "4096",
+       .low = {64},
+       .high = {65'535},
+       .needs = "a packet's payload has 64 to 65535 bytes, such as mtu = 4096",
+       .help = "Largest payload of a data packet."},
+  };
+  return keys;
+}
+
+}  // namespace
+
+SectionKeys transport_section() {
+  return {{"transport", false, "The protocol. Every scheme reads scheme and mtu;"},
+          transport_keys()};
+}
+
+void resolve_scheme(Resolution& resolution) {
+  Scenario& out = resolution.out;
+  out.scheme = resolution.all.plain.text("transport.scheme");
+  out.transport = transports::find(out.scheme).transport;
+  STRACK_CHECK(out.transport != nullptr);  // the key's words are the schemes there are
+}
+
+void resolve_transports(Resolution& resolution) {
+  const transports::Found asked = transports::find(resolution.out.scheme);
+  for (const transports::Descriptor* transport : transports::all()) {
+    const bool runs = transport == asked.transport;
+    auto made = transport->resolve(resolution, runs ? asked.scheme : nullptr);
+    if (runs) resolution.out.config.transport = std::move(made);
+  }
+}
+
+}  // namespace strack::sim

@@ -1,0 +1,346 @@
+// [workload]: who sends what to whom, and when.
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "base/enum_words.h"
+#include "sim/scenario/sections/sections.h"
+#include "sim/scenario/sections/trace_format.h"
+#include "workload/amount.h"
+#include "workload/collectives.h"
+#include "workload/flow_list.h"
+#include "workload/formats/cm_import.h"
+#include "workload/jobs.h"
+#include "workload/lines.h"
+
+namespace strack::sim {
+namespace {
+
+constexpr Bytes kLargestFlow = bytes(kFlowLimit);
+
+constexpr auto kWorkloadKindWords =
+    words_of<WorkloadKind>({{WorkloadKind::permutation, "permutation"},
+                            {WorkloadKind::incast, "incast"},
+                            {WorkloadKind::random, "random"},
+                            {WorkloadKind::file, "file"},
+                            {WorkloadKind::collective, "collective"},
+                            {WorkloadKind::trace, "trace"}});
+constexpr auto kFormatWords = words_of<TraceFormatKey>({{TraceFormatKey::automatic, "auto"},
+                                                        {TraceFormatKey::cm, "cm"},
+                                                        {TraceFormatKey::goal, "goal"},
+                                                        {TraceFormatKey::chakra, "chakra"}});
+constexpr auto kTimeUnitWords = words_of<workload::CmTime>(
+    {{workload::CmTime::picoseconds, "ps"}, {workload::CmTime::microseconds, "us"}});
+constexpr auto kCollectiveWords = words_of<workload::Collective>(
+    {{workload::Collective::allreduce_ring, "allreduce-ring"},
+     {workload::Collective::allreduce_halving_doubling, "allreduce-hd"},
+     {workload::Collective::allreduce_double_binary_tree, "allreduce-dbt"},
+     {workload::Collective::alltoall, "alltoall"},
+     {workload::Collective::allgather, "allgather"},
+     {workload::Collective::reduce_scatter, "reduce-scatter"},
+     {workload::Collective::broadcast, "broadcast"}});
+constexpr auto kPlacementWords =
+    words_of<workload::Placement>({{workload::Placement::random, "random"},
+                                   {workload::Placement::packed, "packed"},
+                                   {workload::Placement::striped, "striped"}});
+
+constexpr Key kKeys[] = {
+    {.name = "kind",
+     .kind = Kind::choice,
+     .words = kWorkloadKindWords,
+     .fallback = "\"permutation\"",
+     .needs = "a workload is",
+     .help =
+         "Every host to one other; many to one; random pairs with Poisson arrivals; a list of "
+         "flows; jobs that each do a collective operation; or one job that does what a trace of "
+         "another tool says."},
+    {.name = "size",
+     .kind = Kind::size,
+     .fallback = "\"16 MB\"",
+     .low = {1},
+     .high = {kTebibyte},
+     .needs =
+         "a flow has 1 to 4294967295 bytes and a collective's buffer up to 1 TiB, such as size "
+         "= \"16 MB\"",
+     .applies = "kind=permutation|incast|random|collective",
+     .help = "Bytes of every flow; of a collective, each rank's whole buffer."},
+    {.name = "cross_rack",
+     .kind = Kind::flag,
+     .fallback = "false",
+     .needs = "it is true or false",
+     .applies = "kind=permutation|random",
+     .help = "Only between racks."},
+    {.name = "fan_in",
+     .kind = Kind::integer,
+     .fallback = "32",
+     .low = {1},
+     .high = {1'048'576},
+     .needs = "an incast has at least one sender, such as fan_in = 32",
+     .applies = "kind=incast",
+     .help = "Senders, all in other racks than the receiver."},
+    {.name = "receiver",
+     .kind = Kind::integer,
+     .fallback = "0",
+     .high = {1'048'575},
+     .needs = "a receiver is a host's number, such as receiver = 0",
+     .applies = "kind=incast",
+     .help = "The host they send to."},
+    {.name = "load",
+     .kind = Kind::fraction,
+     .fallback = "0.5",
+     .low = {1, 1'000'000},
+     .high = {1},
+     .needs = "a load is above 0 and up to 1 with up to six decimals, such as load = 0.5",
+     .applies = "kind=random",
+     .help = "Payload that hosts send on average, in parts of their rate."},
+    {.name = "flows",
+     .kind = Kind::integer,
+     .otherwise = "as many as arrive within duration_us",
+     .low = {1},
+     .high = {50'000'000},
+     .needs = "it is from 1 to 50 million flows, such as flows = 10000",
+     .applies = "kind=random",
+     .help = "So many flows."},
+    {.name = "duration_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .otherwise = "1000, unless flows is given",
+     .low = {kNanosecond},
+     .high = {3'600 * kSecond},
+     .needs = "arrivals take from 1 ns to an hour, such as duration_us = 1000",
+     .applies = "kind=random",
+     .help = "Flows arrive for so long."},
+    {.name = "size_min",
+     .kind = Kind::size,
+     .otherwise = "all flows have one size",
+     .low = {1},
+     .high = {kFlowLimit},
+     .needs = "a flow has 1 to 4294967295 bytes, such as size_min = \"4 KB\"",
+     .applies = "kind=random",
+     .help = "With size_max, and instead of size: sizes are uniform between the two."},
+    {.name = "size_max",
+     .kind = Kind::size,
+     .otherwise = "all flows have one size",
+     .low = {1},
+     .high = {kFlowLimit},
+     .needs = "a flow has 1 to 4294967295 bytes, such as size_max = \"1 MB\"",
+     .applies = "kind=random",
+     .help = "See size_min."},
+    {.name = "cdf",
+     .kind = Kind::points,
+     .otherwise = "all flows have one size",
+     .needs =
+         "a distribution is a list of points, such as cdf = [[\"4 KB\", 0.5], [\"1 MB\", 1.0]]",
+     .applies = "kind=random",
+     .help = "Instead of size: a distribution by points of size and cumulative probability, "
+             "straight lines between them."},
+    {.name = "cdf_file",
+     .kind = Kind::text,
+     .otherwise = "all flows have one size",
+     .needs = "it names a file of lines of bytes and cumulative probability",
+     .applies = "kind=random",
+     .help =
+         "The same from a file with lines of `bytes cumulative_probability`, beside the scenario."},
+    {.name = "file",
+     .kind = Kind::text,
+     .otherwise = "it must be given",
+     .needs = "it names a file, such as file = \"flows.txt\" or file = \"step.{rank}.et\"",
+     .applies = "kind=file|trace",
+     .help =
+         "A file beside the scenario. With kind = \"file\" it has a flow a line, `src dst bytes "
+         "start`, such as `0 17 16MB 10us`. With kind = \"trace\" it is a trace; {rank} in its "
+         "name stands for 0, 1, 2 and so on where each rank has a file of its own, as in "
+         "Chakra's."},
+    {.name = "format",
+     .kind = Kind::choice,
+     .words = kFormatWords,
+     .fallback = "\"auto\"",
+     .needs = "a format is",
+     .applies = "kind=trace",
+     .help =
+         "Of a trace: htsim's connection matrix, a GOAL schedule, Chakra's execution traces; or "
+         "as the file's name ends: .cm; .goal or .bin; .et or .json."},
+    {.name = "time_unit",
+     .kind = Kind::choice,
+     .words = kTimeUnitWords,
+     .fallback = "\"ps\"",
+     .needs = "a unit is",
+     .applies = "kind=trace",
+     .help = "What `start` counts in a connection matrix: programs that read them differ."},
+    {.name = "calc_unit_ns",
+     .kind = Kind::time,
+     .unit = "ns",
+     .fallback = "1",
+     .low = {1},
+     .high = {kSecond},
+     .needs = "it is a time from 1 ps to 1 s, such as calc_unit_ns = 1",
+     .applies = "kind=trace",
+     .help = "How long `calc 1` of a GOAL schedule takes."},
+    {.name = "comm_groups",
+     .kind = Kind::text,
+     .otherwise = "as the traces have it",
+     .needs = "it names a file of groups, such as comm_groups = \"groups.json\"",
+     .applies = "kind=trace",
+     .help = "Who is in which group (pg_name) of Chakra's collectives: a JSON file beside the "
+             "scenario, as ASTRA-sim takes it, such as {\"1\": [0, 1], \"2\": [2, 3]}."},
+    {.name = "collective",
+     .kind = Kind::choice,
+     .words = kCollectiveWords,
+     .fallback = "\"allreduce-ring\"",
+     .needs = "a collective is",
+     .applies = "kind=collective",
+     .help =
+         "What each job does once. AllReduce by a ring, by halving-doubling (for powers of two) "
+         "or by double binary trees; all pairs; rings that gather or reduce; a chain."},
+    {.name = "chunk",
+     .kind = Kind::size,
+     .fallback = "\"128 KiB\"",
+     .low = {1},
+     .high = {kFlowLimit},
+     .needs = "a chunk has 1 to 4294967295 bytes, such as chunk = \"128 KiB\"",
+     .applies = "kind=collective",
+     .help = "The largest message: buffers are sent in pieces of up to this size, each as soon as "
+             "what it needs is there."},
+    {.name = "ranks",
+     .kind = Kind::integer,
+     .otherwise = "all hosts over jobs",
+     .low = {2},
+     .high = {1'048'576},
+     .needs = "a job has 2 to 1048576 ranks, such as ranks = 32",
+     .applies = "kind=collective",
+     .help = "Ranks of every job, each on a host of its own."},
+    {.name = "jobs",
+     .kind = Kind::integer,
+     .fallback = "1",
+     .low = {1},
+     .high = {524'288},
+     .needs = "there are 1 to 524288 jobs, such as jobs = 8",
+     .applies = "kind=collective",
+     .help = "So many jobs at the same time, each with its own ranks."},
+    {.name = "parallel",
+     .kind = Kind::integer,
+     .fallback = "0",
+     .high = {1'048'575},
+     .needs = "it is a number of connections, or 0 for all, such as parallel = 8",
+     .applies = "collective=alltoall",
+     .help = "Connections active at each sender and at each receiver; 0 is all at once."},
+    {.name = "placement",
+     .kind = Kind::choice,
+     .words = kPlacementWords,
+     .otherwise = "\"random\", and \"packed\" for a trace",
+     .needs = "a placement is",
+     .applies = "kind=collective|trace",
+     .help = "Which hosts ranks are on: drawn by the seed; consecutive hosts, so that rank 3 is on "
+             "host "
+             "3; or consecutive racks."},
+    {.name = "start_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "0",
+     .high = {3'600 * kSecond},
+     .needs = "a start is from 0 to an hour, such as start_us = 10",
+     .help = "Added to the start of every flow and rank."},
+};
+
+class WorkloadResolver : Resolving {
+ public:
+  explicit WorkloadResolver(Resolution& resolution) : Resolving(resolution) {}
+
+  void resolve() {
+    WorkloadSpec& w = out_.workload;
+    w.kind = set_.choice<WorkloadKind>("workload.kind");
+    w.start = at(set_.time("workload.start_us"));
+    if (set_.given("workload.start_us"))
+      check_before_end(w.start, set_["workload.start_us"],
+                       has_jobs() ? "jobs start at" : "flows start at");
+    switch (w.kind) {
+      case WorkloadKind::permutation:
+        w.size = flow_size(r_);
+        w.cross_rack = set_.flag("workload.cross_rack");
+        break;
+      case WorkloadKind::incast:
+        incast();
+        break;
+      case WorkloadKind::random:
+        resolve_random(r_);
+        break;
+      case WorkloadKind::file:
+        flow_list();
+        break;
+      case WorkloadKind::collective:
+        resolve_collective(r_);
+        break;
+      case WorkloadKind::trace:
+        resolve_trace(r_);
+        break;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool has_jobs() const {
+    return out_.workload.kind == WorkloadKind::collective ||
+           out_.workload.kind == WorkloadKind::trace;
+  }
+
+  void incast() {
+    WorkloadSpec& w = out_.workload;
+    const TopologyParams& t = topology();
+    w.size = flow_size(r_);
+    w.fan_in = set_.count("workload.fan_in");
+    w.receiver = set_.count("workload.receiver");
+    if (w.receiver >= t.hosts()) {
+      set_["workload.receiver"].fail_value(fmt::format(
+          "there are {} hosts, so a receiver is from 0 to {}", t.hosts(), t.hosts() - 1));
+    }
+    const std::uint32_t others = t.hosts() - t.hosts_per_rack;
+    if (w.fan_in > others) {
+      later("workload.fan_in", "topology.hosts")
+          .fail(fmt::format("fan_in is {}. senders are in other racks than the receiver, and there "
+                            "are {} such hosts: fan_in = {} or more hosts would work",
+                            w.fan_in, others, others));
+    }
+  }
+
+  void flow_list() {
+    const Setting& setting = set_["workload.file"];
+    if (!setting.given) {
+      set_["workload.kind"].fail(
+          "kind is \"file\", but no file is named. say which, such as file = \"flows.txt\"");
+    }
+    const std::string name = set_.text("workload.file");
+    const std::string path = (r_.folder / name).string();
+    const auto flows = workload::parse_flow_list(beside(setting, name), topology().hosts());
+    if (!flows) throw Failed{{path, flows.error().line, flows.error().message}};
+    out_.workload.list = flows.value();
+    for (const workload::Flow& flow : out_.workload.list) {
+      check_before_end(out_.workload.start + (flow.start - Instant{}), setting,
+                       fmt::format("{} has a flow that starts at", workload::quoted(name)));
+    }
+  }
+};
+
+}  // namespace
+
+const SectionKeys kWorkloadSection{{"workload", false, "Who sends what to whom, and when."}, kKeys};
+std::string_view name_of(WorkloadKind kind) {
+  return kWorkloadKindWords[static_cast<std::size_t>(kind)];
+}
+
+void resolve_workload(Resolution& resolution) { WorkloadResolver(resolution).resolve(); }
+
+// The key serves collectives too, whose buffers may be larger than any one message.
+Bytes flow_size(Resolution& resolution) {
+  Group& set = resolution.all.plain;
+  const Bytes size = set.size("workload.size");
+  if (size > kLargestFlow) set["workload.size"].fail_value(set["workload.size"].key->needs);
+  return size;
+}
+
+void resolve_placement(Resolution& resolution, workload::Placement usual) {
+  Group& set = resolution.all.plain;
+  Setting& setting = set["workload.placement"];
+  if (!setting.given) setting.settle({std::string(workload::name_of(usual))});
+  resolution.out.workload.placement = set.choice<workload::Placement>("workload.placement");
+}
+
+}  // namespace strack::sim

@@ -1,0 +1,72 @@
+// The transport that hosts speak, with its parameters settled: all that a configuration knows of it.
+//
+// Each transport makes its own from its traits type (sim/host/protocol.h), and compiles the clusters
+// that run it: transports/<name>/sim.cpp instantiates TransportOf, whose members are in
+// sim/transport_impl.h. So the simulator names no transport, and one that is not there cannot be
+// mistaken for another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "core/packet.h"
+#include "sim/config.h"
+#include "workload/workload.h"
+
+namespace strack::sim {
+
+class Cluster;
+class Ends;
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  [[nodiscard]] virtual Bytes mtu() const = 0;
+  /// Packets that a connection can have on their way; 0 where only the network limits it.
+  [[nodiscard]] virtual std::int64_t window_packets() const = 0;
+  /// Both ends of a connection, with the memory they own.
+  [[nodiscard]] virtual Bytes connection_state() const = 0;
+  /// How long a sender with something unacknowledged may do nothing about it.
+  [[nodiscard]] virtual Picoseconds longest_timeout() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Cluster> make_cluster(
+      const SimConfig& config, workload::Workload workload) const = 0;
+  /// Two ends of a connection outside any cluster, for hosts that run any transport.
+  [[nodiscard]] virtual std::unique_ptr<Ends> make_ends(std::size_t slots,
+                                                        core::Psn first) const = 0;
+};
+
+template <class Protocol>
+class TransportOf final : public Transport {
+ public:
+  using Params = typename Protocol::Params;
+
+  explicit TransportOf(Params p) : params(std::move(p)) {}
+  [[nodiscard]] Bytes mtu() const override;
+  [[nodiscard]] std::int64_t window_packets() const override;
+  [[nodiscard]] Bytes connection_state() const override;
+  [[nodiscard]] Picoseconds longest_timeout() const override;
+  [[nodiscard]] std::unique_ptr<Cluster> make_cluster(const SimConfig& config,
+                                                      workload::Workload workload) const override;
+  [[nodiscard]] std::unique_ptr<Ends> make_ends(std::size_t slots, core::Psn first) const override;
+
+  Params params;
+};
+
+template <class Protocol>
+[[nodiscard]] std::shared_ptr<const Transport> make_transport(typename Protocol::Params params) {
+  return std::make_shared<const TransportOf<Protocol>>(std::move(params));
+}
+
+/// The parameters of a configuration whose transport is this one.
+template <class Protocol>
+[[nodiscard]] const typename Protocol::Params& params_of(const SimConfig& config) {
+  const auto* own = dynamic_cast<const TransportOf<Protocol>*>(config.transport.get());
+  STRACK_CHECK(own != nullptr);
+  return own->params;
+}
+
+}  // namespace strack::sim

@@ -1,0 +1,73 @@
+// What the rest of the program knows of a transport: one descriptor for each, in the transport's
+// folder. The build collects them (registry.h); nothing else names a transport.
+//
+// A folder transports/<name> has
+//
+//   params.h, sender.h, receiver.h, core.cpp   the pure core (core/transport.h)
+//   sim.h, sim.cpp                             its part of a simulated host (sim/host/protocol.h)
+//   descriptor.cpp                             const Descriptor descriptor_of_<name>
+//   *_test.cpp, *_fuzz.cpp                     their tests
+//
+// docs/add-a-transport.md walks through a whole one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sim/scenario/keys.h"
+
+namespace strack::sim {
+class Transport;
+struct Resolution;
+}  // namespace strack::sim
+
+namespace strack::transports {
+
+/// One way to run a transport, as `scheme` in a scenario names it.
+struct Scheme {
+  std::string_view name;
+  std::string_view label;  ///< in reports
+  std::string_view role;   ///< its colour there, the same in every figure
+  std::string_view help;   ///< what it is, as a part of a sentence
+};
+
+/// What it wants of switches, unless the scenario says otherwise.
+struct SwitchWishes {
+  std::string_view ecn = "switch";  ///< the section whose kmin, kmax and pmax they follow
+  bool lossless = false;            ///< PFC
+};
+
+/// A run as reports show it.
+struct Label {
+  std::string name;
+  std::string role;
+};
+/// A setting of a run, "section.key" -> its value or nothing.
+using SettingOf = std::function<std::string(std::string_view)>;
+
+struct Descriptor {
+  std::string_view name;  ///< its folder's
+  int rank = 100;         ///< its place in lists and tables: the lowest first, then by name
+  std::span<const Scheme> schemes;
+  SwitchWishes switches = {};
+
+  std::string_view section;  ///< its keys' section; "transport" is there already
+  std::string_view help;     ///< of the section; added to what is there
+  std::span<const sim::Key> keys;
+
+  /// Makes its parameters from the settings. `scheme` is one of its own; or null where another
+  /// transport runs: then nobody reads them, but they are shown, and what is wrong may be said.
+  std::shared_ptr<const sim::Transport> (*resolve)(sim::Resolution& resolution,
+                                                   const Scheme* scheme);
+
+  bool rate_controlled = false;  ///< counts congestion notifications (CNPs) and NAKs
+  /// Name and role of a run where settings have a say in it; null: the scheme's.
+  Label (*label)(const Scheme& scheme, const SettingOf& setting) = nullptr;
+  /// Of its settings, those that `label` has told already.
+  std::span<const std::string_view> labelled = {};
+};
+
+}  // namespace strack::transports

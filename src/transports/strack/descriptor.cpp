@@ -1,0 +1,352 @@
+// STrack as the rest of the program knows it: its schemes, its keys, how a scenario sets it up.
+#include "transports/descriptor.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/enum_words.h"
+#include "base/result.h"
+#include "core/param_error.h"
+#include "sim/scenario/fields.h"
+#include "sim/scenario/resolution.h"
+#include "sim/transport.h"
+#include "transports/strack/params.h"
+#include "transports/strack/sim.h"
+
+namespace strack::transports {
+namespace {
+
+using core::EchoRule;
+using core::IncreaseRule;
+using core::PathPolicy;
+using core::ProbeRecovers;
+using core::WindowRule;
+using sim::field;
+using sim::Kind;
+using sim::kNanosecond;
+using sim::kSecond;
+using sim::kTebibyte;
+using sim::Setting;
+using Params = core::StrackParams;
+
+constexpr Scheme kSchemes[] = {
+    {"strack", "STrack", "strack", "STrack as in the paper"},
+    {"strack-oblivious", "STrack, oblivious", "oblivious",
+     "its congestion control with oblivious spray, that is round robin over the paths"},
+    {"strack-single-path", "STrack, single path", "single-path",
+     "the same on a single path per flow"},
+};
+constexpr const Scheme& kOblivious = kSchemes[1];
+constexpr const Scheme& kSinglePath = kSchemes[2];
+
+constexpr auto kPathPolicyWords =
+    words_of<PathPolicy>({{PathPolicy::adaptive, "adaptive"},
+                          {PathPolicy::oblivious, "oblivious"},
+                          {PathPolicy::bitmap_only, "bitmap_only"},
+                          {PathPolicy::recycle_only, "recycle_only"}});
+constexpr auto kIncreaseRuleWords = words_of<IncreaseRule>(
+    {{IncreaseRule::acked_bytes, "acked_bytes"}, {IncreaseRule::per_ack, "per_ack"}});
+constexpr auto kWindowRuleWords =
+    words_of<WindowRule>({{WindowRule::fit, "fit"}, {WindowRule::overshoot, "overshoot"}});
+constexpr auto kEchoRuleWords =
+    words_of<EchoRule>({{EchoRule::trigger, "trigger"}, {EchoRule::any_mark, "any_mark"}});
+constexpr auto kProbeRecoversWords =
+    words_of<ProbeRecovers>({{ProbeRecovers::sent_before_probe, "sent_before_probe"},
+                             {ProbeRecovers::highest_received, "highest_received"}});
+
+constexpr sim::Key kKeys[] = {
+    {.name = "max_paths",
+     .kind = Kind::integer,
+     .otherwise = "256, or 1 on a single path",
+     .low = {1},
+     .high = {256},
+     .needs = "a connection sprays over 1 to 256 paths, such as max_paths = 256",
+     .field = field<&Params::max_paths>(),
+     .help = "Paths (entropies) a flow sprays over."},
+    {.name = "min_paths",
+     .kind = Kind::integer,
+     .fallback = "8",
+     .low = {1},
+     .high = {256},
+     .needs = "it is from 1 to 256, such as min_paths = 8",
+     .field = field<&Params::min_paths>(),
+     .help = "Fewer unmarked paths than this are not worth rotating over."},
+    {.name = "path_policy",
+     .kind = Kind::choice,
+     .words = kPathPolicyWords,
+     .otherwise = "as the scheme asks",
+     .needs = "a policy is",
+     .field = field<&Params::path_policy>(),
+     .help = "What guides the choice of path; the last two are the halves of the adaptive one."},
+    {.name = "recycle_moves_rotation",
+     .kind = Kind::flag,
+     .fallback = "true",
+     .needs = "it is true or false",
+     .field = field<&Params::recycle_moves_rotation>(),
+     .help = "After a path taken from a clean SACK the rotation goes on from there, not from where "
+             "it was."},
+    {.name = "ecn_bitmap_reset_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "0",
+     .high = {kSecond},
+     .needs = "an interval is from 0 to 1 s, such as ecn_bitmap_reset_us = 100",
+     .field = field<&Params::ecn_bitmap_reset>(),
+     .help = "Forget all marked paths this often; 0 is never."},
+    {.name = "target_qdelay_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "\"1 RTT\"",
+     .low = {kNanosecond},
+     .high = {10 * kSecond},
+     .needs = "a delay is from 1 ns to 10 s, such as target_qdelay_us = 8",
+     .field = field<&Params::target_qdelay>(),
+     .help = "Queueing delay the window settles at."},
+    {.name = "target_qhigh_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .otherwise = "3 x target_qdelay_us",
+     .low = {kNanosecond},
+     .high = {40 * kSecond},
+     .needs = "it is a delay not below target_qdelay_us, such as target_qhigh_us = \"3 RTT\"",
+     .field = field<&Params::target_qhigh>(),
+     .help = "Queueing delay beyond which the window follows what was delivered."},
+    {.name = "ewma",
+     .kind = Kind::fraction,
+     .fallback = "0.125",
+     .low = {1, 65'536},
+     .high = {1},
+     .needs = "a weight is from 1/65536 to 1, such as ewma = 0.125",
+     .help = "Weight of a new delay sample."},
+    {.name = "alpha",
+     .kind = Kind::size,
+     .otherwise = "as Table 1 scales it",
+     .high = {kTebibyte},
+     .needs = "it is a size, such as alpha = \"64 KB\"",
+     .field = field<&Params::alpha>(),
+     .help = "Increase per window, per base RTT of delay below the target."},
+    {.name = "beta",
+     .kind = Kind::size,
+     .otherwise = "as Table 1 scales it",
+     .high = {kTebibyte},
+     .needs = "it is a size, such as beta = \"5 MTU\"",
+     .field = field<&Params::beta>(),
+     .help = "Additive increase per window."},
+    {.name = "eta",
+     .kind = Kind::size,
+     .otherwise = "as Table 1 scales it",
+     .high = {kTebibyte},
+     .needs = "it is a size, such as eta = \"0.15 MTU\"",
+     .field = field<&Params::eta>(),
+     .help = "Fairness increase per base RTT."},
+    {.name = "gamma",
+     .kind = Kind::fraction,
+     .fallback = "0.8",
+     .high = {1},
+     .needs = "it is a fraction from 0 to 1 with up to six decimals, such as gamma = 0.8",
+     .field = field<&Params::gamma>(),
+     .help = "Strength of the multiplicative decrease."},
+    {.name = "max_cwnd",
+     .kind = Kind::size,
+     .otherwise = "1 BDP, as far as the tracking window holds it",
+     .low = {1},
+     .high = {kTebibyte},
+     .needs = "a window is a size from min_cwnd to 1 TiB, such as max_cwnd = \"1 BDP\"",
+     .field = field<&Params::max_cwnd>(),
+     .help = "Largest window, and the first."},
+    {.name = "min_cwnd",
+     .kind = Kind::size,
+     .fallback = "\"1 MTU\"",
+     .low = {1},
+     .high = {kTebibyte},
+     .needs = "a window is at least one packet, such as min_cwnd = \"1 MTU\"",
+     .field = field<&Params::min_cwnd>(),
+     .help = "Smallest window."},
+    {.name = "increase_rule",
+     .kind = Kind::choice,
+     .words = kIncreaseRuleWords,
+     .fallback = "\"acked_bytes\"",
+     .needs = "a rule is",
+     .field = field<&Params::increase_rule>(),
+     .help = "Whether an acknowledgement counts by its bytes or as one."},
+    {.name = "window_rule",
+     .kind = Kind::choice,
+     .words = kWindowRuleWords,
+     .fallback = "\"fit\"",
+     .needs = "a rule is",
+     .field = field<&Params::window_rule>(),
+     .help = "Whether a packet must fit the window whole."},
+    {.name = "sack_bytes",
+     .kind = Kind::size,
+     .fallback = "\"1 MTU\"",
+     .low = {1},
+     .high = {1 << 30},
+     .needs = "it is a size from 1 byte to 1 GiB, such as sack_bytes = \"16 KiB\"",
+     .field = field<&Params::sack_bytes>(),
+     .help = "A SACK at least every so many bytes."},
+    {.name = "sack_on_epsn",
+     .kind = Kind::flag,
+     .fallback = "true",
+     .needs = "it is true or false",
+     .field = field<&Params::sack_on_epsn>(),
+     .help = "A SACK whenever the expected packet arrives, too."},
+    {.name = "echo_rule",
+     .kind = Kind::choice,
+     .words = kEchoRuleWords,
+     .fallback = "\"trigger\"",
+     .needs = "a rule is",
+     .field = field<&Params::echo_rule>(),
+     .help = "Whose ECN mark a SACK echoes: that of the packet that triggers it, or of any since "
+             "the last SACK."},
+    {.name = "tracking_window",
+     .kind = Kind::integer,
+     .fallback = "1024",
+     .low = {1},
+     .high = {1'024},
+     .needs = "a connection tracks 1 to 1024 packets, such as tracking_window = 1024",
+     .field = field<&Params::tracking_window>(),
+     .help = "Packets between the expected and the newest."},
+    {.name = "ooo_cwnd",
+     .kind = Kind::fraction,
+     .fallback = "1",
+     .high = {1'000},
+     .needs = "it is from 0 to 1000 windows, such as ooo_cwnd = 1",
+     .field = field<&Params::ooo_cwnd>(),
+     .help = "Reordering, in windows, that counts as loss."},
+    {.name = "ooo_min",
+     .kind = Kind::integer,
+     .fallback = "5",
+     .high = {1'024},
+     .needs = "it is from 0 to 1024 packets, such as ooo_min = 5",
+     .field = field<&Params::ooo_min>(),
+     .help = "And at least so many packets."},
+    {.name = "probe_interval_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "\"3 RTT\"",
+     .low = {kNanosecond},
+     .high = {3'600 * kSecond},
+     .needs = "a silence is at least 1 ns, such as probe_interval_us = \"3 RTT\"",
+     .field = field<&Params::probe_interval>(),
+     .help = "Silence before a probe."},
+    {.name = "probe_rtt_limit_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "\"2 RTT\"",
+     .high = {3'600 * kSecond},
+     .needs = "a limit is 0 or more, such as probe_rtt_limit_us = \"2 RTT\"",
+     .field = field<&Params::probe_rtt_limit>(),
+     .help = "A probe's RTT that rules out queues."},
+    {.name = "probe_recovers",
+     .kind = Kind::choice,
+     .words = kProbeRecoversWords,
+     .fallback = "\"sent_before_probe\"",
+     .needs = "it is",
+     .field = field<&Params::probe_recovers>(),
+     .help = "What a probe's answer declares lost."},
+    {.name = "rto_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "\"25 RTT\"",
+     .low = {kNanosecond},
+     .high = {3'600 * kSecond},
+     .needs = "a timeout is from 1 ns to an hour, such as rto_us = \"25 RTT\"",
+     .field = field<&Params::rto>(),
+     .help = "Retransmission timeout."},
+    {.name = "rto_backoff_max",
+     .kind = Kind::integer,
+     .fallback = "3",
+     .high = {10},
+     .needs = "it is from 0 to 10 doublings, such as rto_backoff_max = 3",
+     .field = field<&Params::rto_backoff_max>(),
+     .help = "Doublings of the timeout at most."},
+};
+constexpr std::string_view kSection = "transport";
+
+class StrackResolver : sim::Resolving {
+ public:
+  StrackResolver(sim::Resolution& resolution, const Scheme* scheme)
+      : Resolving(resolution), scheme_(scheme) {}
+
+  Params resolve() {
+    Params p = checked(Params::for_link(topology().host_rate, out_.base_rtt, r_.mtu));
+    if (scheme_ == &kOblivious) p.path_policy = PathPolicy::oblivious;
+    if (scheme_ == &kSinglePath) p.max_paths = 1;
+    take_fields(set_, kSection, kKeys, p);
+    check_scheme(p);
+
+    p.ewma_q16 = set_.fraction("transport.ewma").of(65'536);
+    if (p.gamma.den > 1'000'000)
+      set_["transport.gamma"].fail_value(set_["transport.gamma"].key->needs);
+    if (!set_.given("transport.target_qhigh_us")) p.target_qhigh = 3 * p.target_qdelay;
+    if (!set_.given("transport.max_cwnd")) {
+      p.max_cwnd = std::clamp(p.bdp, p.mtu, std::int64_t{p.tracking_window} * p.mtu);
+      p.max_cwnd = std::max(p.max_cwnd, p.min_cwnd);
+    }
+    show_fields(set_, kSection, kKeys, p);
+    return checked(p.validated());
+  }
+
+ private:
+  /// What a scheme stands for cannot be taken back by a key.
+  void check_scheme(const Params& p) {
+    if (scheme_ == nullptr) return;
+    const Setting& policy = set_["transport.path_policy"];
+    const bool oblivious = p.path_policy == PathPolicy::oblivious;
+    if (policy.given && oblivious != (scheme_ == &kOblivious)) {
+      later("transport.path_policy", "transport.scheme")
+          .fail(fmt::format("path_policy is {}, but the scheme is {}. {}", policy.literal.found(),
+                            set_["transport.scheme"].literal.found(),
+                            oblivious ? fmt::format("say scheme = \"{}\"", kOblivious.name)
+                                      : "leave one of the two out"));
+    }
+    if (set_.given("transport.max_paths") && scheme_ == &kSinglePath && p.max_paths != 1) {
+      later("transport.max_paths", "transport.scheme")
+          .fail(fmt::format("max_paths is {}, but the scheme is \"{}\". leave one of the two out",
+                            p.max_paths, scheme_->name));
+    }
+  }
+
+  /// What the core refuses is reported at the key it is about.
+  Params checked(const Result<Params, core::ParamError>& params) {
+    if (params) return params.value();
+    const core::ParamError& error = params.error();
+    const std::string field = error.field;
+    const std::string message =
+        fmt::format("{} would be {}. it must be {}", field, error.value, error.remedy);
+    if (field == "rate") set_["topology.link_gbps"].fail(message);
+    if (field == "net_base_rtt")
+      later("topology.base_rtt_us", "topology.host_latency_ns").fail(message);
+    for (const std::string& name : {field, field + "_us"}) {
+      if (Setting* setting = set_.find(kSection, name); setting != nullptr && setting->given)
+        setting->fail(message);
+    }
+    throw sim::Failed{{r_.file, 0, message}};
+  }
+
+  const Scheme* scheme_;
+};
+
+std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const Scheme* scheme) {
+  return sim::make_transport<sim::StrackProtocol>(StrackResolver(resolution, scheme).resolve());
+}
+
+}  // namespace
+
+extern const Descriptor descriptor_of_strack;
+const Descriptor descriptor_of_strack{
+    .name = "strack",
+    .rank = 0,
+    .schemes = kSchemes,
+    .section = kSection,
+    .help =
+        "the other keys are STrack's, and the strack schemes read them. What is not set follows "
+        "from link rate, base RTT and mtu as the paper's Table 1 says.",
+    .keys = kKeys,
+    .resolve = resolve,
+};
+
+}  // namespace strack::transports
