@@ -15,7 +15,6 @@ import sys
 import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-SCHEMES = ("strack", "strack-oblivious", "strack-single-path", "rocev2")
 
 
 def strack(program, *words):
@@ -26,11 +25,16 @@ def strack(program, *words):
     return done.stdout
 
 
+def schemes(program):
+    """Those of all transports there are."""
+    return [line.split()[0] for line in strack(program, "sim", "schemes").splitlines()]
+
+
 def summary(program, scenario):
     """The table of all schemes, then each in full."""
     with tempfile.TemporaryDirectory(prefix="strack_golden_") as folder:
         files = []
-        for scheme in SCHEMES:
+        for scheme in schemes(program):
             files.append(os.path.join(folder, scheme + ".db"))
             strack(program, "sim", "run", scenario, "--quiet", "--set",
                    f"transport.scheme={scheme}", "--out", files[-1])

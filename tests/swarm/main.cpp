@@ -1,4 +1,5 @@
 // Runs the swarm over a range of seeds, or replays one.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,29 +11,31 @@
 #include "swarm/swarm.h"
 
 int main(int argc, char** argv) {
-  using strack::swarm::kRoce;
-  using strack::swarm::kStrack;
   using strack::swarm::Protocol;
+  const std::vector<const Protocol*> protocols = strack::swarm::protocols();
+  std::vector<std::string> names;
+  for (const Protocol* protocol : protocols) names.emplace_back(protocol->name);
 
   std::uint64_t first = 0;
   std::uint64_t seeds = 1'000;
   std::uint64_t seed = 0;
-  std::string name{kStrack.name};
+  std::string name;
   bool trace = false;
   bool all_branches = false;
 
   CLI::App app{"Random connections on a bad day, with invariants checked after every step.",
                "swarm"};
   app.add_option("--protocol", name, "the transport to run")
-      ->check(CLI::IsMember({std::string(kStrack.name), std::string(kRoce.name)}))
-      ->capture_default_str();
+      ->required()
+      ->check(CLI::IsMember(names));
   app.add_option("--first", first, "first seed of the range")->capture_default_str();
   app.add_option("--seeds", seeds, "how many seeds to run")->capture_default_str();
   const auto* one = app.add_option("--seed", seed, "replay this seed only");
   app.add_flag("--trace", trace, "print what happens");
   app.add_flag("--all-branches", all_branches, "fail unless every rare branch was reached");
   CLI11_PARSE(app, argc, argv);
-  const Protocol& protocol = name == kRoce.name ? kRoce : kStrack;
+  const Protocol& protocol = **std::find_if(protocols.begin(), protocols.end(),
+                                            [&](const Protocol* p) { return p->name == name; });
   if (one->count() > 0) {
     first = seed;
     seeds = 1;

@@ -245,6 +245,7 @@ constexpr std::array<std::string_view, 1> kOthers{"probes"};
 
 }  // namespace
 
-const Protocol kStrack{"strack", core::kRareNames, kOthers, run_seed, describe_seed};
+extern const Protocol swarm_of_strack;
+const Protocol swarm_of_strack{"strack", core::kRareNames, kOthers, run_seed, describe_seed};
 
 }  // namespace strack::swarm

@@ -6,7 +6,8 @@
 // complete within a stated bound. A failed check prints the command that replays the seed.
 //
 // Link, faults and load are drawn in plan.h, the network is network.h's and the loop driver.h's, for
-// any protocol. What a protocol adds is one file: its parameters, its invariants and its bound.
+// any protocol. What a protocol adds is one file: its parameters, its invariants and its bound. What must
+// hold for all of them whatever they are, tests/conformance runs on the same bad days.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +46,7 @@ struct Protocol {
   std::string (*describe)(std::uint64_t seed);
 };
 
-extern const Protocol kStrack;  ///< strack_swarm.cpp
-extern const Protocol kRoce;    ///< roce_swarm.cpp
+/// All there are: the build makes the list of <name>_swarm.cpp, each with its swarm_of_<name>.
+[[nodiscard]] std::vector<const Protocol*> protocols();
 
 }  // namespace strack::swarm

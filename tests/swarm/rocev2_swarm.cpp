@@ -577,6 +577,7 @@ constexpr std::array<std::string_view, 2> kOthers{"NAKs", "CNPs"};
 
 }  // namespace
 
-const Protocol kRoce{"roce", core::kRoceRareNames, kOthers, run_seed, describe_seed};
+extern const Protocol swarm_of_rocev2;
+const Protocol swarm_of_rocev2{"rocev2", core::kRoceRareNames, kOthers, run_seed, describe_seed};
 
 }  // namespace strack::swarm
