@@ -1,0 +1,81 @@
+// Any registered transport in the hosts of tests: its ends behind virtual calls, made by the name of
+// a scheme for a given link, with all else as the transport has it by default.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "core/packet.h"
+#include "core/transport.h"
+#include "sim/host/ends.h"
+#include "sim/net/sim_packet.h"
+#include "sim/scenario/scenario.h"
+#include "sim/transport.h"
+
+namespace strack::conformance {
+
+/// The transport of a scheme on a link, as a scenario would set it up.
+inline std::shared_ptr<const sim::Transport> transport_on(std::string_view scheme,
+                                                          BitsPerSecond rate, Picoseconds base_rtt,
+                                                          Bytes mtu) {
+  // A base RTT holds four packets' serialisation; no link of a test is so short.
+  const auto scenario = sim::load_text(
+      "[topology]\nhosts = 8\nhosts_per_rack = 4\n[switch]\nqueue_limit = \"10 "
+      "MB\"\n[pfc]\nenabled = "
+      "false\n",
+      "conformance", {},
+      {fmt::format("transport.scheme={}", scheme), fmt::format("transport.mtu={}", mtu.count()),
+       fmt::format("topology.link_gbps={}", rate / gbps(1)),
+       fmt::format("topology.base_rtt_us=\"{} ps\"", base_rtt.count())});
+  if (!scenario) fmt::print(stderr, "{}\n", scenario.error().text());
+  STRACK_CHECK(scenario.ok());
+  return scenario.value().config.transport;
+}
+
+/// The two ends as core/transport.h wants them. They share one object, which the receiver outlives.
+class AnySender {
+ public:
+  using Ack = sim::SimPacket;
+
+  explicit AnySender(std::shared_ptr<sim::Ends> ends) : ends_(std::move(ends)) {}
+  core::PostResult on_message(const core::Message& message, Instant now) {
+    return ends_->on_message(message, now);
+  }
+  void on_receiving_ack(const Ack& ack, Instant now) { ends_->on_receiving_ack(ack, now); }
+  void on_timeout(Instant now) { ends_->on_sender_timeout(now); }
+  std::optional<core::Packet> poll_transmit(Instant now) { return ends_->poll_transmit(now); }
+  std::optional<core::MessageId> poll_completion() { return ends_->poll_completion(); }
+  [[nodiscard]] Instant next_deadline() const { return ends_->sender_deadline(); }
+  [[nodiscard]] bool idle() const { return ends_->sender_idle(); }
+  [[nodiscard]] metrics::FlowRecord counters() const { return ends_->counters(); }
+
+ private:
+  std::shared_ptr<sim::Ends> ends_;
+};
+
+class AnyReceiver {
+ public:
+  using Ack = sim::SimPacket;
+
+  explicit AnyReceiver(std::shared_ptr<sim::Ends> ends) : ends_(std::move(ends)) {}
+  core::Arrival on_packet(const core::Packet& packet, const core::Signals& signals, Instant now) {
+    return ends_->on_packet(packet, signals, now);
+  }
+  std::optional<Ack> poll_ack(Instant now) { return ends_->poll_ack(now); }
+  void on_timeout(Instant now) { ends_->on_receiver_timeout(now); }
+  [[nodiscard]] Instant next_deadline() const { return ends_->receiver_deadline(); }
+
+ private:
+  std::shared_ptr<sim::Ends> ends_;
+};
+
+static_assert(core::Transport<AnySender, AnyReceiver>);
+
+}  // namespace strack::conformance
