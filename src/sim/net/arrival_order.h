@@ -105,6 +105,14 @@ void sort_arrivals(std::vector<Arrival>& list, std::vector<Arrival>& scratch, In
     detail::order_by_insertion(list.data(), size);
     return;
   }
+  if (size <= kRun) {
+    // Through the scratch and back: each list keeps its own memory, which stays in the cache.
+    if (scratch.size() < kRun) scratch.resize(kRun);
+    std::copy_n(list.data(), size, scratch.data());
+    if (!detail::order_by_rank(scratch.data(), list.data(), size, end)) [[unlikely]]
+      detail::order_by_insertion(list.data(), size);
+    return;
+  }
   scratch.resize(size);
   for (std::size_t run = 0; run < size; run += kRun) {
     const std::size_t length = std::min(kRun, size - run);
