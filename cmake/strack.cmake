@@ -36,8 +36,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(strack_warnings INTERFACE
     -Wduplicated-cond -Wlogical-op -Wno-restrict)
   if(STRACK_SANITIZE)
-    # Instrumented code takes paths that the warning cannot follow.
-    target_compile_options(strack_warnings INTERFACE -Wno-maybe-uninitialized)
+    # Instrumented code takes paths that these warnings cannot follow.
+    target_compile_options(strack_warnings INTERFACE -Wno-array-bounds -Wno-maybe-uninitialized)
   endif()
 else()
   # C++20 allows an empty variadic macro argument, as GoogleTest's macros use; Clang 14 still warns.
