@@ -11,13 +11,14 @@
 #include "base/bitmap.h"
 #include "base/units.h"
 #include "core/message_queue.h"
+#include "transports/strack/path_choice.h"
+#include "transports/strack/path_health.h"
 #include "transports/strack/receiver.h"
 #include "transports/strack/sender.h"
 #include "udp/address.h"
 #include "udp/crypto.h"
 #include "udp/deadline_heap.h"
 #include "udp/endpoint.h"
-#include "udp/path_health.h"
 #include "udp/path_mtu.h"
 #include "udp/receives.h"
 #include "wire/wire.h"
@@ -83,23 +84,14 @@ enum class State : std::uint8_t {
 
 /// Keeps what the core says in passing.
 struct SenderEvents {
-  /// A stretch of packets in which those not acknowledged were declared lost; for the host to look at.
-  struct Losses {
-    core::LossCause cause{};
-    core::Psn from;
-    core::Psn high;
-    bool any = false;
-  };
   ConnectionStatistics* statistics;
-  Losses* losses;
 
   template <class Event>
   constexpr void on(const Event& /*event*/) const {}
   constexpr void on(const core::SackReceived& /*event*/) const { ++statistics->sacks_received; }
-  constexpr void on(const core::LossDeclared& event) const {
-    *losses = {event.cause, event.from, event.high, true};
-  }
 };
+
+using UdpSender = core::Sender<SenderEvents, core::GuardedPaths>;
 
 struct Connection {
   ConnectionId id{};
@@ -167,7 +159,7 @@ struct Connection {
 
   // Sending.
   core::StrackParams send_params{};
-  std::optional<core::Sender<SenderEvents>> sender;  ///< once the RTT is known
+  std::optional<UdpSender> sender;  ///< once the RTT is known
   std::vector<core::MessageSlot> slots;
   std::vector<Outbound> outbox;  ///< by message id; as many as slots
   std::uint32_t out_head = 0;    ///< the oldest not acknowledged
@@ -177,10 +169,9 @@ struct Connection {
   bool stalled = false;
   bool ready = false;  ///< in the engine's list of those that may have packets to send
   Bitmap<core::kMaxPaths> paths_seen{};
-  PathHealth paths;
-  SenderEvents::Losses losses;
-  std::uint32_t probes_unanswered = 0;  ///< since the last SACK
-  Picoseconds serialisation{0};         ///< of a full packet on all links of its path
+  std::vector<core::PathRecord> path_records;  ///< what the core knows of paths
+  std::vector<core::SentRecord> sent_records;
+  core::PathHealth paths;  ///< on these
   Picoseconds lowest_rtt = seconds(3'600);
 
   // Receiving.

@@ -74,6 +74,10 @@ Result<core::StrackParams, core::ParamError> derive_params(const Measured& measu
   // probes.
   params.rto_backoff_max = std::max(3u, doublings(params.rto, kLongestTimeout));
   params.probe_backoff_max = doublings(params.probe_interval, kLongestProbeWait);
+  params.path_health = true;  // [D39]
+  params.delay_marks = true;  // [D40]
+  params.least_rtt = kSchedulingNoise;
+  params.full_packet_time = kLinks * (mtu / rate);
   params.silent_window = std::max<std::int64_t>(burst, kSilentPackets) * mtu;
   return params.validated();
 }

@@ -918,58 +918,6 @@ void Engine::mark_ready(Connection& c) {
   ready_.push_back(&c);
 }
 
-/// What the core shall take for the packet's RTT [D38]: a small packet's as if it had been full, and
-/// none below what the hosts' own noise makes of any; so base_rtt, and with it how often the window
-/// may be cut, stays what feedback really takes.
-void Engine::level_rtt(const Connection& c, core::Sack& sack) const {
-  const Picoseconds age = core::Timestamp::of(now_).since(sack.timestamp);
-  const Picoseconds rtt = age - ns(sack.hold_time_ns);
-  if (age < ps(0) || rtt <= ps(0) || age > seconds(1)) return;  // refused, or far from any base
-  const std::uint32_t full = c.statistics.payload_bytes;
-  const std::uint32_t had =
-      sack.for_probe ? 0 : std::min<std::uint32_t>(c.paths.payload(sack.psn), full);
-  const Picoseconds missing{mul_div(c.serialisation.count(), full - had, full)};
-  const Picoseconds level = std::max(rtt + missing, kSchedulingNoise);
-  sack.timestamp = core::Timestamp::of(now_ - (age + (level - rtt)));
-}
-
-/// What arrived clears its path.
-void Engine::judge_paths(Connection& c, const core::Sack& sack, core::Psn epsn_before) {
-  c.probes_unanswered = 0;
-  c.paths.works(sack.path_id);
-  const core::Psn epsn = c.sender->epsn();
-  for (core::Psn psn = epsn_before; psn < epsn; ++psn) c.paths.arrived(psn);
-  if (!sack.for_probe && sack.psn >= epsn && sack.psn < c.sender->psn_next())
-    c.paths.arrived(sack.psn);
-  for (std::uint64_t bits = sack.bitmap; bits != 0; bits &= bits - 1) {
-    const core::Psn psn = sack.sack_base + static_cast<std::uint32_t>(std::countr_zero(bits));
-    if (psn >= epsn && psn < c.sender->psn_next()) c.paths.arrived(psn);
-  }
-}
-
-/// What is lost bars its path.
-void Engine::note_losses(Connection& c) {
-  if (!c.losses.any) return;
-  c.losses.any = false;
-  if (options_.oblivious) return;  // evenly, whatever happens
-  const bool silence = c.losses.cause == core::LossCause::timeout && c.sender->in_silence();
-  if (silence) {
-    c.paths.fall_silent();
-    return;
-  }
-  for (core::Psn psn = max(c.losses.from, c.sender->epsn()); psn < c.losses.high; ++psn) {
-    if (!c.sender->is_acknowledged(psn)) c.paths.lost(psn, now_);
-  }
-}
-
-/// [D40] The core takes a late packet without a mark for the sign of a queue that has drained [A3.L5].
-/// That is so where switches mark. On a path that has never marked anything it is the only sign of
-/// a queue there is, and has to count as its mark.
-bool Engine::is_late(const Connection& c, const core::Sack& sack) const {
-  const Picoseconds rtt = core::Timestamp::of(now_).since(sack.timestamp) - ns(sack.hold_time_ns);
-  return rtt - c.sender->window().base_rtt() > c.send_params.target_qhigh;
-}
-
 void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes body,
                      const Incoming& from) {
   const auto decoded = wire::decode_sack(header, body);
@@ -980,25 +928,18 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   core::Sack sack = decoded.value().sack;
   // The time it waited in our own socket is no part of the RTT either.
   add_hold(sack.hold_time_ns, now_ - from.arrival);
-  level_rtt(c, sack);
-  const bool marked = sack.ecn;
-  if (!marked && c.statistics.marks_echoed == 0 && is_late(c, sack)) sack.ecn = true;
-  const Picoseconds rtt =
-      core::Timestamp::of(now_).since(decoded.value().sack.timestamp) - ns(sack.hold_time_ns);
-  const core::Psn epsn_before = c.sender->epsn();
+  const Picoseconds rtt = core::Timestamp::of(now_).since(sack.timestamp) - ns(sack.hold_time_ns);
   const std::uint32_t rejected = c.sender->counters().sacks_rejected;
   c.sender->on_receiving_ack(sack, now_);
   if (c.sender->counters().sacks_rejected != rejected) {
     ++statistics_.refused_malformed;  // and nothing of it counts
     return;
   }
-  if (marked) ++c.statistics.marks_echoed;
+  if (sack.ecn) ++c.statistics.marks_echoed;
   if (rtt > ps(0)) {
     c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
     c.lowest_rtt = std::min(c.lowest_rtt, rtt);
   }
-  judge_paths(c, sack, epsn_before);
-  note_losses(c);
   while (const auto id = c.sender->poll_completion()) {
     Outbound& out = c.outbox[*id & c.out_mask()];
     out.done = true;
@@ -1016,11 +957,6 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   post(c);
   mark_ready(c);
   if (c.local_close) maybe_close(c);
-}
-
-core::PathId Engine::path_for(Connection& c, const core::Packet& packet, Purpose purpose) {
-  if (options_.oblivious) return packet.path_id;  // evenly, whatever happens
-  return c.paths.usable(packet.path_id, purpose, packet.psn, now_);
 }
 
 bool Engine::transmit() {
@@ -1053,13 +989,11 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
     fail(c, Status::keys_exhausted, wire::CloseReason::keys_exhausted);
     return 0;
   }
-  core::Sender<SenderEvents>& sender = *c.sender;
+  UdpSender& sender = *c.sender;
   std::uint32_t sent = 0;
   std::optional<core::Packet> next = sender.poll_transmit(network_.now());
   while (next) {
     if (next->type == core::PacketType::probe) {
-      next->path_id =
-          path_for(c, *next, c.probes_unanswered++ == 0 ? Purpose::probe : Purpose::probe_again);
       send_small(c, next->path_id, true,
                  [&](wire::MutableBytes out, const wire::Envelope& envelope) {
                    return wire::encode(out, envelope, *next);
@@ -1076,8 +1010,7 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
       continue;
     }
     // A burst: packets of one size, the last perhaps smaller, on the first one's path.
-    const core::PathId path =
-        path_for(c, *next, next->retransmission ? Purpose::again : Purpose::news);
+    const core::PathId path = next->path_id;
     const core::Timestamp timestamp = core::Timestamp::of(network_.now());
     pieces_.clear();
     burst_psns_.clear();
@@ -1093,10 +1026,8 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
         break;  // the next burst's first
       ends = size < segment;
 
-      c.paths.sent(next->psn, path, next->payload, next->retransmission);
       burst_psns_.push_back(next->psn);
       core::Packet packet = *next;
-      packet.path_id = path;
       packet.timestamp = timestamp;
       append_data(c, packet, false, used);
       if (next->retransmission) ++c.statistics.retransmissions;
@@ -1107,7 +1038,7 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
         next.reset();
         break;
       }
-      next = sender.poll_transmit(network_.now());
+      next = sender.poll_transmit(network_.now(), path);
       if (!next || next->type == core::PacketType::probe) break;
     }
     c.statistics.data_packets_sent += count;
@@ -1526,7 +1457,6 @@ void Engine::on_timer(Connection& c) {
   if (c.sender && now_ >= c.sender->next_deadline()) {
     const std::uint32_t timeouts = c.sender->counters().timeouts;
     c.sender->on_timeout(now_);
-    note_losses(c);
     mark_ready(c);
     if (c.sender->counters().timeouts != timeouts) doubt_mtu(c);
   }

@@ -101,6 +101,7 @@ class Engine {
   void start_session(Connection& c);
   void open_up(Connection& c);
   void make_sender(Connection& c);
+  static void forget_paths(Connection& c, std::uint32_t paths);
   void ask_rtt(Connection& c);
   void note_set_up_rtt(Connection& c);
   void note_rtt(Connection& c, Picoseconds rtt, bool full);
@@ -146,12 +147,7 @@ class Engine {
   Status queue(ConnectionId id, const Outbound& message);
   void post(Connection& c);
   void mark_ready(Connection& c);
-  void level_rtt(const Connection& c, core::Sack& sack) const;
-  [[nodiscard]] bool is_late(const Connection& c, const core::Sack& sack) const;
-  void judge_paths(Connection& c, const core::Sack& sack, core::Psn epsn_before);
-  void note_losses(Connection& c);
   void take_credit(Connection& c, std::uint32_t credit);
-  [[nodiscard]] core::PathId path_for(Connection& c, const core::Packet& packet, Purpose purpose);
   /// Sends until nothing is left or the budget is; returns whether anything was sent.
   bool transmit();
   std::uint32_t transmit(Connection& c, std::uint32_t budget);

@@ -50,9 +50,7 @@ bool Engine::put_down(Connection& c, Inbound& in, const wire::Data& data, std::u
 
 /// [D45] The path is too narrow for this packet.
 void Engine::send_in_pieces(Connection& c, const core::Packet& whole) {
-  const core::PathId path =
-      path_for(c, whole, whole.retransmission ? Purpose::again : Purpose::news);
-  c.paths.sent(whole.psn, path, whole.payload, whole.retransmission);
+  const core::PathId path = whole.path_id;
   burst_psns_.assign(1, whole.psn);
   if (whole.retransmission) ++c.statistics.retransmissions;
   ++c.statistics.data_packets_sent;
@@ -60,7 +58,6 @@ void Engine::send_in_pieces(Connection& c, const core::Packet& whole) {
   const auto around = static_cast<std::uint32_t>(wire::data_overhead_bytes(keyed()));
   const std::uint32_t most = piece_bytes(c.statistics.payload_bytes, c.mtu.size() - around);
   core::Packet piece = whole;
-  piece.path_id = path;
   piece.timestamp = core::Timestamp::of(network_.now());
   for (std::uint32_t done = 0; done < whole.payload;) {
     pieces_.clear();

@@ -416,7 +416,7 @@ void Engine::start_session(Connection& c) {
   c.receive_params = params.value();
   c.receiver.emplace(c.receive_params, c.theirs.initial_psn);
   c.inbox.resize(options_.message_slots);
-  c.paths.resize(options_.paths, core::kMaxTrackingWindow);
+  forget_paths(c, options_.paths);
   c.statistics.payload_bytes = mtu;
   c.mtu.start(mtu + static_cast<std::uint32_t>(wire::data_overhead_bytes(keyed())), now_);
   c.statistics.keyed = keyed();
@@ -447,6 +447,13 @@ void Engine::ask_rtt(Connection& c) {
   c.ping_retry_at = now_ + c.ping_interval;
 }
 
+/// Nothing is known of so many paths.
+void Engine::forget_paths(Connection& c, std::uint32_t paths) {
+  c.path_records.assign(paths, {});
+  c.sent_records.assign(core::kMaxTrackingWindow, {});
+  c.paths = core::PathHealth(c.path_records, c.sent_records);
+}
+
 /// The RTT is known: now it can send.
 void Engine::make_sender(Connection& c) {
   // Without a small one's there is nothing to compare a full one's with.
@@ -464,9 +471,7 @@ void Engine::make_sender(Connection& c) {
   auto params = derive_params(measured);
   STRACK_CHECK(params.ok());
   c.send_params = params.value();
-  c.serialisation = kLinks * (bytes(measured.payload) / path_rate(measured));
-  if (c.send_params.max_paths != options_.paths)
-    c.paths.resize(c.send_params.max_paths, core::kMaxTrackingWindow);
+  if (c.send_params.max_paths != options_.paths) forget_paths(c, c.send_params.max_paths);
   c.statistics.path_rate_bps = static_cast<std::uint64_t>(path_rate(measured).count());
   c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
   c.statistics.max_cwnd_bytes = static_cast<std::uint64_t>(c.send_params.max_cwnd.count());
@@ -476,8 +481,8 @@ void Engine::make_sender(Connection& c) {
   // [P.window] It starts with one BDP; the room above is for what the hosts' own delays turn out to be.
   const Bytes most = c.send_params.max_cwnd;
   c.send_params.max_cwnd = std::clamp(c.send_params.bdp, c.send_params.min_cwnd, most);
-  c.sender.emplace(c.send_params, c.slots, c.mine.initial_psn,
-                   SenderEvents{&c.statistics, &c.losses});
+  c.sender.emplace(c.send_params, c.slots, c.mine.initial_psn, SenderEvents{&c.statistics},
+                   core::GuardedPaths(c.send_params.path_health ? &c.paths : nullptr));
   c.send_params.max_cwnd = most;
   post(c);
 }

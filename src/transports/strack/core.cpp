@@ -8,6 +8,7 @@ namespace strack::core {
 
 static_assert(Transport<Sender<>, Receiver<>>);
 template class Sender<NoEvents>;
+template class Sender<NoEvents, GuardedPaths>;
 template class Receiver<NoEvents>;
 
 }  // namespace strack::core

@@ -70,6 +70,12 @@ struct StrackParams {
   std::uint32_t min_paths = 8;          ///< [A2.L18] fewer are not worth rotating over
   Picoseconds ecn_bitmap_reset{0};      ///< [D9] forget all marks this often; 0: never
 
+  // Hosts in software: off, unless they ask for it.
+  bool path_health = false;  ///< [D39] [D41] packets avoid dead paths; hosts lend the memory for it
+  bool delay_marks = false;  ///< [D40] until the first mark, a late packet counts as marked
+  Picoseconds least_rtt{0};  ///< [D38] shorter ones are noise: they count as this long
+  Picoseconds full_packet_time{0};  ///< [D38] what a full packet takes longer than an empty one
+
   // Acknowledgement.
   Bytes sack_bytes;          ///< [D11] a SACK at least every so many bytes
   bool sack_on_epsn = true;  ///< [D11] and whenever the expected packet arrives
@@ -187,6 +193,12 @@ constexpr Result<StrackParams, ParamError> StrackParams::validated() const {
   if (ecn_bitmap_reset < ps(0)) {
     return ParamError{"ecn_bitmap_reset", ecn_bitmap_reset.count(),
                       "0 for never, or a positive interval"};
+  }
+  if (least_rtt < ps(0) || least_rtt > seconds(1)) {
+    return ParamError{"least_rtt", least_rtt.count(), "0 for any, or at most 1 s"};
+  }
+  if (full_packet_time < ps(0) || full_packet_time > seconds(3'600)) {
+    return ParamError{"full_packet_time", full_packet_time.count(), "0 or more, at most an hour"};
   }
   if (sack_bytes < bytes(1) || sack_bytes > bytes(1 << 30)) {
     return ParamError{"sack_bytes", sack_bytes.count(), "from 1 byte to 1 GiB, such as one mtu"};

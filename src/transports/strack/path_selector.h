@@ -16,8 +16,50 @@
 
 namespace strack::core {
 
+/// What a packet is sent for.
+enum class Purpose : std::uint8_t {
+  news,   ///< for the first time: it may try a path nothing is known of
+  again,  ///< after its loss: to lose it once more would cost a timeout
+  probe,
+  probe_again,  ///< after one that was not answered: what was believed has been wrong
+};
+
+/// A packet that wants a path.
+struct Departure {
+  Purpose purpose = Purpose::news;
+  std::uint16_t payload = 0;
+  Psn psn;  ///< a data packet's
+  std::uint32_t cwnd_packets = 0;
+  Instant now{};
+};
+
+/// What has become of a packet on its path.
+enum class PathNews : std::uint8_t {
+  clean,
+  marked,
+  trimmed,    ///< a switch had no room for it; no network of STrack's trims yet
+  timed_out,  ///< declared lost
+};
+
 class PathSelector {
  public:
+  // A PathChoice (path_choice.h): Algorithm 2, under the names that any policy has.
+  template <class Events>
+  constexpr PathId next(const StrackParams& params, const Departure& packet, Events& events) {
+    return choose_path(params, packet.cwnd_packets, events);
+  }
+  /// Of a packet without an answer the paper's bitmap learns nothing.
+  constexpr void feedback(const StrackParams& params, PathId path, PathNews news) {
+    if (news == PathNews::timed_out) return;
+    update_ecn_bitmap(params, news != PathNews::clean, path);
+  }
+  [[nodiscard]] static constexpr bool remembers() { return false; }
+  static constexpr void sent(PathId /*path*/, const Departure& /*packet*/) {}
+  static constexpr void arrived(Psn /*psn*/) {}
+  static constexpr void lost(const StrackParams& /*params*/, Psn /*psn*/, Instant /*now*/) {}
+  static constexpr void fall_silent(const StrackParams& /*params*/) {}
+  [[nodiscard]] static constexpr std::uint16_t payload(Psn /*psn*/) { return 0; }
+
   /// [A2.L2-8] Learns from the echo of one ACK.
   constexpr void update_ecn_bitmap(const StrackParams& params, bool ecn, PathId path_id) {
     STRACK_DCHECK(path_id < params.max_paths);

@@ -26,6 +26,7 @@
 #include "transports/strack/achieved_bdp.h"
 #include "transports/strack/congestion_window.h"
 #include "transports/strack/params.h"
+#include "transports/strack/path_choice.h"
 #include "transports/strack/path_selector.h"
 
 namespace strack::core {
@@ -39,16 +40,17 @@ struct SenderCounters {
   std::uint32_t sacks_rejected = 0;
 };
 
-template <class Events = NoEvents>
+template <class Events = NoEvents, PathChoice Paths = PathSelector>
 class Sender {
  public:
   using Ack = Sack;
 
   /// `params` and `queue` must outlive the sender; the queue's size is a power of two.
   constexpr Sender(const StrackParams& params, std::span<MessageSlot> queue, Psn initial_psn,
-                   Events events = {})
+                   Events events = {}, Paths paths = {})
       : params_(&params),
         messages_(queue, initial_psn),
+        paths_(paths),
         window_(params),
         epsn_(initial_psn),
         psn_next_(initial_psn),
@@ -68,8 +70,10 @@ class Sender {
     return PostResult::accepted;
   }
 
-  /// [A1.L1] The next packet to put on the wire, if the window allows one.
-  constexpr std::optional<Packet> poll_transmit(Instant now) {
+  /// [A1.L1] The next packet to put on the wire, if the window allows one. A host that sends several
+  /// as one burst asks for those after the first with its path, `together`; a probe has its own.
+  constexpr std::optional<Packet> poll_transmit(Instant now,
+                                                std::optional<PathId> together = std::nullopt) {
     if (probe_wanted_) return make_probe(now);
     if (in_recovery()) {
       // [R.recovery.retransmit] Lowest first, each once per episode, and before anything new.
@@ -81,7 +85,7 @@ class Sender {
         ++recovery_next_;
         ++counters_.retransmissions;
         probe_outstanding_ = false;  // [D10] its answer would come too soon to judge this packet by
-        return make_data(psn, fragment, true, now);
+        return make_data(psn, fragment, true, together, now);
       }
     }
     if (psn_next_ == messages_.end()) return std::nullopt;
@@ -95,7 +99,7 @@ class Sender {
     const Psn psn = psn_next_;
     ++psn_next_;
     unique_bytes_sent_ += fragment.payload;
-    return make_data(psn, fragment, false, now);
+    return make_data(psn, fragment, false, together, now);
   }
 
   /// [A1.L4] One SACK, in any order, from a peer that may be mistaken or hostile.
@@ -107,10 +111,13 @@ class Sender {
       return;
     }
     if (params_->ecn_bitmap_reset > ps(0)) maybe_reset_ecn_bitmap(now);  // [D9]
-    paths_.update_ecn_bitmap(*params_, sack.ecn, sack.path_id);          // [A1.L5] [A1.L6] [A1.L7]
 
     // [D27] The time it waited at the receiver is no part of the RTT.
-    const Picoseconds measured_rtt = age - ns(sack.hold_time_ns);
+    const Picoseconds measured_rtt = level(age - ns(sack.hold_time_ns), sack);
+    const bool ecn = sack.ecn || is_late(measured_rtt);
+    if (sack.ecn) marks_seen_ = true;
+    // [A1.L5] [A1.L6] [A1.L7]
+    paths_.feedback(*params_, sack.path_id, ecn ? PathNews::marked : PathNews::clean);
     const bool rtt_known = measured_rtt > ps(0);  // [D7] below the clock's tick: no RTT at all
     const Picoseconds qdelay =
         rtt_known ? window_.measured_qdelay(measured_rtt) : ps(0);  // [A1.L8-11]
@@ -121,15 +128,15 @@ class Sender {
     const Bytes acked = take_in(sack, now);
     events_.on(SackReceived{sack, measured_rtt, qdelay, acked});
 
-    judge_probe(sack, measured_rtt);  // [A1.L13] [A1.L14]
-    const Bytes achieved_bdp =        // [A1.L16] [A4.L3] [D29]
+    judge_probe(sack, measured_rtt, now);  // [A1.L13] [A1.L14]
+    const Bytes achieved_bdp =             // [A1.L16] [A4.L3] [D29]
         achieved_.update(sack.for_probe ? bytes(0) : acked, window_.base_rtt(),
                          params_->target_qdelay, now);
     if (rtt_known) {
-      window_.adjust_cwnd(*params_, {sack.ecn, qdelay, acked, achieved_bdp}, now,
+      window_.adjust_cwnd(*params_, {ecn, qdelay, acked, achieved_bdp}, now,
                           events_);  // [A1.L17]
     }
-    detect_out_of_order(sack);  // [A1.L18]
+    detect_out_of_order(sack, now);  // [A1.L18]
   }
 
   /// Acts on whatever is due at `now`; harmless when nothing is.
@@ -148,7 +155,7 @@ class Sender {
       probe_timer_ts_ = now + probe_wait();
       silent_ = !heard_;  // [D42]
       heard_ = false;
-      declare_loss(LossCause::timeout, psn_next_);
+      declare_loss(LossCause::timeout, psn_next_, now);
     } else if (now >= probe_timer_ts_) {
       // [R.probe.send] No SACK for a while: ask. [R.probe.repeat] And ask again, should that get
       // lost.
@@ -193,7 +200,7 @@ class Sender {
   }
   [[nodiscard]] constexpr const Bitmap<kMaxTrackingWindow>& acked() const { return acked_; }
   [[nodiscard]] constexpr const CongestionWindow& window() const { return window_; }
-  [[nodiscard]] constexpr const PathSelector& paths() const { return paths_; }
+  [[nodiscard]] constexpr const Paths& paths() const { return paths_; }
   [[nodiscard]] constexpr const AchievedBdp& achieved() const { return achieved_; }
   [[nodiscard]] constexpr const SenderCounters& counters() const { return counters_; }
   /// [D28] Timeouts since EPSN last rose: a host that has seen enough gives the peer up.
@@ -230,12 +237,16 @@ class Sender {
     return inflight + bytes(payload) <= window;
   }
 
-  constexpr Packet make_data(Psn psn, const Fragment& fragment, bool retransmission, Instant now) {
+  constexpr Packet make_data(Psn psn, const Fragment& fragment, bool retransmission,
+                             std::optional<PathId> together, Instant now) {
+    const Departure departure{retransmission ? Purpose::again : Purpose::news, fragment.payload,
+                              psn, window_.cwnd_packets(), now};
     Packet packet;
     packet.type = PacketType::data;
     packet.retransmission = retransmission;
     packet.payload = fragment.payload;
-    packet.path_id = paths_.choose_path(*params_, window_.cwnd_packets(), events_);  // [A1.L2]
+    packet.path_id = together ? *together : paths_.next(*params_, departure, events_);  // [A1.L2]
+    if (paths_.remembers()) paths_.sent(packet.path_id, departure);
     packet.psn = psn;
     packet.message_id = fragment.message_id;
     packet.offset = fragment.offset;
@@ -258,7 +269,11 @@ class Sender {
     packet.type = PacketType::probe;
     packet.probe_id = probe_id_;
     packet.psn = epsn_;
-    packet.path_id = paths_.choose_path(*params_, window_.cwnd_packets(), events_);
+    packet.path_id = paths_.next(*params_,
+                                 {probe_asked_ ? Purpose::probe_again : Purpose::probe, 0, epsn_,
+                                  window_.cwnd_packets(), now},
+                                 events_);
+    probe_asked_ = true;
     packet.timestamp = Timestamp::of(now);
     events_.on(ProbeSent{probe_id_});
     return packet;
@@ -307,6 +322,26 @@ class Sender {
 
   static constexpr std::uint32_t kOldest = 1u << 30;
 
+  /// [D38] What counts as the packet's RTT: a small packet's as if it had been full, and none below
+  /// what the hosts' own noise makes of any; so base_rtt, and with it how often the window may be cut,
+  /// stays what feedback really takes.
+  [[nodiscard]] constexpr Picoseconds level(Picoseconds rtt, const Sack& sack) const {
+    if (params_->least_rtt == ps(0) || rtt <= ps(0)) return rtt;
+    const std::int64_t full = params_->mtu.value;
+    std::int64_t had = sack.for_probe ? 0 : full;
+    if (!sack.for_probe && paths_.remembers())
+      had = std::min<std::int64_t>(paths_.payload(sack.psn), full);
+    const Picoseconds missing{mul_div(params_->full_packet_time.count(), full - had, full)};
+    return std::max(rtt + missing, params_->least_rtt);
+  }
+
+  /// [D40] A late packet without a mark is the sign of a queue that has drained [A3.L5]. That is so
+  /// where switches mark. On a path that has never marked anything it is the only sign of a queue
+  /// there is, and has to count as its mark.
+  [[nodiscard]] constexpr bool is_late(Picoseconds rtt) const {
+    return params_->delay_marks && !marks_seen_ && rtt - window_.base_rtt() > params_->target_qhigh;
+  }
+
   /// [R.bitmap.sender] [R.recovery.update] Notes everything the SACK says has arrived; returns the
   /// new bytes.
   constexpr Bytes take_in(const Sack& sack, Instant now) {
@@ -338,6 +373,9 @@ class Sender {
 
   constexpr void advance_epsn(Psn epsn, Instant now) {
     withdraw_claims(epsn_, epsn);
+    if (paths_.remembers()) {
+      for (Psn psn = epsn_; psn < epsn; ++psn) paths_.arrived(psn);
+    }
     const bool was_in_recovery = in_recovery();
     acked_.clear_range(epsn_.value, static_cast<std::uint32_t>(epsn - epsn_));
     epsn_ = epsn;
@@ -362,6 +400,10 @@ class Sender {
     const Psn lowest = base + static_cast<std::uint32_t>(std::countr_zero(fresh));
     const Psn highest = base + static_cast<std::uint32_t>(63 - std::countl_zero(fresh));
     highest_received_ = max(highest_received_, highest);
+    if (paths_.remembers()) {
+      for (std::uint64_t left = fresh; left != 0; left &= left - 1)
+        paths_.arrived(base + static_cast<std::uint32_t>(std::countr_zero(left)));
+    }
     if (in_recovery() && highest >= recovery_next_) withdraw_claims_of(base, fresh);
     note_early_completions(lowest, highest + 1);
   }
@@ -382,7 +424,7 @@ class Sender {
 
   /// [A1.L13] [R.probe.loss] [D10] The probe came back fast and alone: what was sent before it is
   /// lost.
-  constexpr void judge_probe(const Sack& sack, Picoseconds measured_rtt) {
+  constexpr void judge_probe(const Sack& sack, Picoseconds measured_rtt, Instant now) {
     if (!sack.for_probe || sack.probe_id != probe_id_) return;
     if (!probe_outstanding_) {
       events_.on(Reached{Rare::probe_answer_overtaken});
@@ -398,21 +440,21 @@ class Sender {
                          : sent_before_probe_;  // [D17]
     if (high <= epsn_) return;
     events_.on(Reached{Rare::probe_verdict});
-    declare_loss(LossCause::probe, high);  // [A1.L14]
+    declare_loss(LossCause::probe, high, now);  // [A1.L14]
   }
 
   /// [R.ooo.threshold] [D14] Too much has overtaken EPSN for it to be merely late.
-  constexpr void detect_out_of_order(const Sack& sack) {
+  constexpr void detect_out_of_order(const Sack& sack, Instant now) {
     if (in_recovery() || sack.epsn != epsn_)
       return;  // [D17] one episode at a time, on the newest view
     const std::int64_t threshold =
         std::max<std::int64_t>(params_->ooo_cwnd.of(window_.cwnd_packets()), params_->ooo_min);
     if (sack.ooo_count <= threshold) return;
-    declare_loss(LossCause::out_of_order, highest_received_ + 1);  // [R.ooo.range]
+    declare_loss(LossCause::out_of_order, highest_received_ + 1, now);  // [R.ooo.range]
   }
 
   /// [R.loss.enter] [R.ooo.range] [D17] Starts an episode over [EPSN, high), or starts it over.
-  constexpr void declare_loss(LossCause cause, Psn high) {
+  constexpr void declare_loss(LossCause cause, Psn high, Instant now) {
     if (high <= epsn_) return;
     Bytes claimed{0};
     if (in_recovery()) {
@@ -429,6 +471,18 @@ class Sender {
     bytes_claimed_retransmit_ += claimed;
     ++counters_.loss_episodes;
     events_.on(LossDeclared{cause, epsn_, recovery_high_, claimed});
+    if (paths_.remembers()) blame_paths(cause == LossCause::timeout && silent_, now);
+  }
+
+  /// [D39] [D41] What is lost tells of its path.
+  constexpr void blame_paths(bool silence, Instant now) {
+    if (silence) {
+      paths_.fall_silent(*params_);
+      return;
+    }
+    for (Psn psn = epsn_; psn < recovery_high_; ++psn) {
+      if (!acked_.test(psn.value)) paths_.lost(*params_, psn, now);
+    }
   }
 
   constexpr void skip_acknowledged() {
@@ -481,6 +535,7 @@ class Sender {
     heard_ = true;
     silent_ = false;
     probe_backoff_ = 0;
+    probe_asked_ = false;
   }
   [[nodiscard]] constexpr Picoseconds probe_wait() const {
     return params_->probe_interval * (std::int64_t{1} << probe_backoff_);
@@ -500,7 +555,7 @@ class Sender {
   const StrackParams* params_;
   MessageQueue messages_;
   Bitmap<kMaxTrackingWindow> acked_{};  ///< [R.bitmap.sender] from EPSN on
-  PathSelector paths_{};
+  Paths paths_;
   CongestionWindow window_;
   AchievedBdp achieved_{};
 
@@ -528,6 +583,8 @@ class Sender {
   bool silent_ = false;  ///< and none between the last timeout and the time before
   bool probe_wanted_ = false;
   bool probe_outstanding_ = false;
+  bool probe_asked_ = false;  ///< since the last SACK
+  bool marks_seen_ = false;   ///< [D40] on this connection
   [[no_unique_address]] Events events_;
 };
 

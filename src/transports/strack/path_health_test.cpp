@@ -1,37 +1,38 @@
-#include "udp/path_health.h"
+#include "transports/strack/path_health.h"
 
+#include <array>
 #include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace strack::udp {
+namespace strack::core {
 namespace {
 
 constexpr std::uint32_t kPaths = 16;
 
 struct PathHealthTest : testing::Test {
-  PathHealthTest() { health.resize(kPaths, 1024); }
-
-  core::Psn send(core::PathId path, bool again = false) {
-    const core::Psn psn = next;
+  Psn send(PathId path, bool again = false) {
+    const Psn psn = next;
     ++next;
     health.sent(psn, path, 100, again);
     return psn;
   }
-  void lose(core::PathId path) { health.lost(send(path), now); }
-  void deliver(core::PathId path) { health.arrived(send(path)); }
-  core::PathId usable(core::PathId path, Purpose purpose = Purpose::news) {
+  void lose(PathId path) { health.lost(send(path), now); }
+  void deliver(PathId path) { health.arrived(send(path)); }
+  PathId usable(PathId path, Purpose purpose = Purpose::news) {
     return health.usable(path, purpose, next, now);
   }
 
-  PathHealth health;
-  core::Psn next{0xffff'fff0};  // so that numbers wrap
+  std::array<PathRecord, kPaths> paths{};
+  std::array<SentRecord, 1024> packets{};
+  PathHealth health{paths, packets};
+  Psn next{0xffff'fff0};  // so that numbers wrap
   Instant now = at(seconds(1));
 };
 
 TEST_F(PathHealthTest, HealthyPathsAreTakenAsTheyCome) {
-  for (core::PathId path = 0; path < kPaths; ++path) EXPECT_EQ(usable(path), path);
+  for (PathId path = 0; path < kPaths; ++path) EXPECT_EQ(usable(path), path);
 }
 
 // [D39]
@@ -74,7 +75,7 @@ TEST_F(PathHealthTest, ADeadPathIsTriedEveryFewSeconds) {
 
 // Declared lost, and merely late.
 TEST_F(PathHealthTest, WhatArrivesAfterAllClearsItsPath) {
-  const core::Psn late = send(3);
+  const Psn late = send(3);
   health.lost(late, now);
   EXPECT_EQ(usable(3), 4);
   health.arrived(late);
@@ -89,8 +90,8 @@ TEST_F(PathHealthTest, APacketSentTwiceProvesNothing) {
 }
 
 TEST_F(PathHealthTest, PacketsUnderWayTogetherFailOnce) {
-  const core::Psn first = send(3);
-  const core::Psn second = send(3);
+  const Psn first = send(3);
+  const Psn second = send(3);
   health.lost(first, now);
   health.lost(second, now);
   now = now + PathHealth::kFirstBar;
@@ -98,7 +99,7 @@ TEST_F(PathHealthTest, PacketsUnderWayTogetherFailOnce) {
 }
 
 TEST_F(PathHealthTest, WithAllBarredNoneIsBetter) {
-  for (core::PathId path = 0; path < kPaths; ++path) lose(path);
+  for (PathId path = 0; path < kPaths; ++path) lose(path);
   EXPECT_EQ(health.barred(), kPaths);
   EXPECT_EQ(usable(7), 7);
 }
@@ -106,13 +107,13 @@ TEST_F(PathHealthTest, WithAllBarredNoneIsBetter) {
 // [D39] A quarter of the paths is dead: after the first few losses, packets keep to those that are known to
 // work, and one in eight looks for more.
 TEST_F(PathHealthTest, AnAlarmKeepsToWhatIsProven) {
-  for (core::PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path);
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path);
   deliver(8);
   deliver(9);
-  std::set<core::PathId> proven_used;
+  std::set<PathId> proven_used;
   std::uint32_t trials = 0;
   for (std::uint32_t i = 0; i < 8 * PathHealth::kTryEvery; ++i) {
-    const core::PathId path = usable(static_cast<core::PathId>(12));
+    const PathId path = usable(static_cast<PathId>(12));
     if (path == 8 || path == 9) {
       proven_used.insert(path);
     } else {
@@ -131,13 +132,13 @@ TEST_F(PathHealthTest, AnAlarmKeepsToWhatIsProven) {
 }
 
 TEST_F(PathHealthTest, TheAlarmEndsWhenEveryPathIsKnown) {
-  for (core::PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path);
-  for (core::PathId path = PathHealth::kAlarm; path < kPaths; ++path) deliver(path);
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path);
+  for (PathId path = PathHealth::kAlarm; path < kPaths; ++path) deliver(path);
   for (std::uint32_t i = 0; i < 100; ++i)
-    EXPECT_GE(usable(static_cast<core::PathId>(i % kPaths)), PathHealth::kAlarm);
+    EXPECT_GE(usable(static_cast<PathId>(i % kPaths)), PathHealth::kAlarm);
   now = now + PathHealth::kFirstBar;
-  for (core::PathId path = 0; path < PathHealth::kAlarm; ++path) deliver(path);
-  for (core::PathId path = 0; path < kPaths; ++path) EXPECT_EQ(usable(path), path);
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) deliver(path);
+  for (PathId path = 0; path < kPaths; ++path) EXPECT_EQ(usable(path), path);
 }
 
 // [D41] What a SACK echoes is the very packet's: a retransmission's path is proven by it.
@@ -151,18 +152,18 @@ TEST_F(PathHealthTest, AnEchoProvesItsPath) {
 
 // [D41] Two paths were thought to work, and both are dead. Each fails once, and is no longer proven.
 TEST_F(PathHealthTest, AProvenPathThatLosesIsProvenNoLonger) {
-  for (core::PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path);
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path);
   deliver(8);
   deliver(9);
-  std::set<core::PathId> taken;
+  std::set<PathId> taken;
   for (int i = 0; i < 2; ++i) {
-    const core::PathId path = usable(12, Purpose::again);
+    const PathId path = usable(12, Purpose::again);
     EXPECT_TRUE(path == 8 || path == 9);
     EXPECT_TRUE(taken.insert(path).second);
     lose(path);
   }
   // None is left: the next after the one that lost it.
-  const core::Psn lost_by_5 = send(5);
+  const Psn lost_by_5 = send(5);
   health.lost(lost_by_5, now);
   EXPECT_EQ(health.usable(12, Purpose::again, lost_by_5, now), 6);
 }
@@ -172,22 +173,23 @@ TEST_F(PathHealthTest, AProvenPathThatLosesIsProvenNoLonger) {
 TEST_F(PathHealthTest, EveryPathIsTriedOnceBeforeAnyTwice) {
   for (const bool silence : {false, true}) {
     for (const std::uint32_t together : {1u, 4u, 7u, kPaths}) {
-      PathHealth fresh;
-      fresh.resize(kPaths, 1024);
-      std::vector<std::set<core::PathId>> taken(together);
+      std::array<PathRecord, kPaths> records{};
+      std::array<SentRecord, 1024> sent{};
+      PathHealth fresh(records, sent);
+      std::vector<std::set<PathId>> taken(together);
       for (std::uint32_t round = 0; round < kPaths; ++round) {
         for (std::uint32_t i = 0; i < together; ++i) {
-          const core::PathId path = round == 0 ? static_cast<core::PathId>(i)
-                                               : fresh.usable(9, Purpose::again, core::Psn{i}, now);
-          fresh.sent(core::Psn{i}, path, 100, round > 0);
+          const PathId path =
+              round == 0 ? static_cast<PathId>(i) : fresh.usable(9, Purpose::again, Psn{i}, now);
+          fresh.sent(Psn{i}, path, 100, round > 0);
           taken[i].insert(path);
         }
         if (silence) fresh.fall_silent();
-        for (std::uint32_t i = 0; i < together && !silence; ++i) fresh.lost(core::Psn{i}, now);
+        for (std::uint32_t i = 0; i < together && !silence; ++i) fresh.lost(Psn{i}, now);
         // The rotation alone would give each the same path for ever; bars must not help it.
-        for (core::PathId path = 0; path < kPaths && round == 0 && !silence; ++path) {
-          fresh.sent(core::Psn{100u + path}, path, 100, false);
-          fresh.lost(core::Psn{100u + path}, now);
+        for (PathId path = 0; path < kPaths && round == 0 && !silence; ++path) {
+          fresh.sent(Psn{100u + path}, path, 100, false);
+          fresh.lost(Psn{100u + path}, now);
         }
       }
       for (const auto& each : taken) EXPECT_EQ(each.size(), kPaths) << together << silence;
@@ -197,10 +199,10 @@ TEST_F(PathHealthTest, EveryPathIsTriedOnceBeforeAnyTwice) {
 
 // The peer was away: no path is to blame for it.
 TEST_F(PathHealthTest, SilenceBarsNothing) {
-  for (core::PathId path = 0; path < kPaths; ++path) lose(path);
+  for (PathId path = 0; path < kPaths; ++path) lose(path);
   health.fall_silent();
   EXPECT_EQ(health.barred(), 0u);
-  for (core::PathId path = 0; path < kPaths; ++path) EXPECT_EQ(usable(path), path);
+  for (PathId path = 0; path < kPaths; ++path) EXPECT_EQ(usable(path), path);
   // Back again: what is lost now takes no chances, and the others are tried soon.
   deliver(2);
   EXPECT_EQ(usable(7, Purpose::again), 2);
@@ -213,26 +215,26 @@ TEST_F(PathHealthTest, SilenceBarsNothing) {
 TEST_F(PathHealthTest, ProbesWithoutAnswerGoRound) {
   deliver(8);
   EXPECT_EQ(usable(8, Purpose::probe), 8);
-  std::set<core::PathId> taken;
+  std::set<PathId> taken;
   for (std::uint32_t i = 0; i < kPaths; ++i) taken.insert(usable(8, Purpose::probe_again));
   EXPECT_EQ(taken.size(), kPaths);
 }
 
 // [D41] What asks and answers: by turns a path that is known to work, and the next.
 TEST_F(PathHealthTest, ControlPacketsGoRoundToo) {
-  std::vector<core::PathId> taken;
+  std::vector<PathId> taken;
   for (int i = 0; i < 3; ++i) taken.push_back(health.for_control(now));
-  EXPECT_EQ(taken, (std::vector<core::PathId>{1, 2, 3}));
+  EXPECT_EQ(taken, (std::vector<PathId>{1, 2, 3}));
   deliver(8);
   taken.clear();
   for (int i = 0; i < 4; ++i) taken.push_back(health.for_control(now));
-  EXPECT_EQ(taken, (std::vector<core::PathId>{4, 8, 5, 8}));
+  EXPECT_EQ(taken, (std::vector<PathId>{4, 8, 5, 8}));
 }
 
 TEST_F(PathHealthTest, RemembersHowMuchAPacketCarried) {
-  const core::Psn psn = send(1);
+  const Psn psn = send(1);
   EXPECT_EQ(health.payload(psn), 100);
 }
 
 }  // namespace
-}  // namespace strack::udp
+}  // namespace strack::core
