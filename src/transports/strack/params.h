@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -102,6 +103,9 @@ struct StrackParams {
 
   /// Holds after any change of a field, or says which value cannot work.
   [[nodiscard]] constexpr Result<StrackParams, ParamError> validated() const;
+
+ private:
+  [[nodiscard]] constexpr std::optional<ParamError> fault_of_recovery() const;
 };
 
 /// [D6] The link Table 1's constants were written for: 100 Gb/s and 12 us, a BDP of 150 KB.
@@ -149,6 +153,37 @@ constexpr Result<StrackParams, ParamError> StrackParams::for_link(BitsPerSecond 
   p.probe_rtt_limit = 2 * net_base_rtt;  // [A1.L13]
   p.rto = 25 * net_base_rtt;             // [R.timeout.value] [D15]
   return p.validated();
+}
+
+constexpr std::optional<ParamError> StrackParams::fault_of_recovery() const {
+  if (tracking_window < 1 || tracking_window > kMaxTrackingWindow) {
+    return ParamError{"tracking_window", tracking_window, "from 1 to 1024 packets"};
+  }
+  if (ooo_cwnd.den <= 0 || ooo_cwnd.num < 0 || ooo_cwnd.num > 1'000'000) {
+    return ParamError{"ooo_cwnd", ooo_cwnd.num, "a fraction that is not negative, such as 1/1"};
+  }
+  if (probe_interval < ns(1) || probe_interval > seconds(3'600)) {
+    return ParamError{"probe_interval", probe_interval.count(),
+                      "at least 1 ns, such as 3 x net_base_rtt"};
+  }
+  if (probe_rtt_limit < ps(0) || probe_rtt_limit > seconds(3'600)) {
+    return ParamError{"probe_rtt_limit", probe_rtt_limit.count(),
+                      "0 or more, such as 2 x net_base_rtt"};
+  }
+  if (rto < ns(1) || rto > seconds(3'600)) {
+    return ParamError{"rto", rto.count(), "from 1 ns to an hour, such as 25 x net_base_rtt"};
+  }
+  if (rto_backoff_max > 10) {
+    return ParamError{"rto_backoff_max", rto_backoff_max, "at most 10 doublings"};
+  }
+  if (probe_backoff_max > 20) {
+    return ParamError{"probe_backoff_max", probe_backoff_max, "at most 20 doublings"};
+  }
+  if (silent_window != bytes(0) && silent_window < mtu) {
+    return ParamError{"silent_window", silent_window.count(),
+                      "0 for no limit, or at least one mtu"};
+  }
+  return std::nullopt;
 }
 
 constexpr Result<StrackParams, ParamError> StrackParams::validated() const {
@@ -203,33 +238,7 @@ constexpr Result<StrackParams, ParamError> StrackParams::validated() const {
   if (sack_bytes < bytes(1) || sack_bytes > bytes(1 << 30)) {
     return ParamError{"sack_bytes", sack_bytes.count(), "from 1 byte to 1 GiB, such as one mtu"};
   }
-  if (tracking_window < 1 || tracking_window > kMaxTrackingWindow) {
-    return ParamError{"tracking_window", tracking_window, "from 1 to 1024 packets"};
-  }
-  if (ooo_cwnd.den <= 0 || ooo_cwnd.num < 0 || ooo_cwnd.num > 1'000'000) {
-    return ParamError{"ooo_cwnd", ooo_cwnd.num, "a fraction that is not negative, such as 1/1"};
-  }
-  if (probe_interval < ns(1) || probe_interval > seconds(3'600)) {
-    return ParamError{"probe_interval", probe_interval.count(),
-                      "at least 1 ns, such as 3 x net_base_rtt"};
-  }
-  if (probe_rtt_limit < ps(0) || probe_rtt_limit > seconds(3'600)) {
-    return ParamError{"probe_rtt_limit", probe_rtt_limit.count(),
-                      "0 or more, such as 2 x net_base_rtt"};
-  }
-  if (rto < ns(1) || rto > seconds(3'600)) {
-    return ParamError{"rto", rto.count(), "from 1 ns to an hour, such as 25 x net_base_rtt"};
-  }
-  if (rto_backoff_max > 10) {
-    return ParamError{"rto_backoff_max", rto_backoff_max, "at most 10 doublings"};
-  }
-  if (probe_backoff_max > 20) {
-    return ParamError{"probe_backoff_max", probe_backoff_max, "at most 20 doublings"};
-  }
-  if (silent_window != bytes(0) && silent_window < mtu) {
-    return ParamError{"silent_window", silent_window.count(),
-                      "0 for no limit, or at least one mtu"};
-  }
+  if (const auto fault = fault_of_recovery()) return *fault;
   return *this;
 }
 

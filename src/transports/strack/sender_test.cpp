@@ -1896,65 +1896,6 @@ TEST_P(SenderTest, OnTimeout_BacksOff) {
   EXPECT_EQ(sender.counters().timeouts, 6u);
 }
 
-// [D42] Probes that nobody answers are sent at intervals that double, and any SACK sets them back.
-TEST_P(SenderTest, OnTimeout_ProbesBackOff) {
-  params.probe_interval = us(10);
-  params.probe_backoff_max = 3;
-  params.rto = seconds(1);
-  TestSender sender = sending(8'000);
-  Instant now = kStart;
-  for (const std::int64_t wait : {10, 10, 20, 40, 80, 80}) {
-    now = now + us(wait);
-    EXPECT_EQ(sender.next_deadline(), now);
-    sender.on_timeout(now);
-    const auto probe = sender.poll_transmit(now);
-    ASSERT_TRUE(probe);
-    EXPECT_EQ(probe->type, PacketType::probe);
-  }
-  sender.on_receiving_ack(sack(0, 0b10, now), now);
-  EXPECT_EQ(sender.next_deadline(), now + us(10));
-}
-
-// [D42] The peer is known to be there again: no more waiting.
-TEST_P(SenderTest, OnPeerHeard_BringsTheProbeForward) {
-  params.probe_interval = us(10);
-  params.probe_backoff_max = 10;
-  params.rto = seconds(1);
-  TestSender sender = sending(8'000);
-  sender.on_peer_heard(kStart);
-  EXPECT_EQ(sender.next_deadline(), kStart + us(10));
-  Instant now = kStart;
-  for (int i = 0; i < 6; ++i) {
-    now = sender.next_deadline();
-    sender.on_timeout(now);
-  }
-  EXPECT_EQ(sender.next_deadline(), now + us(320));
-  sender.on_peer_heard(now + us(5));
-  EXPECT_EQ(sender.next_deadline(), now + us(15));
-}
-
-// [D42] After a timeout without any SACK little is sent at a time; the first SACK gives the window back.
-TEST_P(SenderTest, OnTimeout_LittleIsSentIntoSilence) {
-  params.probe_interval = seconds(1);
-  params.silent_window = bytes(2'000);
-  TestSender sender = sending(8'000);
-  Instant now = sender.next_deadline();
-  sender.on_timeout(now);
-  EXPECT_TRUE(sender.in_silence());
-  EXPECT_EQ(psns(send(sender, now)), (std::vector<std::int32_t>{0, 1}));
-  now = sender.next_deadline();
-  sender.on_timeout(now);
-  EXPECT_EQ(psns(send(sender, now)), (std::vector<std::int32_t>{0, 1}));
-  sender.on_receiving_ack(sack(0, 0b10, now), now);
-  EXPECT_FALSE(sender.in_silence());
-  EXPECT_EQ(psns(send(sender, now)), (std::vector<std::int32_t>{2, 3, 4, 5, 6, 7}));
-  // Something has come since: this one is no silence.
-  now = sender.next_deadline();
-  sender.on_timeout(now);
-  EXPECT_FALSE(sender.in_silence());
-  EXPECT_EQ(psns(send(sender, now)), (std::vector<std::int32_t>{0, 2, 3, 4, 5, 6, 7}));
-}
-
 // [D15] Without doublings the timeout stays what it is.
 TEST_P(SenderTest, OnTimeout_BackoffCanBeOff) {
   params.probe_interval = seconds(1);
