@@ -89,7 +89,7 @@ int help(const CLI::App& app, const std::vector<std::string>& topic) {
     }
   }
   // Not help(), which would be that of the command just given: of `help`.
-  std::string called = "strack";
+  std::string called = "strack";  // the program's name
   for (const std::string& word : topic) called += " " + word;
   fmt::print("{}", at->get_formatter()->make_help(at, called, CLI::AppFormatMode::Normal));
   return 0;
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
       "file can say, `strack paper` reproduces the paper, `strack report` draws any results.\n"
       "`strack workload` reads and writes traces of other tools. `strack perf`, `strack cp` and\n"
       "`strack recv` use the transport between real hosts, over UDP.",
-      "strack"};
+      "strack"};  // the program's name
   app.set_version_flag("--version", std::string("strack ") + strack::run::kBuildInfo.version);
   app.require_subcommand(0, 1);
 

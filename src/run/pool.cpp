@@ -19,7 +19,8 @@ namespace {
 
 /// Starts the run in a process group of its own, so that Ctrl-C reaches it once: from us.
 pid_t start(const PoolOptions& options, PoolRun& run) {
-  std::vector<std::string> words{"strack", "sim", "run", run.file.string()};
+  std::vector<std::string> words{"strack",  // the program's name
+                                 "sim", "run", run.file.string()};
   for (const std::string& set : run.set) {
     words.emplace_back("--set");
     words.push_back(set);
