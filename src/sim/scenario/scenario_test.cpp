@@ -827,6 +827,10 @@ constexpr Sample kSamples[] = {
     {"switch", "pmax", "0.25", ""},
     {"switch", "queue_limit", "\"3 MiB\"", ""},
     {"switch", "control_priority", "false", ""},
+    {"switch", "ecn_last_hop", "false", ""},
+    {"switch", "trimming", "true", ""},
+    {"switch", "trim_size", "128", "trimming = true"},
+    {"switch", "trim_queue_limit", "\"2 BDP\"", "trimming = true"},
     {"switch", "convergence_us", "\"1 ms\"", ""},
     {"pfc", "enabled", "true", ""},
     {"pfc", "buffer_per_tbps", "\"4 MB\"", ""},
@@ -951,6 +955,29 @@ std::string text_of(const Sample& sample) {
   }
   return text + std::string(sample.around) + "\n" + std::string(sample.key) + " = " +
          std::string(sample.value) + "\n";
+}
+
+// [D62] [D63] Trimming and ECN at the last hop are off and on by default.
+TEST(Switch, TrimmingAndLastHop) {
+  const SwitchParams usual = loaded("").config.switches;
+  EXPECT_TRUE(usual.ecn_last_hop);
+  EXPECT_FALSE(usual.trimming.enabled);
+  const SwitchParams s = loaded(
+                             "[switch]\necn_last_hop = false\ntrimming = true\ntrim_size = 128\n"
+                             "trim_queue_limit = \"2 BDP\"")
+                             .config.switches;
+  EXPECT_FALSE(s.ecn_last_hop);
+  EXPECT_TRUE(s.trimming.enabled);
+  EXPECT_EQ(s.trimming.size, bytes(128));
+  EXPECT_EQ(s.trimming.queue_limit, kb(800));
+  EXPECT_EQ(loaded("[switch]\ntrimming = true").config.switches.trimming.size, bytes(64));
+  EXPECT_EQ(loaded("[switch]\ntrimming = true").config.switches.trimming.queue_limit, kb(400));
+  EXPECT_EQ(error_of("[switch]\ntrim_size = 128"),
+            "x.toml:2: trim_size is set, but trimming is false. leave it out: it is for trimming = "
+            "true");
+  EXPECT_EQ(error_of("[switch]\ntrimming = true\ntrim_size = 4160"),
+            "x.toml:3: trim_size is 4160. a packet has 4160 bytes, so nothing would be cut off: "
+            "trim_size = 64 would do");
 }
 
 TEST(EveryKey, HasASample) {

@@ -47,6 +47,35 @@ constexpr Key kKeys[] = {
      .help =
          "Acknowledgements and congestion notifications overtake queued data and probes. With PFC "
          "they always do."},
+    {.name = "ecn_last_hop",
+     .kind = Kind::flag,
+     .fallback = "true",
+     .needs = "it is true or false",
+     .help = "Whether ports to hosts mark too. A mark there tells of an incast, not of the path."},
+    {.name = "trimming",
+     .kind = Kind::flag,
+     .fallback = "false",
+     .needs = "it is true or false",
+     .help = "A data packet that would exceed queue_limit is cut down to its header instead of "
+             "dropped; headers have a queue of their own, after control and before data. Of use to "
+             "transports that ask for it: others take a header for a loss. With PFC nothing is cut "
+             "off."},
+    {.name = "trim_size",
+     .kind = Kind::size,
+     .fallback = "64",
+     .low = {1},
+     .high = {65'535},
+     .needs = "a header is from 1 to 65535 bytes, such as trim_size = 64",
+     .applies = "trimming=true",
+     .help = "What is left of a trimmed packet, on the wire."},
+    {.name = "trim_queue_limit",
+     .kind = Kind::size,
+     .fallback = "\"1 BDP\"",
+     .low = {1},
+     .high = {kTebibyte},
+     .needs = "a queue holds a positive size, such as trim_queue_limit = \"1 BDP\"",
+     .applies = "trimming=true",
+     .help = "A header that would exceed it is dropped."},
     {.name = "convergence_us",
      .kind = Kind::time,
      .unit = "us",
@@ -76,6 +105,9 @@ class SwitchResolver : Resolving {
     }
     s.queue_limit = set_.size("switch.queue_limit");
     s.control_priority = set_.flag("switch.control_priority");
+    s.ecn_last_hop = set_.flag("switch.ecn_last_hop");
+    s.trimming = {set_.flag("switch.trimming"), set_.size("switch.trim_size"),
+                  set_.size("switch.trim_queue_limit")};
     out_.config.failures.convergence = set_.time("switch.convergence_us");
     if (s.kmin > s.kmax) {
       later(from + "kmin", from + "kmax")
@@ -90,6 +122,12 @@ class SwitchResolver : Resolving {
           .fail(fmt::format("queue_limit is {}. a queue must hold a packet of {} bytes, or all are "
                             "dropped",
                             workload::format_size(s.queue_limit), packet.count()));
+    }
+    if (s.trimming.enabled && s.trimming.size >= packet) {
+      later("switch.trim_size", "transport.mtu")
+          .fail(fmt::format("trim_size is {}. a packet has {} bytes, so nothing would be cut off: "
+                            "trim_size = 64 would do",
+                            s.trimming.size.count(), packet.count()));
     }
   }
 };
