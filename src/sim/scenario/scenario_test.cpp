@@ -957,29 +957,6 @@ std::string text_of(const Sample& sample) {
          std::string(sample.value) + "\n";
 }
 
-// [D62] [D63] Trimming and ECN at the last hop are off and on by default.
-TEST(Switch, TrimmingAndLastHop) {
-  const SwitchParams usual = loaded("").config.switches;
-  EXPECT_TRUE(usual.ecn_last_hop);
-  EXPECT_FALSE(usual.trimming.enabled);
-  const SwitchParams s = loaded(
-                             "[switch]\necn_last_hop = false\ntrimming = true\ntrim_size = 128\n"
-                             "trim_queue_limit = \"2 BDP\"")
-                             .config.switches;
-  EXPECT_FALSE(s.ecn_last_hop);
-  EXPECT_TRUE(s.trimming.enabled);
-  EXPECT_EQ(s.trimming.size, bytes(128));
-  EXPECT_EQ(s.trimming.queue_limit, kb(800));
-  EXPECT_EQ(loaded("[switch]\ntrimming = true").config.switches.trimming.size, bytes(64));
-  EXPECT_EQ(loaded("[switch]\ntrimming = true").config.switches.trimming.queue_limit, kb(400));
-  EXPECT_EQ(error_of("[switch]\ntrim_size = 128"),
-            "x.toml:2: trim_size is set, but trimming is false. leave it out: it is for trimming = "
-            "true");
-  EXPECT_EQ(error_of("[switch]\ntrimming = true\ntrim_size = 4160"),
-            "x.toml:3: trim_size is 4160. a packet has 4160 bytes, so nothing would be cut off: "
-            "trim_size = 64 would do");
-}
-
 TEST(EveryKey, HasASample) {
   for (const Key& key : keys()) {
     if (key.name == "file" || key.name == "cdf_file") continue;  // they need files: see Workload
@@ -1065,15 +1042,6 @@ TEST(ToToml, IsTheWholeScenario) {
     }
     EXPECT_NE(to_toml(s).find(std::string(key.name) + " = "), std::string::npos) << key.name;
   }
-}
-
-TEST(ToToml, ShowsWhatFollows) {
-  const std::string text = to_toml(loaded(""));
-  EXPECT_NE(text.find("\nkmin = \"0.25 BDP\"  # 100 KB\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\nrto_us = \"25 RTT\"  # 200 us\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\n# spines = 64  # follows: as oversubscription asks\n"), std::string::npos)
-      << text;
-  EXPECT_NE(text.find("\n# host_gbps = 400  # follows: link_gbps\n"), std::string::npos) << text;
 }
 
 TEST(ToToml, OfACompositeScenarioReloads) {

@@ -1,0 +1,62 @@
+// The section [switch], and what a scenario shows of values that follow from others.
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "base/testing.h"
+#include "base/units.h"
+#include "sim/config.h"
+#include "sim/scenario/scenario.h"
+
+namespace strack::sim {
+namespace {
+
+Scenario loaded(std::string_view text) {
+  const auto scenario = load_text(text, "x.toml", {}, {});
+  if (!scenario) {
+    ADD_FAILURE() << scenario.error().text();
+    return {};
+  }
+  return scenario.value();
+}
+
+std::string error_of(std::string_view text) {
+  const auto scenario = load_text(text, "x.toml", {}, {});
+  return scenario ? "loaded" : scenario.error().text();
+}
+
+// [D62] [D63] Trimming and ECN at the last hop are off and on by default.
+TEST(Switch, TrimmingAndLastHop) {
+  const SwitchParams usual = loaded("").config.switches;
+  EXPECT_TRUE(usual.ecn_last_hop);
+  EXPECT_FALSE(usual.trimming.enabled);
+  const SwitchParams s = loaded(
+                             "[switch]\necn_last_hop = false\ntrimming = true\ntrim_size = 128\n"
+                             "trim_queue_limit = \"2 BDP\"")
+                             .config.switches;
+  EXPECT_FALSE(s.ecn_last_hop);
+  EXPECT_TRUE(s.trimming.enabled);
+  EXPECT_EQ(s.trimming.size, bytes(128));
+  EXPECT_EQ(s.trimming.queue_limit, kb(800));
+  EXPECT_EQ(loaded("[switch]\ntrimming = true").config.switches.trimming.size, bytes(64));
+  EXPECT_EQ(loaded("[switch]\ntrimming = true").config.switches.trimming.queue_limit, kb(400));
+  EXPECT_EQ(error_of("[switch]\ntrim_size = 128"),
+            "x.toml:2: trim_size is set, but trimming is false. leave it out: it is for trimming = "
+            "true");
+  EXPECT_EQ(error_of("[switch]\ntrimming = true\ntrim_size = 4160"),
+            "x.toml:3: trim_size is 4160. a packet has 4160 bytes, so nothing would be cut off: "
+            "trim_size = 64 would do");
+}
+
+TEST(ToToml, ShowsWhatFollows) {
+  const std::string text = to_toml(loaded(""));
+  EXPECT_NE(text.find("\nkmin = \"0.25 BDP\"  # 100 KB\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nrto_us = \"25 RTT\"  # 200 us\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n# spines = 64  # follows: as oversubscription asks\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n# host_gbps = 400  # follows: link_gbps\n"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace strack::sim
