@@ -134,7 +134,7 @@ Picoseconds ideal_fct(const Scenario& scenario) {
   return (scenario.size + packets * bytes(64)) / kRate * (through_port / packets) + 2 * kOneWay;
 }
 
-std::string in_us(Picoseconds t) {
+std::string us_text(Picoseconds t) {
   return fmt::format("{}.{}", t.value / 1'000'000, t.value / 100'000 % 10);
 }
 
@@ -173,7 +173,7 @@ int run_demo(const DemoOptions& options) {
   fmt::print("{}\n", bold("STrack's core on small networks"));
   fmt::print(
       "400 Gb/s NICs, {} us base RTT, MTU {}; max FCT over all flows, in virtual time; seed {}\n\n",
-      in_us(2 * kOneWay), kMtu.value, options.seed);
+      us_text(2 * kOneWay), kMtu.value, options.seed);
   fmt::print("{:<12} {:<31} {:<9} {:>9} {:>8} {:>7} {:>6} {:>7} {:>7} {:>7}\n", "network", "",
              "paths", "max FCT", "x ideal", "marked", "lost", "resent", "probes", "t-outs");
   std::vector<std::pair<Instant, Bytes>> incast_cwnd;
@@ -188,7 +188,7 @@ int run_demo(const DemoOptions& options) {
       const bool done = o.unfinished == 0;
       fmt::print("{:<12} {:<31} {:<9} {:>9} {:>8} {:>7} {:>6} {:>7} {:>7} {:>7}\n",
                  first ? scenario.name : "", first ? scenario.what : "", scheme.name,
-                 done ? in_us(o.max_fct) + " us" : fmt::format("{} stuck", o.unfinished),
+                 done ? us_text(o.max_fct) + " us" : fmt::format("{} stuck", o.unfinished),
                  done ? ratio(o.max_fct, ideal) : "-", o.marked, o.lost + o.dropped,
                  o.retransmissions, o.probes, o.timeouts);
       first = false;

@@ -233,7 +233,7 @@ int paper_report(const PaperReportOptions& options) {
   }
   auto made = paper::make_report(evidence, findings);
   if (!made) return fail(made.error().message);
-  made.value().made = {run::kBuildInfo.version, run::kBuildInfo.commit, metrics::utc_now(),
+  made.value().made = {run::kBuildInfo.version, run::kBuildInfo.commit, strack::utc_now(),
                        fmt::format("strack paper report --scale {}", options.scale)};
   if (const auto error = report::save_page(made.value(), page, {options.force})) {
     return fail(error->message);

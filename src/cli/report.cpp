@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/interrupt.h"
-#include "metrics/text.h"
 #include "report/run_report.h"
 #include "report/save.h"
 #include "run/build_info.h"
@@ -51,7 +51,7 @@ int make(const ReportOptions& options) {
   report::Made& by = made.report.made;
   by.version = run::kBuildInfo.version;
   by.commit = run::kBuildInfo.commit;
-  by.at = metrics::utc_now();
+  by.at = strack::utc_now();
   by.command = "strack report";
   for (const fs::path& file : options.files) by.command += " " + file.string();
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "cli/text.h"
 #include "transports/registry.h"
 
@@ -132,7 +133,7 @@ std::string times_text(const Summary& s, bool has_flows) {
   const auto row = [&](std::string_view name, std::uint64_t finished, Picoseconds value) {
     // The ideal is that of a job; a message of one has another.
     const bool comparable = finished > 0 && (s.messages == 0 || name.ends_with("job"));
-    times.add({fmt::format("{:<14}", name), finished == 0 ? "-" : in_us(value),
+    times.add({fmt::format("{:<14}", name), finished == 0 ? "-" : us_text(value),
                comparable ? ratio_text(value, s.run.ideal_fct) : "-"});
   };
   if (has_flows) {
@@ -148,7 +149,7 @@ std::string times_text(const Summary& s, bool has_flows) {
     row("mean job", s.jobs.finished, s.jobs.mean_time);
     row("min job", s.jobs.finished, s.jobs.min_time);
   }
-  times.add({s.has_jobs() ? "ideal job" : "ideal FCT", in_us(s.run.ideal_fct), "1.000"});
+  times.add({s.has_jobs() ? "ideal job" : "ideal FCT", us_text(s.run.ideal_fct), "1.000"});
   return times.text();
 }
 
@@ -275,7 +276,7 @@ std::string over_seeds(const std::vector<std::string>& label_names,
         cells.push_back(text(which == 0 ? middle : which == 1 ? of.front() : of.back()));
       }
     };
-    three(group.times, [](std::int64_t value) { return in_us(ps(value)); });
+    three(group.times, [](std::int64_t value) { return us_text(ps(value)); });
     three(group.ratios, [](std::int64_t value) { return decimal(value, 1'000'000, 3); });
     table.add(std::move(cells));
   }
@@ -311,14 +312,14 @@ std::string one_table(const std::vector<std::string>& label_names,
     std::vector<std::string> cells = row.labels;
     const std::uint64_t finished = jobs ? s.jobs.finished : s.finished;
     const auto time = [&](Picoseconds value) {
-      cells.push_back(finished == 0 ? "-" : in_us(value));
+      cells.push_back(finished == 0 ? "-" : us_text(value));
     };
     cells.push_back(done_of(finished, jobs ? s.jobs.unfinished : s.unfinished));
     time(slowest(s));
     time(jobs ? s.jobs.mean_time : s.mean_fct);
     time(jobs ? s.jobs.p50_time : s.p50_fct);
     time(jobs ? s.jobs.p99_time : s.p99_fct);
-    cells.push_back(in_us(s.run.ideal_fct));
+    cells.push_back(us_text(s.run.ideal_fct));
     cells.push_back(ratio_text(slowest(s), slowest_ideal(s)));
     if (jobs) cells.push_back(finished == 0 ? "-" : decimal(s.jobs.spread_ppm, 10'000, 1));
     cells.push_back(fmt::format("{}", s.drops()));

@@ -5,16 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "metrics/text.h"
+#include "base/text.h"
 
 namespace strack::cli {
-
-using metrics::decimal;
-using metrics::in_us;
-using metrics::rate_text;
-using metrics::ratio_text;
-using metrics::size_text;
-using metrics::time_text;
 
 /// Columns as wide as what is in them; the first `left` to the left, the others to the right.
 class Table {
@@ -27,8 +20,5 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
   std::size_t left_;
 };
-
-/// For a JSON text, quotes included.
-[[nodiscard]] std::string json_string(std::string_view text);
 
 }  // namespace strack::cli

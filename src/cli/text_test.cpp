@@ -15,9 +15,5 @@ TEST(Text, TableAlignsItsColumns) {
             "longer   8192     3.1\n");
 }
 
-TEST(Text, JsonEscapes) {
-  EXPECT_EQ(json_string("a \"b\"\\\n\t"), "\"a \\\"b\\\"\\\\\\n\\u0009\"");
-}
-
 }  // namespace
 }  // namespace strack::cli

@@ -17,9 +17,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "metrics/sqlite.h"
 #include "metrics/tables.h"
-#include "metrics/text.h"
 
 namespace strack::metrics {
 namespace fs = std::filesystem;

@@ -64,7 +64,7 @@ report::Label label_of(const std::string& series) {
 /// "16 MB" for a size, what stands there for others.
 std::string category_text(const std::string& column, const Evidence::Cells& cell) {
   if (column == "size" && cell.numeric) {
-    return report::size_text(bytes(static_cast<std::int64_t>(cell.x_number)));
+    return size_text(bytes(static_cast<std::int64_t>(cell.x_number)));
   }
   return cell.x;
 }

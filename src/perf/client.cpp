@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "metrics/text.h"
+#include "base/text.h"
 #include "transfer/dial.h"
 
 namespace strack::perf {
@@ -318,7 +318,7 @@ void Client::on_words(Connection& connection, std::uint64_t index, std::uint64_t
   } else if (words && words->type == Say::refuse) {
     fail_with(fmt::format(
         "the server refuses the test: it takes messages of up to {} and {} at a time",
-        metrics::size_text(bytes(static_cast<std::int64_t>(std::min(words->numbers[0], kMaxSize)))),
+        strack::size_text(bytes(static_cast<std::int64_t>(std::min(words->numbers[0], kMaxSize)))),
         words->numbers[1]));
   } else {
     fail_with("the server sent a message that cannot be understood");
@@ -403,8 +403,8 @@ void Client::conclude() {
   if (result_.problem.empty() && !result_.interrupted && !agrees)
     result_.problem =
         fmt::format("{} were sent and the server has counted {}",
-                    metrics::size_text(bytes(static_cast<std::int64_t>(sent))),
-                    metrics::size_text(bytes(static_cast<std::int64_t>(result_.server_bytes))));
+                    strack::size_text(bytes(static_cast<std::int64_t>(sent))),
+                    strack::size_text(bytes(static_cast<std::int64_t>(result_.server_bytes))));
 }
 
 }  // namespace strack::perf

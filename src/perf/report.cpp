@@ -4,17 +4,12 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "metrics/text.h"
+#include "base/json_text.h"
+#include "base/text.h"
 
 namespace strack::perf {
 namespace {
-
-/// Whatever its bytes are.
-std::string json_string(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 double gbps(std::uint64_t bytes, double seconds) {
   return seconds > 0 ? static_cast<double>(bytes) * 8 / seconds / 1e9 : 0;
@@ -22,11 +17,11 @@ double gbps(std::uint64_t bytes, double seconds) {
 
 std::string time_of(std::uint64_t ns) {
   const std::uint64_t most = INT64_MAX / 1'000;
-  return metrics::time_text(ps(static_cast<std::int64_t>(std::min(ns, most)) * 1'000));
+  return strack::time_text(ps(static_cast<std::int64_t>(std::min(ns, most)) * 1'000));
 }
 
 std::string size_of(std::uint64_t count) {
-  return metrics::size_text(bytes(static_cast<std::int64_t>(count)));
+  return strack::size_text(bytes(static_cast<std::int64_t>(count)));
 }
 
 double per_second(const ClientResult& r) {

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "metrics/result_file.h"
 #include "metrics/summary.h"
-#include "metrics/text.h"
 #include "report/model.h"
 
 namespace strack::report {
@@ -27,8 +27,6 @@ namespace strack::report {
 
 [[nodiscard]] double in_us(Picoseconds time);
 [[nodiscard]] double in_gbps(BitsPerSecond rate);
-using metrics::size_text;
-using metrics::time_text;
 
 /// A run's name and colour, as the transport of its scheme has them: "STrack, oblivious". A scheme
 /// that this program does not know is called what it is.

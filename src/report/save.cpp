@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "base/process.h"
 #include "report/csv.h"
 
 extern char** environ;
@@ -210,31 +210,19 @@ std::string file_url(const fs::path& path) {
 Result<int, FileError> run_program(const fs::path& program, const std::vector<std::string>& words,
                                    const fs::path& output, std::chrono::seconds limit,
                                    const std::atomic<bool>* stop) {
-  std::vector<std::string> copies{program.string()};
-  copies.insert(copies.end(), words.begin(), words.end());
-  std::vector<char*> arguments;
-  for (std::string& word : copies) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  pid_t child = 0;
-  const int failed =
-      posix_spawn(&child, program.c_str(), &actions, &attributes, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (failed != 0)
-    return error_at(program, fmt::format("cannot be run: {}", std::strerror(failed)));
+  const int log = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (log < 0) return error_at(output, std::strerror(errno));
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  std::vector<std::string> all{program.string()};
+  all.insert(all.end(), words.begin(), words.end());
+  const pid_t child = start_process(program.string(), std::move(all),
+                                    {.input = nothing, .output = log, .errors = log});
+  const int reason = errno;
+  close(log);
+  close(nothing);
+  if (child < 0) {
+    return error_at(program, fmt::format("cannot be run: {}", std::strerror(reason)));
+  }
 
   const auto until = std::chrono::steady_clock::now() + limit;
   bool timed_out = false;

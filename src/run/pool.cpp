@@ -1,23 +1,23 @@
 #include "run/pool.h"
 
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/process.h"
 #include "run/build_info.h"
 
 namespace strack::run {
 namespace {
 
-/// Starts the run in a process group of its own, so that Ctrl-C reaches it once: from us.
+/// In a process group of its own, so that Ctrl-C reaches it once: from us.
 pid_t start(const PoolOptions& options, PoolRun& run) {
   std::vector<std::string> words{"strack",  // the program's name
                                  "sim", "run", run.file.string()};
@@ -34,21 +34,9 @@ pid_t start(const PoolOptions& options, PoolRun& run) {
     words.emplace_back("--threads");
     words.push_back(fmt::format("{}", *options.threads));
   }
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
   run.said.reset(std::tmpfile());
-
-  const pid_t parent = getpid();
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child != 0) return child;
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(1);
-  if (run.said) dup2(fileno(run.said.get()), STDERR_FILENO);
-  execv(options.program.c_str(), arguments.data());
-  _exit(127);
+  return start_process(options.program.string(), std::move(words),
+                       {.errors = run.said ? fileno(run.said.get()) : -1});
 }
 
 /// What a process said last, without "error: ".

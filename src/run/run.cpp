@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "metrics/text.h"
+#include "base/text.h"
 #include "run/build_info.h"
 #include "run/ideal_fct.h"
 
@@ -109,7 +109,7 @@ Problem too_large(const Plan& plan) {
   return {fmt::format(
       "{}: there is not enough memory for this run, which takes about {}. use fewer hosts, flows "
       "or messages, or record less",
-      plan.request.file.string(), metrics::size_text(sim::memory_estimate(plan.scenario)))};
+      plan.request.file.string(), strack::size_text(sim::memory_estimate(plan.scenario)))};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "transfer/names.h"
 
 namespace strack::transfer {
@@ -82,14 +83,7 @@ bool read_all(int fd, std::span<std::byte> bytes, std::uint64_t offset) {
 }
 
 std::string in_bytes(std::uint64_t size) {
-  static constexpr std::array kUnits{"bytes", "KB", "MB", "GB", "TB", "PB"};
-  auto value = static_cast<double>(size);
-  std::size_t unit = 0;
-  while (value >= 1000 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, kUnits[unit]);
+  return size_text(bytes(static_cast<std::int64_t>(size)));
 }
 
 }  // namespace strack::transfer

@@ -1,13 +1,11 @@
-#include "metrics/text.h"
+#include "base/text.h"
 
 #include <array>
 #include <chrono>
 #include <ctime>
 #include <string_view>
 
-#include <fmt/format.h>
-
-namespace strack::metrics {
+namespace strack {
 
 std::string decimal(Int128 value, std::int64_t unit, int digits) {
   if (value < 0) return "-" + decimal(-value, unit, digits);
@@ -15,11 +13,13 @@ std::string decimal(Int128 value, std::int64_t unit, int digits) {
   for (int i = 0; i < digits; ++i) scale *= 10;
   const Int128 scaled = (value * scale + unit / 2) / unit;
   const auto whole = static_cast<std::int64_t>(scaled / scale);
-  if (digits == 0) return fmt::format("{}", whole);
-  return fmt::format("{}.{:0{}}", whole, static_cast<std::int64_t>(scaled % scale), digits);
+  if (digits == 0) return std::to_string(whole);
+  const std::string fraction = std::to_string(static_cast<std::int64_t>(scaled % scale));
+  return std::to_string(whole) + '.' +
+         std::string(static_cast<std::size_t>(digits) - fraction.size(), '0') + fraction;
 }
 
-std::string in_us(Picoseconds time) { return decimal(time.count(), 1'000'000, 1); }
+std::string us_text(Picoseconds time) { return decimal(time.count(), 1'000'000, 1); }
 
 namespace {
 struct Unit {
@@ -35,9 +35,9 @@ std::string in_unit(std::int64_t value, const std::array<Unit, N>& units, int di
     std::string text = decimal(value, unit.size, digits);
     text.erase(text.find_last_not_of('0') + 1);
     if (text.back() == '.') text.pop_back();
-    return fmt::format("{} {}", text, unit.name);
+    return text + ' ' + std::string(unit.name);
   }
-  return fmt::format("{} {}", value, units.back().name);
+  return std::to_string(value) + ' ' + std::string(units.back().name);
 }
 }  // namespace
 
@@ -71,9 +71,10 @@ std::string utc_now() {
   const std::time_t whole = milliseconds / 1'000;
   std::tm utc{};
   gmtime_r(&whole, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
-                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-                     milliseconds % 1'000);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+  const std::string fraction = std::to_string(1'000 + milliseconds % 1'000).substr(1);
+  return std::string(text.data()) + '.' + fraction + 'Z';
 }
 
-}  // namespace strack::metrics
+}  // namespace strack

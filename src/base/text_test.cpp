@@ -1,8 +1,10 @@
-#include "metrics/text.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 
-namespace strack::metrics {
+#include "base/json_text.h"
+
+namespace strack {
 namespace {
 
 TEST(Text, DecimalRoundsToTheNearest) {
@@ -43,5 +45,10 @@ TEST(Text, UtcIsIso8601) {
   EXPECT_EQ(now[23], 'Z');
 }
 
+TEST(Text, JsonEscapes) {
+  EXPECT_EQ(json_string("a \"b\"\\\n\t"), "\"a \\\"b\\\"\\\\\\n\\t\"");
+  EXPECT_EQ(json_string("\xff"), "\"\xef\xbf\xbd\"");
+}
+
 }  // namespace
-}  // namespace strack::metrics
+}  // namespace strack

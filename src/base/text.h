@@ -6,11 +6,11 @@
 
 #include "base/units.h"
 
-namespace strack::metrics {
+namespace strack {
 
 /// "345.2", rounded to the nearest.
 [[nodiscard]] std::string decimal(Int128 value, std::int64_t unit, int digits);
-[[nodiscard]] std::string in_us(Picoseconds time);        ///< "345.2"
+[[nodiscard]] std::string us_text(Picoseconds time);      ///< "345.2"
 [[nodiscard]] std::string time_text(Picoseconds time);    ///< "345.2 us", "12.04 ms", "80 ns"
 [[nodiscard]] std::string size_text(Bytes size);          ///< "16 MB", "400.1 KB", "64 B"
 [[nodiscard]] std::string rate_text(BitsPerSecond rate);  ///< "400 Gb/s"
@@ -20,4 +20,4 @@ namespace strack::metrics {
 /// Now, as "2026-01-31T12:00:00.000Z".
 [[nodiscard]] std::string utc_now();
 
-}  // namespace strack::metrics
+}  // namespace strack

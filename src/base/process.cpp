@@ -1,0 +1,37 @@
+#include "base/process.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace strack {
+
+pid_t start_process(const std::string& program, std::vector<std::string> words,
+                    const ProcessFiles& files) {
+  // Everything is laid out before the fork: afterwards another thread may hold the allocator's lock.
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const pid_t parent = getpid();
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child != 0) {
+    if (child > 0) setpgid(child, child);  // whoever of the two comes first
+    return child;
+  }
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(1);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (files.input >= 0) dup2(files.input, STDIN_FILENO);
+  if (files.output >= 0) dup2(files.output, STDOUT_FILENO);
+  if (files.errors >= 0) dup2(files.errors, STDERR_FILENO);
+  execv(program.c_str(), arguments.data());
+  _exit(127);
+}
+
+}  // namespace strack
