@@ -137,7 +137,7 @@ class ClusterOf final : public Cluster {
 
   static PortRules rules_of(const SimConfig& config) {
     PortRules rules(config.switches, config.hosts, config.pfc);
-    // [D64] One base RTT of a full packet.
+    // [D51] One base RTT of a full packet.
     if constexpr (Protocol::kMeasuresPath)
       rules.measured_over = derive(config.topology, config.hosts, config.mtu()).base_rtt;
     return rules;

@@ -39,7 +39,7 @@ struct TopologyParams {
   [[nodiscard]] std::uint32_t hosts() const { return racks * hosts_per_rack; }
 };
 
-/// [D62] A full queue cuts packets down to a header instead of dropping them.
+/// [D49] A full queue cuts packets down to a header instead of dropping them.
 struct TrimParams {
   bool enabled = false;
   Bytes size = bytes(64);  ///< what is left of a packet, on the wire
@@ -53,7 +53,7 @@ struct SwitchParams {
   Ratio pmax{1, 1};              ///< probability of a mark at kmax
   Bytes queue_limit{0};          ///< a data packet that would exceed it is dropped
   bool control_priority = true;  ///< SACKs overtake queued data
-  bool ecn_last_hop = true;      ///< [D63] ports to hosts mark too
+  bool ecn_last_hop = true;      ///< [D50] ports to hosts mark too
   TrimParams trimming;
 };
 

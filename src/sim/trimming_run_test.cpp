@@ -1,4 +1,4 @@
-// [D61] [D62] Whole clusters over switches that trim.
+// [D48] [D49] Whole clusters over switches that trim.
 #include <cstdint>
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(TrimmingRun, Incast) {
   EXPECT_EQ(three.counters.trims, one.counters.trims);
 }
 
-// [D63] Without ECN at the last hop an incast inside a rack goes unmarked.
+// [D50] Without ECN at the last hop an incast inside a rack goes unmarked.
 TEST(TrimmingRun, NoMarksAtTheLastHop) {
   SimConfig config = cluster(1, 3, 1);
   config.switches.kmin = config.switches.kmax = bytes(5 * 4'160);

@@ -1,4 +1,4 @@
-// How often strangers are answered [D47]. An answer to somebody who has proved nothing costs this
+// How often strangers are answered [D45]. An answer to somebody who has proved nothing costs this
 // endpoint time and its socket's buffer, which its connections need; so there is a rate for all
 // strangers together, and one for each part of the network, so that no part uses up all.
 //

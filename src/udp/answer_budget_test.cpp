@@ -11,7 +11,7 @@ Address host(std::uint8_t a, std::uint8_t b) {
   return address;
 }
 
-// [D47] A burst after a rest, then evenly: never more than burst + rate * time.
+// [D45] A burst after a rest, then evenly: never more than burst + rate * time.
 TEST(AnswerBudget, BurstAndThenTheRate) {
   AnswerBudget budget({1'000, 10}, {1'000'000, 1'000'000}, 7);
   const Instant start = at(seconds(5));
@@ -28,7 +28,7 @@ TEST(AnswerBudget, BurstAndThenTheRate) {
   EXPECT_EQ(sent, 10);
 }
 
-// [D47] A part of the network that asks for all gets its share; another one is still answered.
+// [D45] A part of the network that asks for all gets its share; another one is still answered.
 TEST(AnswerBudget, OnePartDoesNotUseUpAll) {
   AnswerBudget budget({1'000, 100}, {100, 20}, 7);
   int one = 0;
@@ -38,7 +38,7 @@ TEST(AnswerBudget, OnePartDoesNotUseUpAll) {
   EXPECT_TRUE(budget.take(host(2, 1), at(seconds(1))));
 }
 
-// [D47] What is merely useful leaves half to those who ask for the first time.
+// [D45] What is merely useful leaves half to those who ask for the first time.
 TEST(AnswerBudget, SpareOnesLeaveHalf) {
   AnswerBudget budget({1'000, 100}, {1'000, 100}, 7);
   int sent = 0;

@@ -66,7 +66,7 @@ struct Inbound {
   HeldPacket* held = nullptr;
 };
 
-/// What has come of a packet that travels in pieces [D45].
+/// What has come of a packet that travels in pieces [D43].
 struct Partial {
   core::Psn psn;
   std::uint64_t blocks = 0;

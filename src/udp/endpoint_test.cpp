@@ -272,7 +272,7 @@ TEST(EndpointPeers, KilledAndRestarted) {
   EXPECT_EQ(seen.back().status, Status::ok);
 }
 
-// [D48] Killed without a word, and another at its address: the next packet tells, long before silence
+// [D46] Killed without a word, and another at its address: the next packet tells, long before silence
 // would.
 TEST(EndpointPeers, RestartedAtTheSameAddress) {
   EndpointOptions o;

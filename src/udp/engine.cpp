@@ -35,7 +35,7 @@ constexpr std::uint32_t kAcksAstray = 16;
 constexpr std::uint32_t kMostHeldUnexpected = 64;  ///< packets per connection
 constexpr std::int32_t kWidestSack = core::kSackBits / 2;
 constexpr std::uint64_t kCounterReserve = 1u << 16;
-/// [D47] Challenges: a job of a thousand starts at once. Rejects are for people to read.
+/// [D45] Challenges: a job of a thousand starts at once. Rejects are for people to read.
 constexpr AnswerBudget::Rate kChallenges{10'000, 2'000};
 constexpr AnswerBudget::Rate kChallengesOfAPart{2'500, 1'000};
 constexpr AnswerBudget::Rate kRejects{1'000, 200};

@@ -92,7 +92,7 @@ void set_option(int fd, int level, int name, int value) {
   static_cast<void>(setsockopt(fd, level, name, &value, sizeof value));
 }
 
-/// [D45] Never fragmented, and as large as the own device takes, whatever routers are said to take:
+/// [D43] Never fragmented, and as large as the own device takes, whatever routers are said to take:
 /// anybody can make up an ICMP message. What gets through, connections find out themselves.
 void ignore_path_mtu(int fd, bool v6) {
   if (v6) {
@@ -480,7 +480,7 @@ std::span<Incoming> KernelNetwork::receive() {
   return {b.incoming.data(), b.used};
 }
 
-/// [D48] Looked for when nothing else has come or it is long ago, and not all the time.
+/// [D46] Looked for when nothing else has come or it is long ago, and not all the time.
 std::span<Incoming> KernelNetwork::receive_resets() {
   const Instant present = now();
   if (present - looked_for_resets_ < kResetPause) return {};

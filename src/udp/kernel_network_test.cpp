@@ -204,7 +204,7 @@ TEST_P(KernelNetworkTest, NothingIsReceivedOnEntropyPorts) {
   EXPECT_TRUE(a_->receive().empty());
 }
 
-// [D48] But a reset is: it goes to where the packet came from that it answers.
+// [D46] But a reset is: it goes to where the packet came from that it answers.
 TEST_P(KernelNetworkTest, ResetsAreReceivedOnEntropyPorts) {
   std::vector<std::uint8_t> bytes(36, 1);
   const Piece piece{bytes.data(), bytes.size()};

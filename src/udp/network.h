@@ -72,7 +72,7 @@ class Network {
   /// sent patiently, between two calls of receive() no more than a millisecond is waited.
   virtual SendResult send(std::span<const Outgoing> batch) = 0;
   /// What has come to the primary port, up to kReceiveBatch; nothing when nothing waits. Resets that
-  /// have come to the other ports are among it, sooner or later [D48].
+  /// have come to the other ports are among it, sooner or later [D46].
   [[nodiscard]] virtual std::span<Incoming> receive() = 0;
   /// Where the primary port is: its own, and the host's if it is bound to one.
   [[nodiscard]] virtual const Address& address() const = 0;

@@ -1,5 +1,5 @@
 // The largest datagram that gets through to a peer: packetisation-layer path MTU discovery in the
-// spirit of RFC 8899, for one connection and direction [D45].
+// spirit of RFC 8899, for one connection and direction [D43].
 //
 // A size is raised only by the peer's answer to a probe of that size, and lowered only when packets of
 // it are lost and probes of it too, while small ones are answered; or when this host's own device
@@ -135,7 +135,7 @@ class PathMtu {
   Instant deadline_ = Instant::never();
 };
 
-/// [D45] Where the path is too narrow for a data packet, it travels in pieces. A packet is divided in
+/// [D43] Where the path is too narrow for a data packet, it travels in pieces. A packet is divided in
 /// at most 64 blocks of this size, the last perhaps shorter, and a piece is one or more whole blocks.
 [[nodiscard]] constexpr std::uint32_t block_bytes(std::uint32_t mtu) { return (mtu + 63) / 64; }
 /// The largest pieces for a path that has room for so much payload.

@@ -20,7 +20,7 @@ std::vector<std::uint32_t> search(PathMtu& mtu, std::uint32_t takes, Instant& no
   return probes;
 }
 
-// [D45] One probe suffices where the path takes all.
+// [D43] One probe suffices where the path takes all.
 TEST(PathMtuTest, WidePathTakesOneProbe) {
   PathMtu mtu;
   Instant now = at(seconds(1));
@@ -31,7 +31,7 @@ TEST(PathMtuTest, WidePathTakesOneProbe) {
   EXPECT_EQ(mtu.deadline(), Instant::never());
 }
 
-// [D45] Whatever it takes, what is found is close to it, never beyond, and few probes are sent.
+// [D43] Whatever it takes, what is found is close to it, never beyond, and few probes are sent.
 TEST(PathMtuTest, NarrowPathIsFoundWithFewProbes) {
   for (const std::uint32_t takes : {1'200u, 1'240u, 1'452u, 1'472u, 3'000u, 8'952u, 60'000u}) {
     PathMtu mtu;
@@ -53,7 +53,7 @@ TEST(PathMtuTest, NarrowPathIsFoundWithFewProbes) {
   EXPECT_EQ(mtu.size(), 1'452u);
 }
 
-// [D45] After a minute it is tried again, and a path that has grown is used.
+// [D43] After a minute it is tried again, and a path that has grown is used.
 TEST(PathMtuTest, AWiderPathIsFoundAfterAMinute) {
   PathMtu mtu;
   Instant now = at(seconds(1));
@@ -65,7 +65,7 @@ TEST(PathMtuTest, AWiderPathIsFoundAfterAMinute) {
   EXPECT_EQ(mtu.size(), 8'260u);
 }
 
-// [D45] Only when the small one of two probes is answered and the full one is not, twice in a row.
+// [D43] Only when the small one of two probes is answered and the full one is not, twice in a row.
 TEST(PathMtuTest, LoweredOnlyWhenSmallOnesPass) {
   PathMtu mtu;
   const Instant now = at(seconds(1));
@@ -92,7 +92,7 @@ TEST(PathMtuTest, LoweredOnlyWhenSmallOnesPass) {
   EXPECT_EQ(mtu.deadline(), now);
 }
 
-// [D45] This host's own device is believed, and asked again later as any path.
+// [D43] This host's own device is believed, and asked again later as any path.
 TEST(PathMtuTest, OwnDeviceIsBelieved) {
   PathMtu mtu;
   Instant now = at(seconds(1));
@@ -105,7 +105,7 @@ TEST(PathMtuTest, OwnDeviceIsBelieved) {
   EXPECT_EQ(mtu.probe(us(1), now), 8'260u);
 }
 
-// [D45] Pieces are whole blocks, and together all of the packet.
+// [D43] Pieces are whole blocks, and together all of the packet.
 TEST(PathMtuTest, PiecesCoverThePacketOnce) {
   for (const std::uint32_t mtu : {512u, 1'000u, 8'192u, 65'000u}) {
     for (const std::uint32_t whole : {1u, mtu / 3, mtu - 1, mtu}) {

@@ -6,7 +6,7 @@
 
 namespace strack::udp {
 
-/// [D45] Makes a piece's packet the whole that it belongs to; returns the blocks of it that it is, or 0.
+/// [D43] Makes a piece's packet the whole that it belongs to; returns the blocks of it that it is, or 0.
 std::uint64_t Engine::take_for_whole(const Connection& c, core::Packet& packet) const {
   const std::uint32_t mtu = c.statistics.payload_bytes;
   const std::uint32_t place = packet.offset % mtu;
@@ -48,7 +48,7 @@ bool Engine::put_down(Connection& c, Inbound& in, const wire::Data& data, std::u
   return true;
 }
 
-/// [D45] The path is too narrow for this packet.
+/// [D43] The path is too narrow for this packet.
 void Engine::send_in_pieces(Connection& c, const core::Packet& whole) {
   const core::PathId path = whole.path_id;
   burst_psns_.assign(1, whole.psn);
@@ -116,7 +116,7 @@ void Engine::send_padded_ping(Connection& c, std::uint32_t bytes) {
   count_sent(1, size);
 }
 
-/// [D45] Nothing gets through for long. If a small packet is answered and a full one on the same path
+/// [D43] Nothing gets through for long. If a small packet is answered and a full one on the same path
 /// is not, again and again, the path has become too narrow for it.
 void Engine::doubt_mtu(Connection& c) {
   const std::uint32_t timeouts = c.sender->consecutive_timeouts();
@@ -127,7 +127,7 @@ void Engine::doubt_mtu(Connection& c) {
   c.doubt_ping = c.ping_id;
 }
 
-/// [D45] Tries a larger size, when it is time to.
+/// [D43] Tries a larger size, when it is time to.
 void Engine::probe_mtu(Connection& c) {
   const std::uint32_t size = c.mtu.probe(c.small_rtt, now_);
   if (size == 0) return;

@@ -30,7 +30,7 @@ void Engine::forget_peer_id(const Connection& c) {
   if (own != to) by_peer_id_.erase(own);
 }
 
-/// [D48] Who goes on with a connection that is not known here, as after a restart, is told so: seldom,
+/// [D46] Who goes on with a connection that is not known here, as after a restart, is told so: seldom,
 /// and with no more bytes than he sent. Only session packets come here, so no reset is ever answered.
 void Engine::on_unknown(const wire::Header& header, wire::ConstBytes datagram,
                         const Address& from) {
@@ -49,8 +49,8 @@ void Engine::on_unknown(const wire::Header& header, wire::ConstBytes datagram,
   send_plain({scratch_.data(), n}, from, came_to_, ++answer_path_, false);
 }
 
-/// [D48] Believed with a key if the MAC is the peer's and the packet that it answers was sent.
-/// [D49] Without one, anybody who has seen a packet could have made it: a ping asks, and a reset that
+/// [D46] Believed with a key if the MAC is the peer's and the packet that it answers was sent.
+/// [D47] Without one, anybody who has seen a packet could have made it: a ping asks, and a reset that
 /// answers that ping is believed.
 void Engine::on_reset(const wire::Header& header, wire::ConstBytes datagram, const Address& from) {
   const auto decoded = wire::decode_reset(header, datagram.subspan(header.bytes()));
@@ -86,7 +86,7 @@ void Engine::on_reset(const wire::Header& header, wire::ConstBytes datagram, con
   lose_peer(c, Status::peer_restarted);
 }
 
-/// [D49] Whether a close is the peer's. It names the peer's id, which who has not seen set-up does not
+/// [D47] Whether a close is the peer's. It names the peer's id, which who has not seen set-up does not
 /// know. A graceful one ends just where this side has come to; any other within the window, or, without
 /// a key, a ping asks: the peer, if it is gone, says so again.
 bool Engine::is_of_peer(Connection& c, const wire::Close& close) {

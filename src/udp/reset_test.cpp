@@ -24,7 +24,7 @@ void restart(Duo& duo, std::size_t side, bool keyed) {
   duo.all[side] = duo.engines[side].get();
 }
 
-// [D48] The next packet tells, with a key and without; and a new connection comes up.
+// [D46] The next packet tells, with a key and without; and a new connection comes up.
 TEST(Resets, ARestartedPeerIsNoticedAtOnce) {
   for (const bool keyed : {false, true}) {
     for (const std::size_t side : {0u, 1u}) {
@@ -48,7 +48,7 @@ TEST(Resets, ARestartedPeerIsNoticedAtOnce) {
   }
 }
 
-// [D48] An idle one finds out when it asks whether its peer is there.
+// [D46] An idle one finds out when it asks whether its peer is there.
 TEST(Resets, AnIdlePeerFindsOutByItsKeepalive) {
   Duo duo;
   duo.connect();
@@ -87,7 +87,7 @@ Datagram forged(bool keyed, std::uint32_t id, std::uint64_t echo, const wire::Ma
   return bytes;
 }
 
-// [D48] Who sees everything and lacks the key cannot reset a connection; nor can a reset of another
+// [D46] Who sees everything and lacks the key cannot reset a connection; nor can a reset of another
 // host, one for a packet not sent yet, or one without a key.
 TEST(Resets, ForgedOnesChangeNothing) {
   Duo duo;
@@ -127,7 +127,7 @@ TEST(Resets, ForgedOnesChangeNothing) {
   ASSERT_EQ(duo.of(1, Kind::failed).size(), 1u) << "nothing else was wrong with them";
 }
 
-// [D49] Without a key a reset is not believed at once: a ping asks, and the peer, which lives, answers.
+// [D47] Without a key a reset is not believed at once: a ping asks, and the peer, which lives, answers.
 TEST(Resets, WithoutAKeyTheyAreAskedBack) {
   Duo duo(options(false));
   duo.connect();
@@ -144,7 +144,7 @@ TEST(Resets, WithoutAKeyTheyAreAskedBack) {
   EXPECT_TRUE(duo.of(1, Kind::failed).empty());
 }
 
-// [D49] A close without a key must name both ids, and a PSN that the peer can have come to.
+// [D47] A close without a key must name both ids, and a PSN that the peer can have come to.
 TEST(Resets, ClosesWithoutAKeyProveThatTheyHaveSeenTheConnection) {
   Duo duo(options(false));
   std::vector<SimulatedWorld::Captured> tape;
@@ -180,7 +180,7 @@ TEST(Resets, ClosesWithoutAKeyProveThatTheyHaveSeenTheConnection) {
   EXPECT_EQ(duo.of(1, Kind::failed)[0].status, Status::peer_aborted);
 }
 
-// [D48] Packets for connections that do not exist are answered seldom, and never with more than they
+// [D46] Packets for connections that do not exist are answered seldom, and never with more than they
 // had.
 TEST(Resets, AreFewAndSmall) {
   for (const bool keyed : {false, true}) {

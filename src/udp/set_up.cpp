@@ -13,7 +13,7 @@ constexpr Picoseconds kHalfOpenLife = seconds(3);
 constexpr Picoseconds kFirstPing = ms(20);
 constexpr std::uint32_t kRttSamples = 3;
 constexpr std::uint32_t kMostRttQuestions = 6;
-/// [D46] A question that was not answered goes so many ways at once, and so does its answer.
+/// [D44] A question that was not answered goes so many ways at once, and so does its answer.
 constexpr std::uint32_t kMostCopies = 4;
 /// For one connection; who goes on asking gets one for each.
 constexpr std::uint32_t kGenerousAccepts = 64;
@@ -117,7 +117,7 @@ void Engine::send_hello(Connection& c) {
   ask(c, n);
 }
 
-/// [D46] Sends what lies in scratch_. The path that it takes may be dead, or the answer's: each
+/// [D44] Sends what lies in scratch_. The path that it takes may be dead, or the answer's: each
 /// repetition takes others, and more of them.
 void Engine::ask(Connection& c, std::size_t size) {
   const std::uint32_t copies = std::min(++c.attempts, kMostCopies);
@@ -253,7 +253,7 @@ void Engine::send_reject(wire::RejectReason reason, std::uint32_t id, std::uint6
   if (answer(reject_budget_, n, 1, to)) ++statistics_.rejected;
 }
 
-/// [D47] To somebody who has proved nothing: what lies in scratch_, if there is a budget for it. Who
+/// [D45] To somebody who has proved nothing: what lies in scratch_, if there is a budget for it. Who
 /// is honest asks again. Further copies only while plenty is left.
 bool Engine::answer(AnswerBudget& budget, std::size_t size, std::uint32_t copies,
                     const Address& to) {
@@ -293,7 +293,7 @@ void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram,
     send_reject(*reason, terms.connection_id, wire::nonce_echo(terms.nonce), wire::kVersion, from);
     return;
   }
-  // [D47] Who does not know the key gets no answer, however many hellos he sends.
+  // [D45] Who does not know the key gets no answer, however many hellos he sends.
   if (key_ && !same(key_->hello_mac(datagram.first(wire::kHelloMacAt)), hello.value().mac)) {
     ++statistics_.refused_forged;
     return;
@@ -438,7 +438,7 @@ void Engine::note_rtt(Connection& c, Picoseconds rtt, bool full) {
 }
 
 /// A small ping, and behind it a full one on the same path: what that takes longer tells how fast
-/// the path's links are. Another small one goes another way, should that path be dead [D46].
+/// the path's links are. Another small one goes another way, should that path be dead [D44].
 void Engine::ask_rtt(Connection& c) {
   ++c.rtt_asked;
   send_ping(c);

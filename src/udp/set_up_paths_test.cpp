@@ -29,7 +29,7 @@ wire::Terms some_terms(bool keyed) {
   return terms;
 }
 
-// [D46] One or two of three spines lead nowhere, in both directions, each direction with a hash of
+// [D44] One or two of three spines lead nowhere, in both directions, each direction with a hash of
 // its own: every connection comes up before its time is over, and both sides know.
 TEST(SetUpPaths, DeadSpinesDoNotPreventAConnection) {
   for (const std::uint32_t dead : {1u, 2u}) {
@@ -50,7 +50,7 @@ TEST(SetUpPaths, DeadSpinesDoNotPreventAConnection) {
   }
 }
 
-// [D46] Repetitions leave by other ports, and so do their answers; all go to the ports that receive.
+// [D44] Repetitions leave by other ports, and so do their answers; all go to the ports that receive.
 TEST(SetUpPaths, EachRepetitionTakesOtherPorts) {
   SimulatedFaults faults;
   faults.silent_until = at(seconds(2));
@@ -128,7 +128,7 @@ TEST(SetUpPaths, OnlyCriticalExtensionsAreRefused) {
   EXPECT_EQ(answer().at(16), static_cast<std::uint8_t>(wire::RejectReason::transport));
 }
 
-// [D47] 20,000 hellos a second from everywhere, all of them good, beside a transfer: so many are
+// [D45] 20,000 hellos a second from everywhere, all of them good, beside a transfer: so many are
 // answered as the budget has, and the transfer takes as long as without them.
 TEST(SetUpPaths, FloodOfHellosIsAnsweredWithinItsBudget) {
   for (const bool keyed : {false, true}) {

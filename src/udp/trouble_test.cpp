@@ -97,7 +97,7 @@ TEST(SlowReceivers, AnUnwantedTagLeavesCreditForTheOthers) {
   }
 }
 
-// [D45] The path is narrower than both hosts' devices: what was agreed on stays, and packets go in
+// [D43] The path is narrower than both hosts' devices: what was agreed on stays, and packets go in
 // pieces of what gets through.
 TEST(NarrowPaths, TakePieces) {
   for (const bool keyed : {false, true}) {
@@ -134,7 +134,7 @@ TEST(NarrowPaths, TakePieces) {
   }
 }
 
-// [D45] The path becomes narrower than it was, told by this host's own device or by nobody: data goes
+// [D43] The path becomes narrower than it was, told by this host's own device or by nobody: data goes
 // on in pieces. A minute later it is wide again, and so are the packets.
 TEST(NarrowPaths, NarrowerPathTakesPiecesUntilItIsWideAgain) {
   for (const bool told : {true, false}) {
@@ -169,7 +169,7 @@ TEST(NarrowPaths, NarrowerPathTakesPiecesUntilItIsWideAgain) {
   }
 }
 
-// [D45] Narrower for one connection says nothing about another peer.
+// [D43] Narrower for one connection says nothing about another peer.
 TEST(NarrowPaths, NarrownessIsAConnectionsOwn) {
   EndpointOptions o = options();
   o.max_payload = 4'096;

@@ -144,7 +144,7 @@ enum class DataKind : std::uint8_t {
 
 /// Each data packet says by itself where its payload belongs [D21]. `packet.payload` is the
 /// payload's length, and `packet.path_id` travels in the header. Where the path is too narrow for a
-/// whole one, it travels in pieces: `offset` and `payload` are then the piece's [D45].
+/// whole one, it travels in pieces: `offset` and `payload` are then the piece's [D43].
 struct Data {
   core::Packet packet;
   bool piece = false;

@@ -417,7 +417,7 @@ std::pair<std::vector<std::uint64_t>, std::uint32_t> random_run(std::uint64_t se
   return {trace_of(bench, t(60'000'000)), most};
 }
 
-// [D64] [R.pfc.account] A switch that measures keeps the account of its buffer beside the packets, and
+// [D51] [R.pfc.account] A switch that measures keeps the account of its buffer beside the packets, and
 // does to them what one that does not measure does. A link with a queue of hundreds of KB is more than full.
 TEST(PfcSwitch, Measuring_ChangesNothingElse) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {

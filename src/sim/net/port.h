@@ -39,10 +39,10 @@ struct PortRules {
   std::int64_t data_header = 0;
   std::int64_t control_size = 0;
   bool control_priority = true;
-  bool mark_last_hop = true;      ///< [D63]
-  std::int64_t trim_size = 0;     ///< [D62] what is left of a trimmed packet
-  std::int64_t header_limit = 0;  ///< [D62] of the queue for those
-  Picoseconds measured_over{0};   ///< [D64] what a link's utilisation is averaged over
+  bool mark_last_hop = true;      ///< [D50]
+  std::int64_t trim_size = 0;     ///< [D49] what is left of a trimmed packet
+  std::int64_t header_limit = 0;  ///< [D49] of the queue for those
+  Picoseconds measured_over{0};   ///< [D51] what a link's utilisation is averaged over
   std::int64_t pause_size = 0;    ///< [R.pfc.frame] on the wire
   std::int64_t pause_bytes = 0;   ///< [R.pfc.expiry] what the link could carry while an XOFF holds
 
@@ -184,7 +184,7 @@ class PortBase {
     return !packet.is_control() && !packet.trimmed();
   }
   [[nodiscard]] bool draw_mark(const PortRules& rules) {
-    if (wire.last_hop && !rules.mark_last_hop) return false;  // [D63]
+    if (wire.last_hop && !rules.mark_last_hop) return false;  // [D50]
     if (queued_bytes_ >= rules.kmax) return true;
     mark_rng_ = mark_rng_ * 0x5851f42d4c957f2d + 0x14057b7ef767814f;
     const std::uint64_t probability =
@@ -198,7 +198,7 @@ struct TailDrop {
   static constexpr bool kTrims = false;
 };
 
-/// [D62] Data that finds the queue full loses its payload; the header goes on, ahead of data, in a
+/// [D49] Data that finds the queue full loses its payload; the header goes on, ahead of data, in a
 /// queue with a limit of its own.
 class Trimming {
  public:
@@ -281,7 +281,7 @@ class BasicPort : public PortBase, public Overflow, private Meter {
     ++interval_.drops;
   }
 
-  /// [D62] A trimmed packet, cut here or before.
+  /// [D49] A trimmed packet, cut here or before.
   void accept_header(const SimPacket& packet, std::int64_t size, Instant now,
                      const PortRules& rules, Fingerprint& fingerprint, DropCounts& drops) {
     if (done_ == Instant::never()) {

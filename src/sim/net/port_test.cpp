@@ -437,7 +437,7 @@ TEST(Port, Tally_PerInterval) {
   EXPECT_EQ(bench.port.deepest_queue(), 2 * 4'160);
 }
 
-// [D63] A mark by a port to a host says that it was the last hop; one in the fabric does not.
+// [D50] A mark by a port to a host says that it was the last hop; one in the fabric does not.
 TEST(Port, Mark_SaysWhetherAtTheLastHop) {
   for (const bool last_hop : {false, true}) {
     SwitchParams params = deep_queue();
@@ -452,7 +452,7 @@ TEST(Port, Mark_SaysWhetherAtTheLastHop) {
   }
 }
 
-// [D63] Where ECN is off at the last hop, ports to hosts do not mark, and others still do.
+// [D50] Where ECN is off at the last hop, ports to hosts do not mark, and others still do.
 TEST(Port, Mark_OffAtTheLastHop) {
   for (const bool last_hop : {false, true}) {
     SwitchParams params = deep_queue();

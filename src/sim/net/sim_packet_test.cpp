@@ -142,7 +142,7 @@ TEST(SimPacket, Trim_InTheFabric) {
   EXPECT_EQ(p.payload(), 4'096u);  // as it was
 }
 
-// [D64] The fullest link of the path counts, up to what 12 bits hold.
+// [D51] The fullest link of the path counts, up to what 12 bits hold.
 TEST(SimPacket, Utilisation_TheLargestCounts) {
   SimPacket p = SimPacket::data({1, 1}, 0, 65'535);
   p.note_utilisation(900);

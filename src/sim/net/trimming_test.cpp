@@ -1,4 +1,4 @@
-// [D62] Ports that trim. What they have in common with others is in port_test.cpp.
+// [D49] Ports that trim. What they have in common with others is in port_test.cpp.
 #include <cstdint>
 #include <vector>
 
@@ -29,7 +29,7 @@ std::vector<std::uint32_t> trimmed(const Bench& bench) {
   return all;
 }
 
-// [D62] Of five at once one is sent, two wait, two lose their payload: their headers leave first.
+// [D49] Of five at once one is sent, two wait, two lose their payload: their headers leave first.
 TEST(Trimming, HeadersLeaveAheadOfData) {
   Bench bench(room_for(10));
   for (std::uint32_t i = 0; i < 5; ++i) bench.data(0, i);
@@ -45,7 +45,7 @@ TEST(Trimming, HeadersLeaveAheadOfData) {
   EXPECT_EQ(bench.out[1].packet.payload(), 4'096u);  // what it had
 }
 
-// [D62] What is left of a packet is as large as is said.
+// [D49] What is left of a packet is as large as is said.
 TEST(Trimming, SizeOfTheHeader) {
   SwitchParams params = room_for(10);
   params.trimming.size = bytes(256);
@@ -58,7 +58,7 @@ TEST(Trimming, SizeOfTheHeader) {
                                 {2, 3 * kS + 4 * kC + kL}}));
 }
 
-// [D62] The headers' queue has a limit of its own; beyond it they are dropped, though they were cut.
+// [D49] The headers' queue has a limit of its own; beyond it they are dropped, though they were cut.
 TEST(Trimming, HeadersHaveALimit) {
   Bench bench(room_for(2));
   for (std::uint32_t i = 0; i < 6; ++i) bench.data(0, i);

@@ -16,7 +16,7 @@ struct NoMeter {
   static constexpr bool kMeasures = false;
 };
 
-/// [D64] What the link carries and what waits for it, averaged over one period, the network's base
+/// [D51] What the link carries and what waits for it, averaged over one period, the network's base
 /// RTT: each departure adds its own time on the wire and, for the time since the one before, the time
 /// that the queue stands for. A link that is always busy with no queue comes to 1.
 class UtilisationMeter {

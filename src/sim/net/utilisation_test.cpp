@@ -23,7 +23,7 @@ std::uint32_t after(std::uint32_t packets, std::int64_t gap, std::int64_t queue)
   return value;
 }
 
-// [D64] One packet in ten packet times; two; a link that is always busy comes to 1, half the time to
+// [D51] One packet in ten packet times; two; a link that is always busy comes to 1, half the time to
 // a half.
 TEST(UtilisationMeter, Load) {
   EXPECT_EQ(after(1, kS, 0), 102u);
@@ -32,13 +32,13 @@ TEST(UtilisationMeter, Load) {
   EXPECT_EQ(after(400, 2 * kS, 0), 511u);
 }
 
-// [D64] A queue worth half a period adds a half; four full links is the most that is told.
+// [D51] A queue worth half a period adds a half; four full links is the most that is told.
 TEST(UtilisationMeter, Queue) {
   EXPECT_EQ(after(400, kS, 5), 1'535u);
   EXPECT_EQ(after(400, kS, 100), SimPacket::kMaxUtilisation);
 }
 
-// [D64] After a period without packets nothing is left of what was.
+// [D51] After a period without packets nothing is left of what was.
 TEST(UtilisationMeter, Idle) {
   UtilisationMeter meter;
   for (std::int64_t i = 1; i <= 400; ++i)
@@ -46,7 +46,7 @@ TEST(UtilisationMeter, Idle) {
   EXPECT_EQ(meter.on_departure(t(1'000 * kS), ps(kS), ps(0), ps(kPeriod)), 102u);
 }
 
-// [D64] A port that measures notes it on data as it leaves, and never on control.
+// [D51] A port that measures notes it on data as it leaves, and never on control.
 TEST(UtilisationMeter, NotedOnData) {
   PortBench<BasicPort<TailDrop, UtilisationMeter>> bench;
   bench.rules.measured_over = ps(kPeriod);

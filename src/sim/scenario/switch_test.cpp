@@ -26,7 +26,7 @@ std::string error_of(std::string_view text) {
   return scenario ? "loaded" : scenario.error().text();
 }
 
-// [D62] [D63] Trimming and ECN at the last hop are off and on by default.
+// [D49] [D50] Trimming and ECN at the last hop are off and on by default.
 TEST(Switch, TrimmingAndLastHop) {
   const SwitchParams usual = loaded("").config.switches;
   EXPECT_TRUE(usual.ecn_last_hop);

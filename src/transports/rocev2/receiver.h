@@ -56,7 +56,7 @@ class RoceReceiver {
   constexpr Arrival on_packet(const Packet& packet, const Signals& signals, Instant now) {
     const bool ecn = signals.ecn;
     events_.on(PacketArrived{packet, ecn});
-    if (signals.trimmed) return {ArrivalKind::trimmed, false};  // a loss like any other [D61]
+    if (signals.trimmed) return {ArrivalKind::trimmed, false};  // a loss like any other [D48]
     const Stripes stripes(*params_);
     const auto mtu = static_cast<std::uint32_t>(params_->mtu.value);
     if (packet.type != PacketType::data || packet.path_id >= stripes.qps() ||

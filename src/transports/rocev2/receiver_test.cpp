@@ -197,7 +197,7 @@ TEST_P(RoceReceiverTest, OnPacket_AnEarlierPacketIsADuplicate) {
   EXPECT_EQ(rel(receiver.qp(0).expected), 5);
 }
 
-// [D61] A trimmed packet has not arrived: neither an ACK nor a NAK nor a CNP follows.
+// [D48] A trimmed packet has not arrived: neither an ACK nor a NAK nor a CNP follows.
 TEST_P(RoceReceiverTest, OnPacket_ATrimmedPacketIsLost) {
   TestReceiver receiver = make();
   settle(receiver, 5);

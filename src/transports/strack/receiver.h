@@ -34,7 +34,7 @@ class Receiver {
   constexpr Arrival on_packet(const Packet& packet, const Signals& signals, Instant /*now*/) {
     const bool ecn = signals.ecn;
     events_.on(PacketArrived{packet, ecn});
-    if (signals.trimmed) return {ArrivalKind::trimmed, false};  // a loss like any other [D61]
+    if (signals.trimmed) return {ArrivalKind::trimmed, false};  // a loss like any other [D48]
     if (packet.type == PacketType::probe) {
       // [R.sack.probe] [R.probe.reply] A probe is answered at once.
       if (packet.path_id >= params_->max_paths) return malformed();

@@ -259,7 +259,7 @@ TEST_P(ReceiverTest, OnPacket_DropsWhatLiesBeyondTheTrackingWindow) {
   EXPECT_EQ(receiver.ooo_count(), 1);
 }
 
-// [D61] A trimmed packet has not arrived: it changes nothing and is not answered.
+// [D48] A trimmed packet has not arrived: it changes nothing and is not answered.
 TEST_P(ReceiverTest, OnPacket_ATrimmedPacketIsLost) {
   params.sack_bytes = bytes(1);
   auto receiver = make();
