@@ -201,9 +201,10 @@ struct Connection {
   std::array<Trigger, kMostPerSack> triggers{};
   std::uint32_t trigger_count = 0;
   bool ack_pending = false;  ///< in the engine's list
-  core::PathId ack_path = 0;
-  std::uint32_t acks_astray = 0;  ///< so many more go round
-  bool asked_again = false;       ///< by a probe, or by a packet that had come before
+  Instant astray_until{};    ///< its SACKs go other ways than the packets came
+  Instant seek_at{};         ///< for a way back, not before
+  Instant arrived_at{};      ///< when the peer last told of something that had arrived
+  bool asked_again = false;  ///< by a probe, or by a packet that had come before
 
   ConnectionStatistics statistics;
 

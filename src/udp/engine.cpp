@@ -30,8 +30,12 @@ constexpr std::uint32_t kAskedEnough = 3;
 /// They are asked every so-manieth part of the time that silence may last, after its first quarter. Each
 /// goes another way [D41], and most ways may be dead.
 constexpr std::int64_t kAskEvery = 32;
-/// SACKs that go round after a question that was asked again.
-constexpr std::uint32_t kAcksAstray = 16;
+/// [D41] After a peer has asked again, its SACKs go other ways than its packets came, so long.
+constexpr Picoseconds kAcksAstray = seconds(1);
+/// [D41] By so many paths at once goes what may find no way back, and pings that seek one, so often.
+constexpr std::uint32_t kWaysBack = 4;
+constexpr Picoseconds kSeekEvery = ms(5);
+constexpr Picoseconds kProofLasts = seconds(1);  ///< that a way leads back; it may have died since
 constexpr std::uint32_t kMostHeldUnexpected = 64;  ///< packets per connection
 constexpr std::int32_t kWidestSack = core::kSackBits / 2;
 constexpr std::uint64_t kCounterReserve = 1u << 16;
@@ -847,23 +851,41 @@ void Engine::send_ack(Connection& c) {
       }
     }
     ++c.statistics.sacks_sent;
+    const auto send_by = [&](std::uint16_t entropy) {
+      send_small(c, entropy, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
+        return wire::encode(out, envelope, body);
+      });
+    };
     // [D41] By the number that the packet came by; but whoever asks again has perhaps not heard the
-    // last answers, and then some go other ways.
-    auto entropy = static_cast<std::uint16_t>(sack->path_id % options_.paths);
-    if (c.asked_again) {
-      entropy = c.paths.for_control(now_);
-      c.acks_astray = kAcksAstray;
-    } else if (c.acks_astray > 0) {
-      --c.acks_astray;
-      c.ack_path = static_cast<core::PathId>((c.ack_path + 1u) % options_.paths);
-      entropy = c.ack_path;
+    // last answers. Then they go by ways that have led back lately, and otherwise by several.
+    if (c.asked_again) c.astray_until = now_ + kAcksAstray;
+    if (now_ >= c.astray_until) {
+      send_by(static_cast<std::uint16_t>(sack->path_id % options_.paths));
+    } else {
+      const bool lost = c.asked_again && !knows_way_back(c);
+      if (lost) seek_ways_back(c);
+      const std::uint32_t copies = lost ? std::min(kWaysBack, options_.paths) : 1;
+      for (std::uint32_t i = 0; i < copies; ++i) send_by(control_path(c));
     }
-    send_small(c, entropy, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
-      return wire::encode(out, envelope, body);
-    });
   }
   c.asked_again = false;
   c.trigger_count = 0;
+}
+
+/// Something has lately been heard to arrive that went by this host's own choice.
+bool Engine::knows_way_back(const Connection& c) const { return c.arrived_at + kProofLasts > now_; }
+
+/// [D41] For what asks and answers.
+std::uint16_t Engine::control_path(Connection& c) {
+  return c.paths.for_control(now_, knows_way_back(c));
+}
+
+/// A pong tells which way its ping took, and so that it leads to the peer: the only way for somebody
+/// who sends nothing but SACKs to learn of one.
+void Engine::seek_ways_back(Connection& c) {
+  if (now_ < c.seek_at) return;
+  c.seek_at = now_ + kSeekEvery;
+  for (std::uint32_t i = 0; i < std::min(kWaysBack, options_.paths); ++i) send_ping(c);
 }
 
 void Engine::on_probe(Connection& c, const wire::Header& header, wire::ConstBytes body,
@@ -935,6 +957,7 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
     ++statistics_.refused_malformed;  // and nothing of it counts
     return;
   }
+  c.arrived_at = now_;
   if (sack.ecn) ++c.statistics.marks_echoed;
   if (rtt > ps(0)) {
     c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
@@ -1177,7 +1200,7 @@ wire::Ping Engine::next_ping(Connection& c) {
 
 wire::Ping Engine::send_ping(Connection& c) {
   // On changing paths: one that is dead must not make the peer seem so.
-  c.ping_path = c.paths.for_control(now_);
+  c.ping_path = control_path(c);
   const wire::Ping ping = next_ping(c);
   send_small(c, c.ping_path, true, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
     return wire::encode(out, envelope, ping);
@@ -1207,7 +1230,7 @@ void Engine::on_ping(Connection& c, const wire::Header& header, wire::ConstBytes
                                                      (header.keyed ? wire::kTagBytes : 0))};
   add_hold(pong.hold_time_ns, network_.now() - from.arrival);
   // A full one is compared with the small one before it: it is answered the same way.
-  if (ping.padding == 0) c.pong_path = c.paths.for_control(now_);
+  if (ping.padding == 0) c.pong_path = control_path(c);
   send_small(c, c.pong_path, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
     return wire::encode(out, envelope, pong);
   });
@@ -1227,6 +1250,7 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
     return;
   }
   c.pings_under_way &= ~(1u << age);
+  c.arrived_at = now_;
   c.paths.works(pong.path_id);
   take_credit(c, pong.credit);
   const bool full = pong.size == c.mtu.largest();
@@ -1255,7 +1279,7 @@ void Engine::maybe_close(Connection& c) {
 void Engine::send_close(Connection& c) {
   const wire::Close close{c.close_reason, c.sender ? c.sender->psn_next() : c.mine.initial_psn,
                           c.mine.connection_id};
-  send_small(c, c.paths.for_control(now_), false,
+  send_small(c, control_path(c), false,
              [&](wire::MutableBytes out, const wire::Envelope& envelope) {
                return wire::encode_close(out, envelope, close);
              });
@@ -1277,7 +1301,7 @@ void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstByte
   // repetitions. So it goes two ways.
   const int copies = in_order && c.close_acked ? 2 : 1;
   for (int i = 0; i < copies; ++i) {
-    send_small(c, c.paths.for_control(now_), false,
+    send_small(c, control_path(c), false,
                [&](wire::MutableBytes out, const wire::Envelope& envelope) {
                  return wire::encode_close_ack(out, envelope, close);
                });

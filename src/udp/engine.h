@@ -152,6 +152,9 @@ class Engine {
   bool transmit();
   std::uint32_t transmit(Connection& c, std::uint32_t budget);
   wire::Ping send_ping(Connection& c);
+  void seek_ways_back(Connection& c);
+  [[nodiscard]] bool knows_way_back(const Connection& c) const;
+  [[nodiscard]] std::uint16_t control_path(Connection& c);
   void send_padded_ping(Connection& c, std::uint32_t bytes);
   [[nodiscard]] std::uint32_t data_bytes(const Connection& c, const core::Packet& packet) const;
   void append_data(Connection& c, const core::Packet& packet, bool piece, std::size_t& used);

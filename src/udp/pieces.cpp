@@ -131,7 +131,7 @@ void Engine::doubt_mtu(Connection& c) {
 void Engine::probe_mtu(Connection& c) {
   const std::uint32_t size = c.mtu.probe(c.small_rtt, now_);
   if (size == 0) return;
-  c.ping_path = c.paths.for_control(now_);
+  c.ping_path = control_path(c);
   send_padded_ping(c, size);
 }
 

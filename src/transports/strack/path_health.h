@@ -86,10 +86,10 @@ class PathHealth {
   }
 
   /// For what is repeated until it is answered, and for answers: one that works as far as is known,
-  /// and by turns just the next.
-  [[nodiscard]] constexpr PathId for_control(Instant now) {
+  /// and by turns just the next; always that where what is known is old.
+  [[nodiscard]] constexpr PathId for_control(Instant now, bool fresh) {
     ask_proven_ = !ask_proven_;
-    if (ask_proven_) {
+    if (ask_proven_ && fresh) {
       if (const auto proven = next_proven(now)) return *proven;
     }
     control_ = static_cast<PathId>(after(control_));

@@ -223,12 +223,16 @@ TEST_F(PathHealthTest, ProbesWithoutAnswerGoRound) {
 // [D41] What asks and answers: by turns a path that is known to work, and the next.
 TEST_F(PathHealthTest, ControlPacketsGoRoundToo) {
   std::vector<PathId> taken;
-  for (int i = 0; i < 3; ++i) taken.push_back(health.for_control(now));
+  for (int i = 0; i < 3; ++i) taken.push_back(health.for_control(now, true));
   EXPECT_EQ(taken, (std::vector<PathId>{1, 2, 3}));
   deliver(8);
   taken.clear();
-  for (int i = 0; i < 4; ++i) taken.push_back(health.for_control(now));
+  for (int i = 0; i < 4; ++i) taken.push_back(health.for_control(now, true));
   EXPECT_EQ(taken, (std::vector<PathId>{4, 8, 5, 8}));
+  // What was proved long ago may be dead by now.
+  taken.clear();
+  for (int i = 0; i < 3; ++i) taken.push_back(health.for_control(now, false));
+  EXPECT_EQ(taken, (std::vector<PathId>{6, 7, 8}));
 }
 
 TEST_F(PathHealthTest, RemembersHowMuchAPacketCarried) {
