@@ -1,0 +1,378 @@
+// The engine's way in: messages find their buffers in the order of sending, and credit for more goes back.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "base/check.h"
+#include "udp/engine.h"
+#include "udp/engine_common.h"
+
+namespace strack::udp {
+namespace {
+
+constexpr std::uint32_t kMostHeldUnexpected = 64;  ///< packets per connection
+constexpr std::int32_t kWidestSack = core::kSackBits / 2;
+
+}  // namespace
+
+Status Engine::post_receive(ConnectionId connection, Match match_with, std::span<std::byte> buffer,
+                            std::uint64_t cookie) {
+  Connection* c = nullptr;
+  if (connection != kAnyConnection) {
+    c = find(connection);
+    if (c == nullptr || c->has_ended()) return Status::unknown_connection;
+  }
+  if (!room_for_completions()) return Status::would_block;
+  PostedReceive* receive = pool_.take();
+  if (receive == nullptr) return Status::no_resources;
+  *receive = {match_with, reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.size(), cookie,
+              nullptr};
+  credit_to_tell_ = !dry_.empty();
+  if (c != nullptr) {
+    c->receives.push(receive);
+    if (c->starving) match(*c);
+    return Status::ok;
+  }
+  any_receives_.push(receive);
+  // Those that wait take it in the order in which they began to. What does not match stays in the
+  // list.
+  for (std::size_t i = 0; i < starving_.size() && any_receives_.count() > 0; ++i) {
+    if (starving_[i]->starving) match(*starving_[i]);
+  }
+  std::erase_if(starving_, [](Connection* waiting) {
+    if (waiting->starving) return false;
+    waiting->listed = false;
+    return true;
+  });
+  return Status::ok;
+}
+
+std::size_t Engine::cancel_receives(std::uint64_t cookie) {
+  std::size_t cancelled = 0;
+  const auto cancel = [&](ReceiveQueue& queue, ConnectionId id) {
+    while (PostedReceive* receive = queue.take_if(
+               [cookie](const PostedReceive& node) { return node.cookie == cookie; })) {
+      complete({.kind = Kind::received,
+                .status = Status::cancelled,
+                .connection = id,
+                .cookie = cookie});
+      pool_.give_back(receive);
+      ++cancelled;
+    }
+  };
+  cancel(any_receives_, kAnyConnection);
+  for (const auto& c : connections_) cancel(c->receives, c->id);
+  return cancelled;
+}
+
+Outcome<RegionKey> Engine::register_region(std::span<std::byte> memory, ConnectionId connection) {
+  if (regions_.size() >= options_.max_regions) {
+    return Error{"already " + std::to_string(regions_.size()) +
+                 " regions. unregister some or raise max_regions"};
+  }
+  if (connection != kAnyConnection && find(connection) == nullptr)
+    return Error{"a region for a connection that does not exist"};
+  std::uint64_t id = 0;
+  while (id == 0 || regions_.contains(id)) id = std::uint64_t{random32()} << 32 | random32();
+  regions_.emplace(
+      id, Region{reinterpret_cast<std::uint8_t*>(memory.data()), memory.size(), connection});
+  return RegionKey{id};
+}
+
+Status Engine::unregister_region(RegionKey key) {
+  if (regions_.erase(key.id) == 0) return Status::unknown_region;
+  now_ = network_.now();
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    Connection& c = *connections_[i];
+    if (c.has_ended() || c.inbox.empty()) continue;
+    bool under_way = false;
+    for (std::uint32_t m = c.in_floor; m != c.in_unseen; ++m) {
+      const Inbound& in = c.inbox[m & c.in_mask()];
+      under_way |= in.state == InboundState::matched && in.kind == wire::DataKind::write &&
+                   in.tag == key.id && !in.whole;
+    }
+    if (under_way) fail(c, Status::access_refused, wire::CloseReason::protocol_error);
+  }
+  flush_small();
+  return Status::ok;
+}
+
+void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes body,
+                     const Incoming& from, bool last) {
+  const auto decoded = wire::decode_data(header, body);
+  if (!decoded) {
+    ++statistics_.refused_malformed;
+    return;
+  }
+  wire::Data data = decoded.value();
+  core::Packet& packet = data.packet;
+  const std::uint32_t offset = packet.offset;
+  const std::uint64_t blocks = data.piece ? take_for_whole(c, packet) : 0;
+  if (data.piece && blocks == 0) {
+    ++statistics_.refused_malformed;
+    return;
+  }
+  core::Receiver<>& receiver = *c.receiver;
+  if (from.marked) ++c.statistics.marks_received;
+  const std::int32_t distance = packet.psn - receiver.epsn();
+  const bool plain_case =
+      distance >= 0 && distance < static_cast<std::int32_t>(c.receive_params.tracking_window) &&
+      packet.path_id < c.receive_params.max_paths &&
+      core::fits_its_message(packet, static_cast<std::uint32_t>(c.receive_params.mtu.value)) &&
+      !receiver.has_arrived(packet.psn);
+  if (!plain_case) {
+    // A duplicate, acknowledged again, or something that the core counts and drops.
+    const core::Arrival arrival = receiver.on_packet(packet, {.ecn = from.marked}, now_);
+    STRACK_DCHECK(arrival.kind != core::ArrivalKind::accepted);
+    if (arrival.kind == core::ArrivalKind::duplicate) {
+      ++c.statistics.duplicates_received;
+      c.asked_again = true;
+      want_ack(c, packet.psn, packet.timestamp, from.arrival);
+    } else {
+      ++statistics_.refused_malformed;
+    }
+    return;
+  }
+  const std::uint32_t m = packet.message_id;
+  if (ahead(m, c.in_floor) < 0) {
+    ++statistics_.refused_malformed;  // a new packet of a message that was whole
+    return;
+  }
+  if (ahead(m, c.granted) >= 0) {
+    fail(c, Status::protocol_error, wire::CloseReason::protocol_error);
+    return;
+  }
+  Inbound& in = c.inbox[m & c.in_mask()];
+  if (!take_note(c, in, data)) return;
+
+  // One SACK tells of 64 packets: what lies further apart must not share one.
+  if (c.trigger_count > 0 && std::abs(packet.psn - c.triggers[0].psn) >= kWidestSack) send_ack(c);
+  if (in.state != InboundState::matched && !may_hold(c, data.payload.size())) {
+    // No place for it: as if it had been lost on the way. While the user owes a buffer, probes are
+    // not answered either, so that the sender falls back to its timeout instead of sending again
+    // and again.
+    ++c.statistics.packets_unplaced;
+    c.blocked = c.starving;
+    return;
+  }
+  bool marked = from.marked;
+  if (!put_down(c, in, data, offset, blocks, marked)) return;  // more pieces are to come
+  const core::Arrival arrival = receiver.on_packet(packet, {.ecn = marked}, now_);
+  STRACK_DCHECK(arrival.kind == core::ArrivalKind::accepted);
+  ++c.statistics.data_packets_received;
+  want_ack(c, packet.psn, packet.timestamp, from.arrival);
+  if (arrival.delivered) {
+    in.whole = true;
+    report(c);
+  }
+  // A mark is news that the sender's choice of paths waits for.
+  if (marked && last && c.ack_pending && !c.has_ended()) send_ack(c);
+}
+
+/// What a message's first packet tells about it; its others must agree. False: dropped.
+bool Engine::take_note(Connection& c, Inbound& in, const wire::Data& data) {
+  const core::Packet& packet = data.packet;
+  const bool is_write = data.kind == wire::DataKind::write;
+  const std::uint64_t tag = is_write ? data.region : data.tag;
+  if (in.state != InboundState::unseen) {
+    if (in.kind == data.kind && in.length == packet.message_length && in.tag == tag &&
+        in.region_offset == data.region_offset && in.state != InboundState::reported)
+      return true;
+    ++statistics_.refused_malformed;
+    return false;
+  }
+  if (is_write) {
+    const auto found = regions_.find(data.region);
+    const Region* region = found == regions_.end() ? nullptr : &found->second;
+    if (region == nullptr || (region->connection != kAnyConnection && region->connection != c.id) ||
+        data.region_offset > region->size ||
+        packet.message_length > region->size - data.region_offset) {
+      fail(c, Status::access_refused, wire::CloseReason::protocol_error);
+      return false;
+    }
+    in.buffer = region->memory + data.region_offset;
+    in.capacity = packet.message_length;
+    in.state = InboundState::matched;
+  } else {
+    in.state = InboundState::waiting;
+  }
+  in.kind = data.kind;
+  in.length = packet.message_length;
+  in.tag = tag;
+  in.region_offset = data.region_offset;
+  if (ahead(packet.message_id + 1, c.in_unseen) > 0) c.in_unseen = packet.message_id + 1;
+  match(c);
+  note_dryness(c);
+  return !c.has_ended();
+}
+
+/// Gives messages their buffers, in the order of sending: no message gets one that an earlier message
+/// could have had.
+void Engine::match(Connection& c) {
+  bool found_whole = false;
+  bool all_matched = true;
+  for (std::uint32_t m = c.in_unmatched; m != c.in_unseen; ++m) {
+    Inbound& in = c.inbox[m & c.in_mask()];
+    if (in.state == InboundState::unseen)
+      break;  // it may want the buffer that a later one would get
+    if (in.state == InboundState::waiting) {
+      PostedReceive* receive = c.receives.take(in.tag);
+      if (receive == nullptr) receive = any_receives_.take(in.tag);
+      if (receive == nullptr) {
+        all_matched = false;
+        if (options_.complete_in_order) break;  // nothing after it could be told of anyway
+        continue;
+      }
+      found_whole |= give_buffer(c, in, *receive);
+      pool_.give_back(receive);
+    }
+    if (all_matched) c.in_unmatched = m + 1;
+  }
+  c.starving = !all_matched;
+  if (all_matched) {
+    // The sender has given up asking often: it is told.
+    if (c.blocked && c.state == State::open) send_ping(c);
+    c.blocked = false;
+  } else if (!c.listed) {
+    c.listed = true;
+    starving_.push_back(&c);
+  }
+  if (found_whole) report(c);
+}
+
+/// Its packets so far go there; returns whether that is all of it.
+bool Engine::give_buffer(Connection& c, Inbound& in, const PostedReceive& receive) {
+  in.buffer = receive.buffer;
+  in.capacity = receive.size;
+  in.cookie = receive.cookie;
+  in.state = InboundState::matched;
+  for (HeldPacket* packet = in.held; packet != nullptr; packet = packet->next)
+    place(in, packet->offset, packet->payload(), packet->size);
+  drop_held(c, in);
+  return in.whole;
+}
+
+void Engine::place(Inbound& in, std::uint32_t offset, const std::uint8_t* payload,
+                   std::size_t size) {
+  if (offset >= in.capacity) return;  // longer than its buffer: cut off
+  std::memcpy(in.buffer + offset, payload, std::min<std::uint64_t>(size, in.capacity - offset));
+}
+
+bool Engine::may_hold(const Connection& c, std::size_t size) const {
+  const std::size_t needed = sizeof(HeldPacket) + size;
+  // For those that merely overtook a message, half of the pool; for those nobody has asked for,
+  // little.
+  const std::size_t limit =
+      c.starving ? std::min<std::size_t>(options_.held_bytes / 8,
+                                         std::size_t{kMostHeldUnexpected} *
+                                             (c.statistics.payload_bytes + sizeof(HeldPacket)))
+                 : options_.held_bytes / 2;
+  return held_bytes_ + needed <= options_.held_bytes && c.held_bytes + needed <= limit;
+}
+
+void Engine::hold(Connection& c, Inbound& in, std::uint32_t offset, wire::ConstBytes payload) {
+  const std::size_t size = sizeof(HeldPacket) + payload.size();
+  auto* packet = new (::operator new(size))
+      HeldPacket{in.held, offset, static_cast<std::uint32_t>(payload.size())};
+  if (!payload.empty()) std::memcpy(packet->payload(), payload.data(), payload.size());
+  in.held = packet;
+  c.held_bytes += size;
+  held_bytes_ += size;
+}
+
+void Engine::drop_held(Connection& c, Inbound& in) {
+  while (in.held != nullptr) {
+    HeldPacket* packet = in.held;
+    in.held = packet->next;
+    const std::size_t size = sizeof(HeldPacket) + packet->size;
+    c.held_bytes -= size;
+    held_bytes_ -= size;
+    ::operator delete(packet);
+  }
+}
+
+void Engine::report_one(Connection& c, Inbound& in) {
+  if (in.kind == wire::DataKind::send) {
+    complete({.kind = Kind::received,
+              .status = in.length > in.capacity ? Status::truncated : Status::ok,
+              .connection = c.id,
+              .cookie = in.cookie,
+              .tag = in.tag,
+              .length = in.length});
+  }
+  ++c.statistics.messages_received;
+  c.statistics.message_bytes_received += in.length;
+}
+
+/// Tells of messages that are whole and in their buffer, and forgets the oldest.
+void Engine::report(Connection& c) {
+  if (!options_.complete_in_order) {
+    for (std::uint32_t m = c.in_floor; m != c.in_unseen; ++m) {
+      Inbound& in = c.inbox[m & c.in_mask()];
+      if (in.state != InboundState::matched || !in.whole) continue;
+      report_one(c, in);
+      in.state = InboundState::reported;
+    }
+  }
+  while (c.in_floor != c.in_unseen) {
+    Inbound& in = c.inbox[c.in_floor & c.in_mask()];
+    if (in.state == InboundState::matched && in.whole) {
+      report_one(c, in);
+    } else if (in.state != InboundState::reported) {
+      break;
+    }
+    in = {};
+    ++c.in_floor;
+  }
+  maybe_over(c);
+}
+
+/// What the peer may start now: it never goes back.
+std::uint32_t Engine::credit(Connection& c) {
+  std::uint32_t matched = c.in_unmatched - c.in_floor;
+  if (c.starving && !options_.complete_in_order) {
+    // Later ones may have their buffers though an earlier one has none.
+    for (std::uint32_t m = c.in_unmatched; m != c.in_unseen; ++m) {
+      const InboundState state = c.inbox[m & c.in_mask()].state;
+      if (state == InboundState::matched || state == InboundState::reported) ++matched;
+    }
+  }
+  const std::uint32_t wanted =
+      matched + c.receives.count() + any_receives_.count() + options_.unexpected_messages;
+  const std::uint32_t limit = c.in_floor + std::min(wanted, options_.message_slots);
+  if (ahead(limit, c.granted) > 0) c.granted = limit;
+  return c.granted;
+}
+
+/// In a packet that nobody repeats. New credit for a peer that waits for it goes in one that is
+/// (feed_the_dry).
+std::uint32_t Engine::passing_credit(Connection& c) { return c.dry ? c.granted : credit(c); }
+
+void Engine::note_dryness(Connection& c) {
+  if (c.dry || c.granted != c.in_unseen) return;
+  c.dry = true;
+  dry_.push_back(&c);
+}
+
+/// A peer without credit has nothing to send that a SACK could answer: new credit goes in a ping.
+void Engine::feed_the_dry() {
+  credit_to_tell_ = false;
+  std::erase_if(dry_, [this](Connection* c) {
+    if (c->state != State::open) return c->has_ended();
+    const std::uint32_t told = c->granted;
+    if (told == c->in_unseen && credit(*c) == told) return false;
+    c->dry = false;
+    if (told == c->in_unseen) {
+      send_ping(*c);
+      c->credit_ping = c->ping_id;
+      // Before the RTT is known, questions are repeated anyway.
+      if (c->sender) c->ping_interval = kShortestRetry;
+      c->ping_retry_at = std::min(c->ping_retry_at, now_ + c->ping_interval);
+      rearm(*c);
+    }
+    return true;
+  });
+}
+
+}  // namespace strack::udp

@@ -1,0 +1,306 @@
+// The engine's way out: messages to the core, its packets into bursts, SACKs back to it.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "base/check.h"
+#include "udp/engine.h"
+#include "udp/engine_common.h"
+
+namespace strack::udp {
+namespace {
+
+/// Packets sent before it is looked again for what has arrived.
+constexpr std::uint32_t kSendBudget = 32;
+constexpr std::uint32_t kTurn = 16;  ///< of one connection
+constexpr std::uint64_t kCounterReserve = 1u << 16;
+
+}  // namespace
+
+Status Engine::queue(ConnectionId id, const Outbound& message) {
+  Connection* c = find(id);
+  if (c == nullptr || c->has_ended()) return Status::unknown_connection;
+  if (c->local_close) return Status::closing;
+  if (c->out_tail - c->out_head == c->outbox.size() || !room_for_completions())
+    return Status::would_block;
+  c->outbox[c->out_tail++ & c->out_mask()] = message;
+  post(*c);
+  return Status::ok;
+}
+
+Status Engine::send(ConnectionId connection, std::uint64_t tag, std::span<const std::byte> message,
+                    std::uint64_t cookie) {
+  if (message.size() > 0xffff'ffff) return Status::too_long;
+  return queue(connection, {.data = reinterpret_cast<const std::uint8_t*>(message.data()),
+                            .length = static_cast<std::uint32_t>(message.size()),
+                            .kind = wire::DataKind::send,
+                            .tag = tag,
+                            .cookie = cookie});
+}
+
+Status Engine::write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                     std::span<const std::byte> bytes, std::uint64_t cookie) {
+  if (bytes.size() > 0xffff'ffff || offset > ~std::uint64_t{0} - bytes.size() - 1)
+    return Status::too_long;
+  return queue(connection, {.data = reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                            .length = static_cast<std::uint32_t>(bytes.size()),
+                            .kind = wire::DataKind::write,
+                            .tag = region.id,
+                            .region_offset = offset,
+                            .cookie = cookie});
+}
+
+void Engine::take_credit(Connection& c, std::uint32_t credit) {
+  if (ahead(credit, c.peer_credit) <= 0) return;
+  c.peer_credit = credit;
+  c.stalled = false;
+  post(c);
+}
+
+/// Hands queued messages to the core as far as the peer's credit and the core's queue go.
+void Engine::post(Connection& c) {
+  if (!c.sender) return;
+  while (c.out_posted != c.out_tail) {
+    if (ahead(c.peer_credit, c.out_posted) <= 0) {
+      if (!c.stalled) ++c.statistics.credit_stalls;
+      c.stalled = true;
+      break;
+    }
+    const Outbound& message = c.outbox[c.out_posted & c.out_mask()];
+    if (c.sender->on_message({c.out_posted, message.length}, now_) != core::PostResult::accepted)
+      break;
+    ++c.out_posted;
+    mark_ready(c);
+  }
+}
+
+void Engine::mark_ready(Connection& c) {
+  if (c.ready) return;
+  c.ready = true;
+  ready_.push_back(&c);
+}
+
+void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes body,
+                     const Incoming& from) {
+  const auto decoded = wire::decode_sack(header, body);
+  if (!decoded || !c.sender) {
+    ++statistics_.refused_malformed;
+    return;
+  }
+  core::Sack sack = decoded.value().sack;
+  // The time it waited in our own socket is no part of the RTT either.
+  add_hold(sack.hold_time_ns, now_ - from.arrival);
+  const Picoseconds rtt = core::Timestamp::of(now_).since(sack.timestamp) - ns(sack.hold_time_ns);
+  const std::uint32_t rejected = c.sender->counters().sacks_rejected;
+  c.sender->on_receiving_ack(sack, now_);
+  if (c.sender->counters().sacks_rejected != rejected) {
+    ++statistics_.refused_malformed;  // and nothing of it counts
+    return;
+  }
+  c.arrived_at = now_;
+  if (sack.ecn) ++c.statistics.marks_echoed;
+  if (rtt > ps(0)) {
+    c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
+    c.lowest_rtt = std::min(c.lowest_rtt, rtt);
+  }
+  while (const auto id = c.sender->poll_completion()) {
+    Outbound& out = c.outbox[*id & c.out_mask()];
+    out.done = true;
+    const bool sent = out.kind == wire::DataKind::send;
+    ++c.statistics.messages_sent;
+    c.statistics.message_bytes_sent += out.length;
+    complete({.kind = sent ? Kind::sent : Kind::written,
+              .connection = c.id,
+              .cookie = out.cookie,
+              .tag = sent ? out.tag : 0,
+              .length = out.length});
+  }
+  while (c.out_head != c.out_posted && c.outbox[c.out_head & c.out_mask()].done) ++c.out_head;
+  take_credit(c, decoded.value().credit);
+  post(c);
+  mark_ready(c);
+  if (c.local_close) maybe_close(c);
+}
+
+bool Engine::transmit() {
+  std::uint32_t budget = kSendBudget;
+  std::size_t i = 0;
+  bool any = false;
+  ready_next_.clear();
+  for (; i < ready_.size() && budget > 0; ++i) {
+    Connection& c = *ready_[i];
+    const std::uint32_t turn = std::min(budget, std::max(kTurn, burst_));
+    const std::uint32_t sent = transmit(c, turn);
+    budget -= std::min(sent, budget);
+    any |= sent > 0;
+    if (sent >= turn) {
+      ready_next_.push_back(&c);
+    } else {
+      c.ready = false;
+    }
+    rearm(c);
+  }
+  // Those that had no turn come first next time.
+  ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(i));
+  ready_.insert(ready_.end(), ready_next_.begin(), ready_next_.end());
+  return any;
+}
+
+std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
+  if (c.state != State::open || !c.sender) return 0;
+  if (keyed() && c.counter >= wire::kCounterLimit - kCounterReserve) {
+    fail(c, Status::keys_exhausted, wire::CloseReason::keys_exhausted);
+    return 0;
+  }
+  UdpSender& sender = *c.sender;
+  std::uint32_t sent = 0;
+  std::optional<core::Packet> next = sender.poll_transmit(network_.now());
+  while (next) {
+    if (next->type == core::PacketType::probe) {
+      send_small(c, next->path_id, true,
+                 [&](wire::MutableBytes out, const wire::Envelope& envelope) {
+                   return wire::encode(out, envelope, *next);
+                 });
+      flush_small();
+      ++sent;
+      next = sent < budget ? sender.poll_transmit(network_.now()) : std::nullopt;
+      continue;
+    }
+    if (data_bytes(c, *next) > c.mtu.size()) {
+      send_in_pieces(c, *next);
+      ++sent;
+      next = sent < budget ? sender.poll_transmit(network_.now()) : std::nullopt;
+      continue;
+    }
+    // A burst: packets of one size, the last perhaps smaller, on the first one's path.
+    const core::PathId path = next->path_id;
+    const core::Timestamp timestamp = core::Timestamp::of(network_.now());
+    pieces_.clear();
+    burst_psns_.clear();
+    std::size_t used = 0;
+    std::uint32_t total = 0;
+    std::uint32_t segment = 0;
+    std::uint32_t count = 0;
+    bool ends = false;
+    while (true) {
+      const std::uint32_t size = data_bytes(c, *next);
+      if (count == 0) segment = size;
+      if (size > segment || total + size > wire::kMaxDatagramBytes)
+        break;  // the next burst's first
+      ends = size < segment;
+
+      burst_psns_.push_back(next->psn);
+      core::Packet packet = *next;
+      packet.timestamp = timestamp;
+      append_data(c, packet, false, used);
+      if (next->retransmission) ++c.statistics.retransmissions;
+      c.statistics.data_bytes_sent += next->payload;
+      total += size;
+      ++count;
+      if (count == burst_ || ends || sent + count >= budget) {
+        next.reset();
+        break;
+      }
+      next = sender.poll_transmit(network_.now(), path);
+      if (!next || next->type == core::PacketType::probe) break;
+    }
+    c.statistics.data_packets_sent += count;
+    send_burst(c, path, count, total, segment, used);
+    sent += count;
+    if (!next && sent < budget) next = sender.poll_transmit(network_.now());
+  }
+  return sent;
+}
+
+/// The datagram that a data packet makes.
+std::uint32_t Engine::data_bytes(const Connection& c, const core::Packet& packet) const {
+  const wire::DataKind kind = c.outbox[packet.message_id & c.out_mask()].kind;
+  const std::size_t around =
+      wire::data_front_bytes(keyed(), kind) + (keyed() ? wire::kTagBytes : 0);
+  return static_cast<std::uint32_t>(around + packet.payload);
+}
+
+/// One more datagram of a burst: into scratch_ from `used` on, sealed where there is a key.
+void Engine::append_data(Connection& c, const core::Packet& packet, bool piece, std::size_t& used) {
+  const Outbound& message = c.outbox[packet.message_id & c.out_mask()];
+  wire::Data data;
+  data.packet = packet;
+  data.piece = piece;
+  data.kind = message.kind;
+  if (message.kind == wire::DataKind::send) {
+    data.tag = message.tag;
+  } else {
+    data.region = message.tag;
+    data.region_offset = message.region_offset;
+  }
+  const std::size_t front = wire::data_front_bytes(keyed(), message.kind);
+  std::uint8_t* out = scratch_.data() + used;
+  const std::uint64_t counter = c.counter++;
+  wire::encode_data_front({out, front}, wire::Envelope{c.peer_id, keyed(), counter}, data);
+  const std::uint8_t* payload = message.data + packet.offset;
+  if (keyed()) {
+    if (packet.payload > 0) std::memcpy(out + front, payload, packet.payload);
+    c.seal.seal(out, front + packet.payload, counter);
+    used += front + packet.payload + wire::kTagBytes;
+  } else {
+    pieces_.push_back({out, front});
+    if (packet.payload > 0) pieces_.push_back({payload, packet.payload});
+    used += front;
+  }
+}
+
+/// What append_data has put together.
+void Engine::send_burst(Connection& c, core::PathId path, std::uint32_t count, std::uint32_t total,
+                        std::uint32_t segment, std::size_t used) {
+  if (keyed()) pieces_.push_back({scratch_.data(), used});
+  if (!c.paths_seen.test(path)) {
+    c.paths_seen.set(path);
+    ++c.statistics.paths_used;
+  }
+  const Outgoing out{.to = &c.peer,
+                     .from = &c.local,
+                     .pieces = pieces_,
+                     .bytes = total,
+                     .entropy = path,
+                     .segment = static_cast<std::uint16_t>(count > 1 ? segment : 0),
+                     .ect = true,
+                     .patient = true};
+  const SendResult result = network_.send({&out, 1});
+  if (result == SendResult::too_large) on_too_large(c, segment);
+  if (result != SendResult::ok) {
+    for (const core::Psn psn : burst_psns_) c.paths.never_left(psn);
+  }
+  count_sent(count, total);
+}
+
+void Engine::flush_small() {
+  if (small_count_ == 0) return;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < small_count_; ++i) bytes += small_out_[i].bytes;
+  count_sent(small_count_, bytes);
+  network_.send({small_out_.data(), small_count_});
+  small_count_ = 0;
+}
+
+void Engine::send_plain(std::span<const std::uint8_t> datagram, const Address& to,
+                        const Address& from, std::uint32_t path, bool patient) {
+  const Piece piece{datagram.data(), datagram.size()};
+  const Outgoing out{.to = &to,
+                     .from = &from,
+                     .pieces = {&piece, 1},
+                     .bytes = static_cast<std::uint32_t>(datagram.size()),
+                     .entropy = static_cast<std::uint16_t>(path % options_.paths),
+                     .segment = 0,
+                     .ect = false,
+                     .patient = patient};
+  network_.send({&out, 1});
+  count_sent(1, datagram.size());
+}
+
+void Engine::count_sent(std::uint64_t datagrams, std::uint64_t bytes) {
+  statistics_.datagrams_sent += datagrams;
+  statistics_.bytes_sent += bytes;
+}
+
+}  // namespace strack::udp
