@@ -32,7 +32,7 @@ struct Tally {
 
 /// [D41] From the last fault to the end of everything. A program that takes its time and the load
 /// itself are within it.
-constexpr Picoseconds kPatience = seconds(30);
+constexpr Picoseconds kPatience = seconds(60);
 
 struct Plan {
   EndpointOptions options[2];  ///< the responder's and the initiators'
