@@ -39,12 +39,22 @@ class Transport {
                                                         core::Psn first) const = 0;
 };
 
+/// One with such parameters: a transport may have several traits types that share them.
+template <class Params>
+class TransportWith : public Transport {
+ public:
+  explicit TransportWith(Params p) : params(std::move(p)) {}
+
+  Params params;
+};
+
 template <class Protocol>
-class TransportOf final : public Transport {
+class TransportOf final : public TransportWith<typename Protocol::Params> {
  public:
   using Params = typename Protocol::Params;
+  using TransportWith<Params>::params;
 
-  explicit TransportOf(Params p) : params(std::move(p)) {}
+  explicit TransportOf(Params p) : TransportWith<Params>(std::move(p)) {}
   [[nodiscard]] Bytes mtu() const override;
   [[nodiscard]] std::int64_t window_packets() const override;
   [[nodiscard]] Bytes connection_state() const override;
@@ -52,8 +62,6 @@ class TransportOf final : public Transport {
   [[nodiscard]] std::unique_ptr<Cluster> make_cluster(const SimConfig& config,
                                                       workload::Workload workload) const override;
   [[nodiscard]] std::unique_ptr<Ends> make_ends(std::size_t slots, core::Psn first) const override;
-
-  Params params;
 };
 
 template <class Protocol>
@@ -61,10 +69,11 @@ template <class Protocol>
   return std::make_shared<const TransportOf<Protocol>>(std::move(params));
 }
 
-/// The parameters of a configuration whose transport is this one.
+/// The parameters of a configuration whose transport is this one, or has the same.
 template <class Protocol>
 [[nodiscard]] const typename Protocol::Params& params_of(const SimConfig& config) {
-  const auto* own = dynamic_cast<const TransportOf<Protocol>*>(config.transport.get());
+  using With = TransportWith<typename Protocol::Params>;
+  const auto* own = dynamic_cast<const With*>(config.transport.get());
   STRACK_CHECK(own != nullptr);
   return own->params;
 }

@@ -282,6 +282,12 @@ probe_rtt_limit_us = 12
 probe_recovers = "highest_received"
 rto_us = 300
 rto_backoff_max = 0
+path_health = true
+delay_marks = true
+least_rtt_us = "0.5 RTT"
+full_packet_time_us = 13
+probe_backoff_max = 7
+silent_window = "4 MTU"
 )");
   auto p = core::StrackParams::for_link(gbps(400), us(8), bytes(2'048)).value();
   p.max_paths = 32;
@@ -311,6 +317,12 @@ rto_backoff_max = 0
   p.probe_recovers = core::ProbeRecovers::highest_received;
   p.rto = us(300);
   p.rto_backoff_max = 0;
+  p.path_health = true;
+  p.delay_marks = true;
+  p.least_rtt = us(4);
+  p.full_packet_time = us(13);
+  p.probe_backoff_max = 7;
+  p.silent_window = bytes(8'192);
   expect_same(params_of<StrackProtocol>(s.config), p);
 }
 
@@ -851,6 +863,10 @@ constexpr Sample kSamples[] = {
     {"transport", "path_policy", "\"bitmap_only\"", ""},
     {"transport", "recycle_moves_rotation", "false", ""},
     {"transport", "ecn_bitmap_reset_us", "50", ""},
+    {"transport", "path_health", "true", ""},
+    {"transport", "delay_marks", "true", ""},
+    {"transport", "least_rtt_us", "200", ""},
+    {"transport", "full_packet_time_us", "13", ""},
     {"transport", "target_qdelay_us", "10", ""},
     {"transport", "target_qhigh_us", "30", ""},
     {"transport", "ewma", "0.25", ""},
@@ -873,6 +889,8 @@ constexpr Sample kSamples[] = {
     {"transport", "probe_recovers", "\"highest_received\"", ""},
     {"transport", "rto_us", "\"50 RTT\"", ""},
     {"transport", "rto_backoff_max", "5", ""},
+    {"transport", "probe_backoff_max", "7", ""},
+    {"transport", "silent_window", "\"4 MTU\"", ""},
     {"rocev2", "qps_per_conn", "16", ""},
     {"rocev2", "stripe_packets", "64", ""},
     {"rocev2", "ack_bytes", "1", ""},

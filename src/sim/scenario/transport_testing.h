@@ -43,6 +43,12 @@ inline void expect_same(const core::StrackParams& a, const core::StrackParams& b
   EXPECT_EQ(a.probe_recovers, b.probe_recovers);
   EXPECT_EQ(a.rto, b.rto);
   EXPECT_EQ(a.rto_backoff_max, b.rto_backoff_max);
+  EXPECT_EQ(a.path_health, b.path_health);
+  EXPECT_EQ(a.delay_marks, b.delay_marks);
+  EXPECT_EQ(a.least_rtt, b.least_rtt);
+  EXPECT_EQ(a.full_packet_time, b.full_packet_time);
+  EXPECT_EQ(a.probe_backoff_max, b.probe_backoff_max);
+  EXPECT_EQ(a.silent_window, b.silent_window);
 }
 
 inline void expect_same(const core::RoceParams& a, const core::RoceParams& b) {
@@ -71,7 +77,7 @@ inline void expect_same(const core::RoceParams& a, const core::RoceParams& b) {
 
 /// Whichever transport it is, it is the same with the same parameters.
 inline void expect_same_transport(const SimConfig& a, const SimConfig& b) {
-  if (dynamic_cast<const TransportOf<StrackProtocol>*>(b.transport.get()) != nullptr) {
+  if (dynamic_cast<const TransportWith<core::StrackParams>*>(b.transport.get()) != nullptr) {
     expect_same(params_of<StrackProtocol>(a), params_of<StrackProtocol>(b));
   } else {
     expect_same(params_of<RoceProtocol>(a), params_of<RoceProtocol>(b));

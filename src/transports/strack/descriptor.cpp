@@ -96,6 +96,41 @@ constexpr sim::Key kKeys[] = {
      .needs = "an interval is from 0 to 1 s, such as ecn_bitmap_reset_us = 100",
      .field = field<&Params::ecn_bitmap_reset>(),
      .help = "Forget all marked paths this often; 0 is never."},
+    {.name = "path_health",
+     .kind = Kind::flag,
+     .fallback = "false",
+     .needs = "it is true or false",
+     .field = field<&Params::path_health>(),
+     .help =
+         "Packets avoid paths that lose them, as over UDP, where nobody may route around what is "
+         "dead. A path that loses a packet rests 20 ms, then ever longer: of use to flows of many "
+         "milliseconds. Oblivious spray takes no notice."},
+    {.name = "delay_marks",
+     .kind = Kind::flag,
+     .fallback = "false",
+     .needs = "it is true or false",
+     .field = field<&Params::delay_marks>(),
+     .help =
+         "Until a connection has seen its first mark, a packet later than target_qhigh_us counts "
+         "as marked. For switches that do not mark."},
+    {.name = "least_rtt_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "0",
+     .high = {kSecond},
+     .needs = "an RTT is from 0 to 1 s, such as least_rtt_us = 200",
+     .field = field<&Params::least_rtt>(),
+     .help = "Shorter RTTs count as this long, as below it all is a host's noise; 0 takes them as "
+             "they are."},
+    {.name = "full_packet_time_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "0",
+     .high = {3'600 * kSecond},
+     .needs = "a time is from 0 to an hour, such as full_packet_time_us = 13",
+     .field = field<&Params::full_packet_time>(),
+     .help = "What a full packet takes longer than an empty one: smaller ones count as full. Only "
+             "where least_rtt_us is not 0; data packets' sizes are known with path_health."},
     {.name = "target_qdelay_us",
      .kind = Kind::time,
      .unit = "us",
@@ -263,6 +298,20 @@ constexpr sim::Key kKeys[] = {
      .needs = "it is from 0 to 10 doublings, such as rto_backoff_max = 3",
      .field = field<&Params::rto_backoff_max>(),
      .help = "Doublings of the timeout at most."},
+    {.name = "probe_backoff_max",
+     .kind = Kind::integer,
+     .fallback = "0",
+     .high = {20},
+     .needs = "it is from 0 to 20 doublings, such as probe_backoff_max = 7",
+     .field = field<&Params::probe_backoff_max>(),
+     .help = "Doublings of probe_interval_us at most, while no probe is answered."},
+    {.name = "silent_window",
+     .kind = Kind::size,
+     .fallback = "0",
+     .high = {kTebibyte},
+     .needs = "it is 0 or a size of at least one packet, such as silent_window = \"4 MTU\"",
+     .field = field<&Params::silent_window>(),
+     .help = "In flight at most after a timeout before which nothing was heard; 0 is the window."},
 };
 constexpr std::string_view kSection = "transport";
 
@@ -331,7 +380,7 @@ class StrackResolver : sim::Resolving {
 };
 
 std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const Scheme* scheme) {
-  return sim::make_transport<sim::StrackProtocol>(StrackResolver(resolution, scheme).resolve());
+  return sim::strack_transport(StrackResolver(resolution, scheme).resolve());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The clusters that run STrack.
+// The clusters that run STrack as in the paper; sim_guarded.cpp has those with path health.
 #include "transports/strack/sim.h"
 
 #include "sim/transport_impl.h"
