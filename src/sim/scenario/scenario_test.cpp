@@ -1733,7 +1733,8 @@ TEST(BaseRtt, IsSerialisationAndLatencyThereAndBack) {
 class Shipped : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Scenarios, Shipped,
                          testing::Values("permutation", "incast32", "random-load", "links-down",
-                                         "small", "compare-1024", "allreduce"));
+                                         "small", "compare-1024", "allreduce", "dead-spine",
+                                         "degraded-spine"));
 
 TEST_P(Shipped, LoadsAndRoundTrips) {
   const auto s =
