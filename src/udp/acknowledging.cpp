@@ -11,7 +11,7 @@ namespace {
 /// [D41] After a peer has asked again, its SACKs go other ways than its packets came, so long.
 constexpr Picoseconds kAcksAstray = seconds(1);
 /// By so many paths at once goes what may find no way back, and pings that seek one, so often.
-constexpr std::uint32_t kWaysBack = 4;
+constexpr std::uint32_t kWaysBack = 8;
 constexpr Picoseconds kSeekEvery = ms(5);
 constexpr Picoseconds kProofLasts = seconds(1);  ///< that a way leads back; it may have died since
 

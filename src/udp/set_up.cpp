@@ -451,7 +451,7 @@ void Engine::ask_rtt(Connection& c) {
 void Engine::forget_paths(Connection& c, std::uint32_t paths) {
   c.path_records.assign(paths, {});
   c.sent_records.assign(core::kMaxTrackingWindow, {});
-  c.paths = core::PathHealth(c.path_records, c.sent_records);
+  c.paths = core::PathHealth(c.path_records, c.sent_records, c.mine.connection_id);
 }
 
 /// The RTT is known: now it can send.

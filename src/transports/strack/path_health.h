@@ -24,6 +24,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/prng.h"
 #include "base/units.h"
 #include "core/packet.h"
 #include "transports/strack/path_selector.h"
@@ -56,9 +57,10 @@ class PathHealth {
 
   constexpr PathHealth() = default;
   /// A record for each path, and one for each packet that can be under way, a power of two; all as
-  /// new. They must outlive it.
-  constexpr PathHealth(std::span<PathRecord> paths, std::span<SentRecord> sent)
-      : paths_(paths), sent_(sent) {
+  /// new. They must outlive it. `salt` is another one for each end of a connection.
+  constexpr PathHealth(std::span<PathRecord> paths, std::span<SentRecord> sent,
+                       std::uint32_t salt = 0)
+      : paths_(paths), sent_(sent), control_(mix64(salt)) {
     STRACK_CHECK(!paths.empty());
     STRACK_CHECK(std::has_single_bit(sent.size()));
   }
@@ -86,14 +88,14 @@ class PathHealth {
   }
 
   /// For what is repeated until it is answered, and for answers: one that works as far as is known,
-  /// and by turns just the next; always that where what is known is old.
+  /// and by turns any; always any where what is known is old. Drawn, not in rotation: where a question
+  /// and its answer each need their own, two rotations could miss each other for ever.
   [[nodiscard]] constexpr PathId for_control(Instant now, bool fresh) {
     ask_proven_ = !ask_proven_;
     if (ask_proven_ && fresh) {
       if (const auto proven = next_proven(now)) return *proven;
     }
-    control_ = static_cast<PathId>(after(control_));
-    return control_;
+    return static_cast<PathId>(((mix64(++control_) >> 32) * count()) >> 32);
   }
 
   constexpr void sent(Psn psn, PathId path, std::uint16_t payload, bool retransmission) {
@@ -207,13 +209,13 @@ class PathHealth {
   std::span<PathRecord> paths_;
   std::span<SentRecord> sent_;
   std::array<PathId, kProven> proven_{};  ///< those that something arrived by last
+  std::uint64_t control_ = 0;             ///< draws of paths for control
   std::uint32_t proven_count_ = 0;
   std::uint32_t next_slot_ = 0;
   std::uint32_t next_proven_ = 0;
   std::uint32_t barred_ = 0;
   std::uint32_t suspects_ = 0;
   std::uint32_t turn_ = 0;
-  PathId control_ = 0;
   PathId probe_ = 0;
   bool ask_proven_ = false;
   bool silence_ = false;  ///< nothing has arrived for a timeout
