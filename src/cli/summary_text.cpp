@@ -194,6 +194,7 @@ std::string run_text(const Summary& s) {
                   c.queue_drops, c.failure_drops, c.error_drops, c.no_route_drops);
   if (has_pauses(s)) drops += fmt::format(", {} headroom full", c.lossless_violations);
   line("drops", drops);
+  if (c.trims > 0) line("trimmed", count_of(c.trims, "packet"));
   line("marks", fmt::format("{}", c.marks));
   if (has_rate_control(s)) {
     line("rate control", fmt::format("{}, {}", count_of(s.cnps, "CNP"), count_of(s.naks, "NAK")));
@@ -523,6 +524,7 @@ std::string json_text(const std::string& file, const Summary& s) {
   number("failure_drops", c.failure_drops);
   number("error_drops", c.error_drops);
   number("no_route_drops", c.no_route_drops);
+  number("trims", c.trims);
   number("marks", c.marks);
   number("retransmissions", s.retransmissions);
   number("path_changes", s.path_changes);

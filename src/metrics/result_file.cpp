@@ -33,7 +33,8 @@ CREATE TABLE loss_causes (cause INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE VIEW fct AS
   SELECT flow, src, dst, size_bytes, (end_ps - start_ps) / 1e6 AS fct_us,
-         CAST(end_ps - start_ps AS REAL) / (SELECT ideal_fct_ps FROM run) AS slowdown
+         CASE (SELECT jobs FROM run) WHEN 0
+           THEN CAST(end_ps - start_ps AS REAL) / (SELECT ideal_fct_ps FROM run) END AS slowdown
   FROM flows WHERE end_ps IS NOT NULL;
 CREATE VIEW flow_log AS
   SELECT time_ps / 1e6 AS time_us, flow, event_kinds.name AS event, psn, path, ecn,

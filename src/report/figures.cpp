@@ -444,11 +444,11 @@ XyFigure cdf(FigureHead head, std::span<const Times> times, std::string x_label)
     figure.series.push_back(std::move(series));
   }
   if (figure.caption.empty()) {
-    figure.caption =
-        fmt::format("How {}s are distributed: the share that took no longer{}.", x_label,
-                    thinned ? "; an even choice of points is drawn, with the "
-                              "50 slowest among it"
-                            : "");
+    figure.caption = fmt::format("How {}{} are distributed: the share that took no longer{}.",
+                                 x_label, x_label.ends_with('s') ? "" : "s",
+                                 thinned ? "; an even choice of points is drawn, with the "
+                                           "50 slowest among it"
+                                         : "");
   }
   return figure;
 }
