@@ -461,9 +461,7 @@ std::string json_text(const std::string& file, const Summary& s) {
     text += fmt::format("{}\"{}\": {}", text.size() == 1 ? "" : ", ", key, value);
   };
   const auto number = [&](std::string_view key, auto value) { put(key, fmt::format("{}", value)); };
-  const auto words = [&](std::string_view key, std::string_view value) {
-    put(key, json_string(value));
-  };
+  const auto words = [&](std::string_view key, std::string_view v) { put(key, json_string(v)); };
   words("file", file);
   words("name", s.run.name);
   words("scheme", s.run.scheme);

@@ -169,7 +169,6 @@ std::string_view to_text(LossCause cause) {
 }
 
 // --- Writing
-// --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -435,7 +434,6 @@ std::optional<FileError> ResultWriter::finish(RunStatus status, Instant now,
 }
 
 // --- Reading
-// --------------------------------------------------------------------------------------
 
 struct ResultReader::Impl {
   fs::path path;

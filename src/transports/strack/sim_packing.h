@@ -20,17 +20,19 @@ static_assert(core::kMaxTrackingWindow <= 1u << 10, "ooo_count and the segments 
 static_assert(core::kSackBits == 64);
 
 /// A PSN below EPSN tells the sender nothing, so only those above keep their distance. The
-/// simulated sender asks for no other base than its EPSN, so a base is a segment's.
+/// simulated sender asks for no other base than its EPSN, so a base is a segment's; an answer to a
+/// probe that nobody sent keeps its bitmap for itself.
 [[nodiscard]] constexpr SimPacket pack(const core::Sack& s, Address to) {
-  const std::int32_t base = s.sack_base - s.epsn;
-  STRACK_DCHECK(base % 64 == 0);
+  const std::int32_t distance = s.sack_base - s.epsn;
+  const bool told = distance % 64 == 0;
+  const std::int32_t base = told ? distance : 0;
   const std::int32_t ahead = s.psn - s.epsn;
   const std::uint64_t echo =
       s.for_probe ? s.probe_id : static_cast<std::uint32_t>(ahead > 0 ? ahead : 0);
   STRACK_DCHECK(echo < 1u << 16);
   SimPacket p = SimPacket::ack(to, s.path_id);
   p.w1 = s.epsn.value | (std::uint64_t{s.timestamp.ns} << 32);
-  p.w2 = s.bitmap;
+  p.w2 = told ? s.bitmap : 0;
   p.w3 = s.bytes_recvd | (static_cast<std::uint64_t>(base / 64) << 32) |
          (std::uint64_t{s.ooo_count} << 36) | (echo << 46) | (std::uint64_t{s.for_probe} << 62) |
          (std::uint64_t{s.ecn} << 63);

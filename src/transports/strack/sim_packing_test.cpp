@@ -133,5 +133,19 @@ TEST(SackPacking, RoundTripOfRandomValues) {
   }
 }
 
+// A base between two segments has no place in 32 bytes; only a forged probe asks for one.
+TEST(SackPacking, ABaseBetweenSegmentsTellsNothing) {
+  core::Sack sack;
+  sack.epsn = core::Psn{100};
+  sack.sack_base = core::Psn{103};
+  sack.bitmap = 5;
+  sack.ooo_count = 2;
+  sack.for_probe = true;
+  const core::Sack told = unpack_sack(pack(sack, {}));
+  EXPECT_EQ(told.epsn, sack.epsn);
+  EXPECT_EQ(told.sack_base, sack.epsn);
+  EXPECT_EQ(told.bitmap, 0u);
+}
+
 }  // namespace
 }  // namespace strack::sim
