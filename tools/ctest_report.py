@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Says what a run of ctest did, case by case.
 
-  tools/ctest_report.py BUILD JUNIT   what came of `ctest --output-junit JUNIT` in the build tree BUILD
+  tools/ctest_report.py BUILD JUNIT [AGAIN]   what came of `ctest --output-junit JUNIT` in the build tree BUILD; AGAIN is
+                                              the same of a second run of tests that failed, if there was one
+  tools/ctest_report.py --failed JUNIT        the names of the tests that failed, one a line
   tools/ctest_report.py --self-test
 
 A GoogleTest program is one test for ctest, and many cases for a reader; each leaves an XML file in BUILD/cases
 (cmake/strack.cmake). The first line is for the table of tools/test: how many cases there were. Then one line
-for each case that was skipped, with the reason; then what failed, with what it said. Exits with 1 if anything failed.
+for each case that was skipped, with the reason; one for each test that failed at first and passed when it ran again; then
+what failed, with what it said. Exits with 1 if anything failed, at its last run.
 """
 
 import pathlib
@@ -40,6 +43,7 @@ class Report:
         self.ran = 0
         self.skipped = []  # (name, reason)
         self.failed = []  # (name, what it said)
+        self.unsteady = []  # (name, what it said when it failed)
 
     def add_program(self, name, output, failed, files):
         """One GoogleTest program (or shard of it) and the XML file that it left, if it did."""
@@ -81,17 +85,31 @@ class Report:
         skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
         lines = [f"{self.ran} tests{skipped}"]
         lines += [f"skipped {name}: {reason}" for name, reason in self.skipped]
-        for name, said in self.failed:
-            said = said.strip().splitlines()
-            cut = [f"... ({len(said) - SHOWN_LINES} lines before)"] if len(said) > SHOWN_LINES else []
-            lines += [f"FAILED {name}", *("    " + line for line in cut + said[-SHOWN_LINES:])]
+        lines += [f"unsteady {name}: failed, and passed when it ran again" for name, _said in self.unsteady]
+        for word, tests in (("unsteady, at first", self.unsteady), ("FAILED", self.failed)):
+            for name, said in tests:
+                said = said.strip().splitlines()
+                cut = [f"... ({len(said) - SHOWN_LINES} lines before)"] if len(said) > SHOWN_LINES else []
+                lines += [f"{word} {name}", *("    " + line for line in cut + said[-SHOWN_LINES:])]
         return "\n".join(lines)
 
 
-def report(build, junit):
+def tests_of(junit):
+    return list(xml.parse(junit).getroot().iter("testcase"))
+
+
+def failing(test):
+    return test.get("status") == "fail" or (test.get("status") == "notrun" and test.find("skipped") is None)
+
+
+def report(build, junit, again=None):
+    second = {test.get("name"): test for test in tests_of(again)} if again and pathlib.Path(again).is_file() else {}
     result = Report()
-    for test in xml.parse(junit).getroot().iter("testcase"):
-        result.add(test, pathlib.Path(build) / "cases")
+    for test in tests_of(junit):
+        other = second.get(test.get("name"), test)
+        if failing(test) and not failing(other):
+            result.unsteady.append((test.get("name"), test.findtext("system-out") or ""))
+        result.add(other, pathlib.Path(build) / "cases")
     return result
 
 
@@ -127,6 +145,13 @@ check failed</system-out></testcase>
         text = found.text().splitlines()
         assert text[0] == "3 tests, 2 skipped", text
         assert "    is 1, not 2" in text and "    check failed" in text, text
+        assert [test.get("name") for test in tests_of(folder / "junit.xml") if failing(test)] == ["a_test", "b_test/1"]
+
+        (folder / "again.xml").write_text("""<testsuite><testcase name="b_test/1" status="run"/></testsuite>""")
+        found = report(folder, folder / "junit.xml", folder / "again.xml")
+        assert [name for name, _ in found.failed] == ["a_test: S.Bad"], found.failed
+        assert found.text().splitlines()[3] == "unsteady b_test/1: failed, and passed when it ran again", found.text()
+        assert "    check failed" in found.text(), found.text()
     print("ctest_report: self-test passed")
 
 
@@ -134,7 +159,10 @@ def main(arguments):
     if arguments == ["--self-test"]:
         self_test()
         return 0
-    if len(arguments) != 2:
+    if len(arguments) == 2 and arguments[0] == "--failed":
+        print("\n".join(test.get("name") for test in tests_of(arguments[1]) if failing(test)))
+        return 0
+    if len(arguments) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2
     found = report(*arguments)
