@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds spec/, code and tests together, and writes the page that shows how.
 
-Every requirement (spec/requirements.md) needs a tag in the code and one in a test, every decision
-(spec/decisions.md) one in a test, and every tag must name something. spec/README.md says what counts.
+Every requirement (spec/requirements.md, docs/transports/*.md) needs a tag in the code and one in a test, every
+decision (spec/decisions.md) one in a test, and every tag must name something. spec/README.md says what counts.
 
   spec_check.py            checks the tags
   spec_check.py --check    checks the tags, and that spec/traceability.md is up to date
@@ -20,15 +20,16 @@ import re
 import sys
 
 REQUIREMENTS = 'spec/requirements.md'
+PAGES = 'docs/transports'  # what other sources ask: a page for each transport, its rules' ids begin with its name
 DECISIONS = 'spec/decisions.md'
 GLOSSARY = 'spec/glossary.md'
 PAGE = 'spec/traceability.md'
 CPP = ('.h', '.hpp', '.cpp', '.cc')
 
-ID = re.compile(r'[AT]\d+\.\w+|Q\d+|D\d+|[RP]\.\w+(?:\.\w+)*')
+ID = re.compile(r'[AT]\d+\.\w+|Q\d+|D\d+|(?:[RP]|[A-Z]{2}[A-Z0-9]*)\.\w+(?:\.\w+)*')
 # Whatever looks like a tag, right or wrong, so that a misspelt one is reported rather than overlooked. A bracket
 # right after a name or another bracket is a subscript, one right before a parenthesis a link.
-TAG = re.compile(r'(?<![\w\])])\[((?:[AT]\d|Q\d|D\d|[RP]\.)[^\[\]\n]*)\](?!\()')
+TAG = re.compile(r'(?<![\w\])])\[((?:[AT]\d|Q\d|D\d|[RP]\.|[A-Z]{2}[A-Z0-9]*\.\w)[^\[\]\n]*)\](?!\()')
 RANGE = re.compile(r'(A\d+)\.L(\d+)-L?(\d+)')
 WHOLE = re.compile(r'[AT]\d+')
 END_LINES = 2  # a range may run to the lines that close its algorithm; they carry no requirement
@@ -96,22 +97,33 @@ def remedy(name, known):
     return f'define it in {where}' + (f', or did you mean [{close[0]}]' if close else ', or correct it')
 
 
-def parse_requirements(text, problems):
-    entries, section, entry = [], '', None
+def requirement_files(root):
+    """spec/requirements.md, and the pages of transports that have rules."""
+    folder = os.path.join(root, PAGES)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [REQUIREMENTS] + [f'{PAGES}/{name}' for name in names if name.endswith('.md')]
+
+
+def parse_requirements(path, text, problems):
+    entries, section, entry, title = [], '', None, ''
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith('#'):
             section, entry = line.lstrip('# '), None
+            if path != REQUIREMENTS:  # pages have the same headings: theirs go by the page's title
+                if line.startswith('# '):
+                    title = section
+                section = title if section in (title, 'Rules') else f'{title}: {section}'
         elif m := re.match(r'- \*\*\[(.*?)\]\*\*\s*(.*)', line):
             if not ID.fullmatch(m[1]) or m[1].startswith('D'):
-                problems.add(REQUIREMENTS, number, f'[{m[1]}] is not a requirement id. '
-                             'one looks like [A3.L6], [T1.beta], [Q2], [R.sack.lpsn] or [P.window]')
+                problems.add(path, number, f'[{m[1]}] is not a requirement id. '
+                             'one looks like [A3.L6], [T1.beta], [Q2], [R.sack.lpsn], [P.window] or [NSCC.window.fit]')
                 continue
-            entry = Entry(m[1], m[2], section, REQUIREMENTS, number)
+            entry = Entry(m[1], m[2], section, path, number)
             entries.append(entry)
         elif entry and line.startswith('  '):
             entry.text += ' ' + line.strip()
-        elif line.startswith('- **'):
-            problems.add(REQUIREMENTS, number, 'cannot read this entry. write it as "- **[A3.L6]** text"')
+        elif line.startswith('- **' if path == REQUIREMENTS else '- **['):
+            problems.add(path, number, 'cannot read this entry. write it as "- **[A3.L6]** text"')
         else:
             entry = None
     for entry in entries:
@@ -151,7 +163,7 @@ def unique(entries, problems):
 
 def follow_references(root, known, problems):
     """Every [id] in the specification's own text must name something."""
-    for path in (REQUIREMENTS, DECISIONS, GLOSSARY):
+    for path in (*requirement_files(root), DECISIONS, GLOSSARY):
         if not os.path.exists(os.path.join(root, path)):
             continue
         for number, line in enumerate(read(root, path).splitlines(), 1):
@@ -427,7 +439,7 @@ def collect_tags(root, known, problems):
 
 def check_coverage(known, words, problems):
     for entry in known.values():
-        if entry.file == REQUIREMENTS and not entry.code:
+        if entry.file != DECISIONS and not entry.code:
             problems.add(entry.file, entry.line, f'[{entry.id}] has no code tag. '
                          f'put "// [{entry.id}]" beside the lines in src/ that do it')
         if not entry.tests:
@@ -518,7 +530,8 @@ def main(arguments=None):
             return 2
 
     problems = Problems()
-    requirements = parse_requirements(read(options.root, REQUIREMENTS), problems)
+    requirements = [entry for path in requirement_files(options.root)
+                    for entry in parse_requirements(path, read(options.root, path), problems)]
     decisions = parse_decisions(read(options.root, DECISIONS), problems)
     known = unique(requirements + decisions, problems)
     follow_references(options.root, known, problems)

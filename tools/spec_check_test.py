@@ -167,6 +167,21 @@ const char quote = '"';  // array[D9] here is a subscript, [D9](http://x) a link
     def test_unknown_whole_algorithm(self):
         self.fails({'src/a.h': '// [A7]\n'}, 'src/a.h:1: unknown tag [A7]')
 
+    def test_pages_of_transports_have_rules_too(self):
+        page = '# NDP\n\nWords.\n\n## Rules\n\n- **[NDP.pull]** One pull for each packet. (see [D1])\n- **Bold** words.\n'
+        code = GOOD['src/core/window.h'] + '// [NDP.pull] here\nint pull();\n'
+        test = GOOD['src/core/window_test.cpp'] + '// [NDP.pull] so\nTEST(Ndp, Pull) {}\n'
+        good = {'docs/transports/ndp.md': page, 'src/core/window.h': code, 'src/core/window_test.cpp': test}
+        status, errors, written = self.run_on(good, '--write')
+        self.assertEqual((status, errors), (0, ''))
+        self.assertIn('## NDP\n', written)
+        self.assertIn('| **NDP.pull** One pull for each packet |', written)
+        self.fails({**good, 'src/core/window_test.cpp': GOOD['src/core/window_test.cpp']},
+                   'docs/transports/ndp.md:7: [NDP.pull] has no test tag')
+        self.fails({**good, 'src/core/window.h': code + '// [NDP.push]\n'},
+                   'src/core/window.h:18: unknown tag [NDP.push]')
+        self.fails({**good, 'docs/transports/ndp.md': page + 'See [D9].\n'}, 'docs/transports/ndp.md:9: refers to [D9]')
+
     def test_list_in_one_bracket(self):
         self.fails({'src/a.h': '// [A3.L5, D1]\n'},
                    'src/a.h:1: unknown tag [A3.L5, D1]. write a list as [A3.L6] [D3]')
@@ -345,7 +360,8 @@ class RealTreeTest(unittest.TestCase):
         """The checker reads our own pages without complaint about their form. Coverage is the checker's own run."""
         root = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
         problems = spec_check.Problems()
-        requirements = spec_check.parse_requirements(spec_check.read(root, spec_check.REQUIREMENTS), problems)
+        requirements = spec_check.parse_requirements(
+            spec_check.REQUIREMENTS, spec_check.read(root, spec_check.REQUIREMENTS), problems)
         decisions = spec_check.parse_decisions(spec_check.read(root, spec_check.DECISIONS), problems)
         spec_check.follow_references(root, spec_check.unique(requirements + decisions, problems), problems)
         self.assertEqual(problems.lines(), [])

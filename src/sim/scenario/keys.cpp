@@ -51,8 +51,8 @@ struct Table {
       add(before->section, before->keys);
     }
     add_transports();
-    for (const SectionKeys* after : {&kWorkloadSection, &kFailureSection, &kImpairmentSection,
-                                     &kRecordSection, &kRunSection}) {
+    for (const SectionKeys* after : {&kPathsSection, &kWorkloadSection, &kFailureSection,
+                                     &kImpairmentSection, &kRecordSection, &kRunSection}) {
       add(after->section, after->keys);
     }
   }

@@ -62,6 +62,7 @@ namespace {
   resolve_scheme(resolution);
   resolve_switches(resolution);
   resolve_hosts(resolution);
+  hide_paths(resolution);
   resolve_transports(resolution);
   resolve_pfc(resolution);
   resolve_run(resolution);

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "core/events.h"
 #include "core/packet.h"
+#include "core/paths/news.h"
 #include "transports/strack/params.h"
 
 namespace strack::core {
@@ -31,14 +32,6 @@ struct Departure {
   Psn psn;  ///< a data packet's
   std::uint32_t cwnd_packets = 0;
   Instant now{};
-};
-
-/// What has become of a packet on its path.
-enum class PathNews : std::uint8_t {
-  clean,
-  marked,
-  trimmed,    ///< a switch had no room for it; no network of STrack's trims yet
-  timed_out,  ///< declared lost
 };
 
 class PathSelector {

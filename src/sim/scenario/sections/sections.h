@@ -12,6 +12,7 @@ extern const SectionKeys kTopologySection;
 extern const SectionKeys kSwitchSection;
 extern const SectionKeys kPfcSection;
 extern const SectionKeys kHostSection;
+extern const SectionKeys kPathsSection;
 extern const SectionKeys kWorkloadSection;
 extern const SectionKeys kFailureSection;
 extern const SectionKeys kImpairmentSection;
@@ -27,6 +28,7 @@ void resolve_pfc(Resolution& resolution);
 void resolve_packets(Resolution& resolution);  ///< of [host], what the base RTT depends on
 void resolve_hosts(Resolution& resolution);
 void resolve_scheme(Resolution& resolution);
+void hide_paths(Resolution& resolution);  ///< until a transport asks for them (spray.h)
 void resolve_transports(Resolution& resolution);
 void resolve_workload(Resolution& resolution);
 void resolve_failures(Resolution& resolution);  ///< and impairments
