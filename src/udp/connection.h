@@ -139,7 +139,8 @@ struct Connection {
   core::PathId pong_path = 0;
   Instant ping_retry_at = Instant::never();  ///< the last one must be answered: repeated until then
   Picoseconds ping_interval{0};
-  std::uint32_t credit_ping = 0;  ///< the first with the newest credit
+  std::uint32_t credit_ping = 0;  ///< the first with the newest credit; perhaps the next one
+  std::uint32_t fed_at = 0;       ///< the message that the peer could not start without it
   std::optional<std::uint64_t>
       reset_echo;  ///< without a key: what a reset must echo to be believed
   Instant reset_asked_at{};

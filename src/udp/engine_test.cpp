@@ -351,6 +351,33 @@ TEST(Messages, LostCreditIsToldAgain) {
   EXPECT_EQ(duo.of(0, Kind::received).size(), 8u);
 }
 
+// The credit goes in a SACK for a packet that comes twice, and that SACK is lost. All is acknowledged, so
+// nobody asks; the peer waits for ever unless it is told again.
+TEST(Messages, CreditInALostSackIsToldAgain) {
+  EndpointOptions o = options(false);
+  o.unexpected_messages = 1;
+  Duo duo(o);
+  duo.connect();
+  std::vector<SimulatedWorld::Captured> tape;
+  duo.world.capture = &tape;
+  for (unsigned i = 0; i < 2; ++i) {
+    ASSERT_EQ(duo.client().send(duo.id[1], i, duo.keep(pattern(100, i)), i), Status::ok);
+  }
+  duo.run(ms(10));
+  ASSERT_EQ(duo.of(1, Kind::sent).size(), 1u);
+  duo.world.capture = nullptr;
+  std::vector<std::byte> buffer(100);
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 0), Status::ok);
+  duo.world.faults().silent_from = duo.world.now();
+  duo.world.faults().silent_until = duo.world.now() + us(1);
+  duo.world.inject(*duo.hosts[0], tape.front().from, tape.front().bytes);
+  const std::uint64_t sacks = duo.server().statistics(duo.id[0])->sacks_sent;
+  duo.settle();
+  ASSERT_EQ(duo.server().statistics(duo.id[0])->sacks_sent, sacks + 1);
+  duo.run(ms(3));
+  EXPECT_EQ(duo.of(1, Kind::sent).size(), 2u);
+}
+
 // Where completions may come in any order, a message that nobody waits for holds up no other.
 TEST(Messages, AnUnwantedTagBlocksOnlyItself) {
   for (const bool in_order : {true, false}) {

@@ -202,6 +202,9 @@ bool Engine::take_note(Connection& c, Inbound& in, const wire::Data& data) {
   in.tag = tag;
   in.region_offset = data.region_offset;
   if (ahead(packet.message_id + 1, c.in_unseen) > 0) c.in_unseen = packet.message_id + 1;
+  // The peer has its new credit: the ping that would have told it again need not go.
+  if (c.sender && c.fed_at == packet.message_id && ahead(c.credit_ping, c.ping_id) > 0)
+    c.ping_retry_at = Instant::never();
   match(c);
   note_dryness(c);
   return !c.has_ended();
@@ -355,22 +358,23 @@ void Engine::note_dryness(Connection& c) {
   dry_.push_back(&c);
 }
 
-/// A peer without credit has nothing to send that a SACK could answer: new credit goes in a ping.
+/// A peer without credit has nothing to send that a SACK could answer: new credit goes in a ping, which
+/// is repeated. Where a SACK has told of it meanwhile, the ping waits a moment: that SACK may be lost, and
+/// all that it acknowledges be known from others; but mostly the peer goes on (take_note).
 void Engine::feed_the_dry() {
   credit_to_tell_ = false;
   std::erase_if(dry_, [this](Connection* c) {
     if (c->state != State::open) return c->has_ended();
-    const std::uint32_t told = c->granted;
-    if (told == c->in_unseen && credit(*c) == told) return false;
+    const bool by_sack = c->granted != c->in_unseen;
+    if (credit(*c) == c->in_unseen) return false;
     c->dry = false;
-    if (told == c->in_unseen) {
-      send_ping(*c);
-      c->credit_ping = c->ping_id;
-      // Before the RTT is known, questions are repeated anyway.
-      if (c->sender) c->ping_interval = kShortestRetry;
-      c->ping_retry_at = std::min(c->ping_retry_at, now_ + c->ping_interval);
-      rearm(*c);
-    }
+    if (!by_sack) send_ping(*c);
+    c->credit_ping = c->ping_id + (by_sack ? 1 : 0);
+    c->fed_at = c->in_unseen;
+    // Before the RTT is known, questions are repeated anyway.
+    if (c->sender) c->ping_interval = kShortestRetry;
+    c->ping_retry_at = std::min(c->ping_retry_at, now_ + c->ping_interval);
+    rearm(*c);
     return true;
   });
 }
