@@ -2,12 +2,15 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/prng.h"
 #include "base/result.h"
 
 namespace strack::udp {
@@ -36,6 +39,18 @@ struct Address {
   [[nodiscard]] std::uint64_t source() const;
   /// IP and UDP headers of a datagram to there.
   [[nodiscard]] std::uint32_t header_bytes() const { return v6 ? 48 : 28; }
+};
+
+/// For tables of hosts, whatever the port.
+struct SameHost {
+  bool operator()(const Address& a, const Address& b) const { return a.same_host(b); }
+};
+struct HostHash {
+  std::size_t operator()(const Address& a) const {
+    std::uint64_t halves[2];
+    std::memcpy(halves, a.ip.data(), sizeof halves);
+    return static_cast<std::size_t>(mix64(halves[0] ^ mix64(halves[1])));
+  }
 };
 
 /// All addresses of "name:port" or "name", each once, in the system's order of preference; or what is

@@ -21,6 +21,7 @@
 #include "udp/endpoint.h"
 #include "udp/path_mtu.h"
 #include "udp/receives.h"
+#include "udp/silence_budget.h"
 #include "wire/wire.h"
 
 namespace strack::udp {
@@ -82,6 +83,14 @@ enum class State : std::uint8_t {
   dead,  ///< about to be deleted
 };
 
+/// A peer's host, whichever its port: what all connections to it share.
+struct Host {
+  std::uint32_t connections = 0;
+  Instant last_heard{};  ///< on any of them
+  SilenceBudget budget;
+  Instant hurried_at{};  ///< when those who wait were last told that it answers
+};
+
 /// Keeps what the core says in passing.
 struct SenderEvents {
   ConnectionStatistics* statistics;
@@ -129,6 +138,10 @@ struct Connection {
   std::uint64_t counter = 0;
 
   // Life.
+  Host* host = nullptr;
+  bool unanswered = false;  ///< it waits for a sign of life: what it sends is on the host's budget
+  bool waiting = false;     ///< for its place
+  Instant place = Instant::never();  ///< when it may send one packet; never: it has no place
   Instant last_heard{};
   Instant first_asked{};  ///< by a ping, because of silence
   Instant last_asked{};

@@ -108,6 +108,8 @@ Connection& Engine::make_connection(const Address& peer) {
   c.id = ConnectionId{next_user_id_++};
   c.peer = peer;
   c.last_heard = now_;
+  c.host = &hosts_[peer];
+  ++c.host->connections;
   c.outbox.resize(options_.message_slots);
   by_user_id_.emplace(static_cast<std::uint64_t>(c.id), &c);
   deadlines_.add(c, Instant::never());
@@ -154,6 +156,8 @@ void Engine::retire(Connection& c) {
   by_user_id_.erase(static_cast<std::uint64_t>(c.id));
   if (!c.initiator) by_nonce_.erase(wire::nonce_echo(c.theirs.nonce));
   forget_peer_id(c);
+  if (--c.host->connections == 0) hosts_.erase(c.peer);
+  c.host = nullptr;
   deadlines_.remove(c);
   graveyard_.push_back(&c);
 }
@@ -251,8 +255,8 @@ void Engine::on_datagram(std::span<std::uint8_t> datagram, const Incoming& from,
     c.replay.note(header.counter);
     end -= wire::kTagBytes;
   }
-  c.last_heard = now_;
   c.asked = 0;
+  heard(c);
   if (c.state == State::half_open) open_up(c);
   const wire::ConstBytes body(datagram.data() + header.bytes(), end - header.bytes());
   if (c.state == State::over) {

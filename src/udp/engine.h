@@ -186,12 +186,19 @@ class Engine {
   void bury();
   void complete(const Completion& completion);
   [[nodiscard]] bool room_for_completions() const;
+  // Silence [D55].
+  void heard(Connection& c);
+  void hurry_others(Host& host);
+  [[nodiscard]] bool may_send(Connection& c);
+  [[nodiscard]] bool may_repeat(Connection& c);
   [[nodiscard]] Instant next_question(const Connection& c) const;
   [[nodiscard]] Instant end_of_patience(const Connection& c) const;
   [[nodiscard]] Instant due(const Connection& c) const;
   void rearm(Connection& c);
   void run_timers();
   void on_timer(Connection& c);
+  void on_set_up_timer(Connection& c);
+  void on_silence(Connection& c, bool done);
   void doubt_mtu(Connection& c);
   void probe_mtu(Connection& c);
   [[nodiscard]] Picoseconds silence_limit() const;
@@ -210,6 +217,7 @@ class Engine {
   AnswerBudget reject_budget_;
   AnswerBudget reset_budget_;
 
+  std::unordered_map<Address, Host, HostHash, SameHost> hosts_;  ///< of all connections
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unordered_map<std::uint32_t, Connection*> by_local_id_;
   std::unordered_map<std::uint64_t, Connection*> by_user_id_;

@@ -15,6 +15,7 @@ constexpr std::uint32_t kAskedEnough = 3;
 /// They are asked every so-manieth part of the time that silence may last, after its first quarter. Each
 /// goes another way [D41], and most ways may be dead.
 constexpr std::int64_t kAskEvery = 32;
+constexpr Picoseconds kHurryEvery = ms(10);
 
 }  // namespace
 
@@ -120,6 +121,7 @@ Instant Engine::due(const Connection& c) const {
       Instant next =
           std::min({next_question(c), end_of_patience(c), c.close_retry_at, c.ping_retry_at});
       if (c.sender) next = std::min({next, c.sender->next_deadline(), c.mtu.deadline()});
+      if (c.waiting) next = std::min(next, c.place);
       return next;
     }
     case State::over:
@@ -146,34 +148,70 @@ void Engine::run_timers() {
   }
 }
 
+/// Something of the peer's has come, and it is the peer's.
+void Engine::heard(Connection& c) {
+  c.last_heard = c.host->last_heard = now_;
+  if (!c.unanswered) return;
+  c.unanswered = c.waiting = false;
+  c.place = Instant::never();
+  if (!c.host->budget.is_strained()) {
+    c.host->budget.answered();
+  } else if (now_ >= c.host->hurried_at + kHurryEvery) {
+    hurry_others(*c.host);
+  }
+}
+
+/// [D55] The host answers again: who waits for a place has an earlier one now.
+void Engine::hurry_others(Host& host) {
+  host.hurried_at = now_;
+  host.budget.answered();
+  for (const auto& other : connections_) {
+    Connection& c = *other;
+    if (c.host != &host || !c.unanswered) continue;
+    c.place = host.budget.take(now_);
+    if (c.state < State::half_open) c.retry_at = std::min(c.retry_at, c.place);
+    if (c.sender) c.sender->on_peer_heard(now_);
+    rearm(c);
+  }
+}
+
+/// [D55] Whether one packet may go out to a peer that is perhaps not there; if not, it has a place
+/// for it.
+bool Engine::may_send(Connection& c) {
+  if (!c.unanswered) return true;
+  if (c.place == Instant::never()) c.place = c.host->budget.take(now_);
+  return c.place <= now_;
+}
+
+/// [D55] The same for what comes again anyway: now, or not this time.
+bool Engine::may_repeat(Connection& c) { return !c.unanswered || c.host->budget.take_now(now_); }
+
+/// Asks a silent peer whether it is there, and gives it up when it has not answered often enough.
+/// `done`: only the user has something left to fetch.
+void Engine::on_silence(Connection& c, bool done) {
+  if (now_ >= end_of_patience(c)) {
+    if (done) {
+      c.last_heard = now_;
+      c.asked = 0;
+    } else {
+      lose_peer(c, Status::peer_dead);
+    }
+    return;
+  }
+  if (now_ < next_question(c)) return;
+  if (c.asked++ == 0) c.first_asked = now_;
+  c.last_asked = now_;
+  if (done) return;
+  // [D55] While all of the host is silent, what others ask it stands for what this one would.
+  if (may_repeat(c) || c.host->last_heard >= c.first_asked) send_ping(c);
+  c.unanswered = true;
+}
+
 void Engine::on_timer(Connection& c) {
   switch (c.state) {
     case State::hello_sent:
     case State::connect_sent:
-      if (now_ >= c.give_up_at && now_ - c.asked_at > 2 * c.retry_interval && c.asked == 0) {
-        // This process was away. Nobody could answer what it did not ask.
-        c.asked = 1;
-        (c.state == State::hello_sent) ? send_hello(c) : send_connect(c);
-        c.give_up_at = c.retry_at;
-      } else if (now_ >= c.give_up_at) {
-        Status why = Status::timed_out;
-        if (c.rejected) {
-          why = *c.rejected == wire::RejectReason::busy            ? Status::busy
-                : *c.rejected == wire::RejectReason::not_listening ? Status::not_listening
-                : *c.rejected == wire::RejectReason::version ||
-                        *c.rejected == wire::RejectReason::terms
-                    ? Status::refused
-                    : Status::key_refused;
-        }
-        fail(c, why, std::nullopt);
-      } else if (now_ >= c.retry_at) {
-        if (c.state == State::hello_sent) {
-          send_hello(c);
-        } else {
-          send_connect(c);
-        }
-      }
-      return;
+      return on_set_up_timer(c);
     case State::half_open:
       if (now_ >= c.give_up_at) retire(c);
       return;
@@ -194,39 +232,32 @@ void Engine::on_timer(Connection& c) {
     case State::open:
       break;
   }
-  const bool done = c.close_acked && c.peer_closed;  // only the user has something left to fetch
-  if (now_ >= end_of_patience(c)) {
-    if (done) {
-      c.last_heard = now_;
-      c.asked = 0;
-    } else {
-      lose_peer(c, Status::peer_dead);
-    }
-    if (c.state != State::open) return;
-  } else if (now_ >= next_question(c)) {
-    if (c.asked++ == 0) c.first_asked = now_;
-    c.last_asked = now_;
-    if (!done) send_ping(c);
+  on_silence(c, c.close_acked && c.peer_closed);
+  if (c.state != State::open) return;
+  if (c.waiting && now_ >= c.place) {
+    c.waiting = false;
+    mark_ready(c);
   }
   if (now_ >= c.close_retry_at) {
+    c.unanswered |= c.last_heard + c.close_interval < now_;
     c.close_interval = std::min(2 * c.close_interval, kLongestRetry);
     c.close_retry_at = now_ + c.close_interval;
-    send_close(c);
+    if (may_repeat(c)) send_close(c);
   }
   if (now_ >= c.ping_retry_at) {
+    c.unanswered |= c.last_heard + c.ping_interval < now_;
     c.ping_interval = std::min(2 * c.ping_interval, c.sender ? kLongestRetry : kLongestQuestion);
     c.ping_retry_at = now_ + c.ping_interval;
-    if (c.sender) {
-      send_ping(c);
-    } else {
-      ask_rtt(c);
-    }
+    if (may_repeat(c)) c.sender ? static_cast<void>(send_ping(c)) : ask_rtt(c);
   }
   if (c.sender && now_ >= c.sender->next_deadline()) {
     const std::uint32_t timeouts = c.sender->counters().timeouts;
     c.sender->on_timeout(now_);
     mark_ready(c);
-    if (c.sender->counters().timeouts != timeouts) doubt_mtu(c);
+    if (c.sender->counters().timeouts != timeouts) {
+      c.unanswered |= c.sender->in_silence();
+      doubt_mtu(c);
+    }
   }
   if (c.sender && now_ >= c.mtu.deadline()) probe_mtu(c);
 }

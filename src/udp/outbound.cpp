@@ -130,7 +130,7 @@ bool Engine::transmit() {
   ready_next_.clear();
   for (; i < ready_.size() && budget > 0; ++i) {
     Connection& c = *ready_[i];
-    const std::uint32_t turn = std::min(budget, std::max(kTurn, burst_));
+    const std::uint32_t turn = c.unanswered ? 1 : std::min(budget, std::max(kTurn, burst_));
     const std::uint32_t sent = transmit(c, turn);
     budget -= std::min(sent, budget);
     any |= sent > 0;
@@ -151,6 +151,10 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
   if (c.state != State::open || !c.sender) return 0;
   if (keyed() && c.counter >= wire::kCounterLimit - kCounterReserve) {
     fail(c, Status::keys_exhausted, wire::CloseReason::keys_exhausted);
+    return 0;
+  }
+  if (!may_send(c)) {
+    c.waiting = true;
     return 0;
   }
   UdpSender& sender = *c.sender;
@@ -210,6 +214,7 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
     sent += count;
     if (!next && sent < budget) next = sender.poll_transmit(network_.now());
   }
+  if (sent > 0) c.place = Instant::never();
   return sent;
 }
 

@@ -121,7 +121,7 @@ void Engine::send_padded_ping(Connection& c, std::uint32_t bytes) {
 void Engine::doubt_mtu(Connection& c) {
   const std::uint32_t timeouts = c.sender->consecutive_timeouts();
   if (timeouts < kDoubtfulTimeouts) return;
-  if (!c.mtu.doubt(timeouts == kDoubtfulTimeouts, now_)) return;
+  if (!c.mtu.doubt(timeouts == kDoubtfulTimeouts, now_) || !may_repeat(c)) return;
   send_ping(c);
   send_padded_ping(c, c.mtu.size());
   c.doubt_ping = c.ping_id;

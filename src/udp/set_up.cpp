@@ -122,8 +122,9 @@ void Engine::send_hello(Connection& c) {
 void Engine::ask(Connection& c, std::size_t size) {
   const std::uint32_t copies = std::min(++c.attempts, kMostCopies);
   c.asked_at = network_.now();
-  for (std::uint32_t i = 0; i < copies; ++i)
+  for (std::uint32_t i = 0; i < copies && (i == 0 || may_repeat(c)); ++i)
     send_plain({scratch_.data(), size}, c.peer, c.local, ++c.set_up_path, true);
+  c.unanswered = true;
   c.retry_interval = c.attempts == 1 ? kFirstRetry : std::min(2 * c.retry_interval, kLongestRetry);
   c.retry_at = now_ + c.retry_interval;
 }
@@ -145,6 +146,7 @@ void Engine::on_challenge(const wire::Header& header, wire::ConstBytes body, con
   // makes up challenges gets one connect for each, of twice its size, and no more time.
   const bool first = c->state == State::hello_sent;
   if (!first && c->cookie == challenge.value().cookie) return;  // it came by two ways
+  heard(*c);
   if (first) note_set_up_rtt(*c);
   c->state = State::connect_sent;
   c->cookie = challenge.value().cookie;
@@ -200,6 +202,7 @@ void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, co
     ++statistics_.refused_set_up;
     return;
   }
+  heard(*c);
   note_set_up_rtt(*c);
   c->theirs = terms;
   start_session(*c);
@@ -222,6 +225,25 @@ void Engine::on_reject(const wire::Header& header, wire::ConstBytes body, const 
   c->rejected = reject.value().reason;
   // With a key, anybody on the way could have made this up: go on until the time is over.
   if (!keyed()) fail(*c, status_of(*c->rejected), std::nullopt);
+}
+
+void Engine::on_set_up_timer(Connection& c) {
+  const auto ask_again = [&] { (c.state == State::hello_sent) ? send_hello(c) : send_connect(c); };
+  if (now_ >= c.give_up_at && now_ - c.asked_at > 2 * c.retry_interval && c.asked == 0) {
+    // This process was away. Nobody could answer what it did not ask.
+    c.asked = 1;
+    ask_again();
+    c.give_up_at = c.retry_at;
+  } else if (now_ >= c.give_up_at) {
+    fail(c, c.rejected ? status_of(*c.rejected) : Status::timed_out, std::nullopt);
+  } else if (now_ >= c.retry_at) {
+    if (may_send(c)) {
+      c.place = Instant::never();
+      ask_again();
+    } else {
+      c.retry_at = c.place;
+    }
+  }
 }
 
 // ---- The responder ----
