@@ -87,12 +87,14 @@ class PathHealth {
     return next_proven(now).value_or(path);  // none is better than another
   }
 
-  /// For what is repeated until it is answered, and for answers: one that works as far as is known,
+  /// For what is repeated until it is answered, and for answers: the one that proved last to work,
   /// and by turns any; always any where what is known is old. Drawn, not in rotation: where a question
   /// and its answer each need their own, two rotations could miss each other for ever.
   [[nodiscard]] constexpr PathId for_control(Instant now, bool fresh) {
     ask_proven_ = !ask_proven_;
     if (ask_proven_ && fresh) {
+      // Who sends only answers never learns that others of these have died.
+      if (proven_count_ > 0 && is_good(newest_proven(), false, now)) return newest_proven();
       if (const auto proven = next_proven(now)) return *proven;
     }
     return static_cast<PathId>(((mix64(++control_) >> 32) * count()) >> 32);
@@ -124,7 +126,7 @@ class PathHealth {
       p.suspect = false;
       --suspects_;
     }
-    if (proven_count_ > 0 && proven_[(next_slot_ - 1) % kProven] == path) return;
+    if (proven_count_ > 0 && newest_proven() == path) return;
     proven_[next_slot_++ % kProven] = path;
     proven_count_ = std::min(proven_count_ + 1, kProven);
   }
@@ -191,6 +193,9 @@ class PathHealth {
     return !p.barred && (may_try || !p.suspect);
   }
 
+  [[nodiscard]] constexpr PathId newest_proven() const {
+    return proven_[(next_slot_ - 1) % kProven];
+  }
   [[nodiscard]] constexpr std::optional<PathId> next_proven(Instant now) {
     for (std::uint32_t tried = 0; tried < proven_count_; ++tried) {
       next_proven_ = next_proven_ + 1 >= proven_count_ ? 0 : next_proven_ + 1;

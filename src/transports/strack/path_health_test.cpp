@@ -236,6 +236,15 @@ TEST_F(PathHealthTest, ControlPacketsGoEverywhere) {
   EXPECT_LE(proven, 20);
 }
 
+// [D41] All worked once. Since then a pong has told of one, and only that is known to work today.
+TEST_F(PathHealthTest, ControlPacketsTakeTheNewestProof) {
+  for (PathId path = 0; path < kPaths; ++path) health.works(path);
+  health.works(3);
+  int newest = 0;
+  for (int i = 0; i < 100; ++i) newest += health.for_control(now, true) == 3 ? 1 : 0;
+  EXPECT_GE(newest, 50);
+}
+
 // [D41] Were both ends in step, a question and its answer could miss the living paths for ever.
 TEST_F(PathHealthTest, TheTwoEndsDrawApart) {
   std::vector<PathRecord> records(5);
