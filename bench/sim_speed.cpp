@@ -31,12 +31,13 @@ double seconds_of(clockid_t clock) {
 }
 
 /// The paper's network; racks of 64 and as many spines, smaller networks have smaller racks.
-sim::SimConfig paper_network(std::uint32_t hosts, const std::string& scheme) {
-  const auto scenario =
-      sim::load_text("", "sim_speed", {},
-                     {fmt::format("topology.hosts={}", hosts),
-                      fmt::format("topology.hosts_per_rack={}", hosts >= 1024 ? 64 : 16),
-                      "transport.scheme=" + scheme});
+sim::SimConfig paper_network(std::uint32_t hosts, const std::string& scheme,
+                             std::vector<std::string> settings) {
+  settings.insert(settings.begin(),
+                  {fmt::format("topology.hosts={}", hosts),
+                   fmt::format("topology.hosts_per_rack={}", hosts >= 1024 ? 64 : 16),
+                   "transport.scheme=" + scheme});
+  const auto scenario = sim::load_text("", "sim_speed", {}, settings);
   if (!scenario) {
     fmt::print(stderr, "error: {}\n", scenario.error().text());
     std::exit(2);
@@ -46,8 +47,8 @@ sim::SimConfig paper_network(std::uint32_t hosts, const std::string& scheme) {
 
 /// One run, measured and printed; false if it did not finish.
 bool measure(std::uint32_t hosts, const std::string& scheme, std::uint32_t threads,
-             std::int64_t size) {
-  sim::SimConfig config = paper_network(hosts, scheme);
+             std::int64_t size, const std::vector<std::string>& settings) {
+  sim::SimConfig config = paper_network(hosts, scheme, settings);
   config.threads = threads;
   sim::Simulation simulation(
       config,
@@ -82,6 +83,7 @@ int main(int argc, char** argv) {
   std::int64_t size = 2'000'000;
   int repeats = 1;
   std::vector<std::string> schemes;
+  std::vector<std::string> settings;
   for (const transports::Descriptor* transport : transports::all())
     schemes.emplace_back(transport->schemes.front().name);
   CLI::App app{"Simulator speed: permutation at several sizes of network.", "sim_speed"};
@@ -93,6 +95,7 @@ int main(int argc, char** argv) {
   app.add_option("--schemes", schemes, "schemes of scenarios")
       ->delimiter(',')
       ->capture_default_str();
+  app.add_option("--set", settings, "a key of the scenario, such as switch.routing=least-queue");
   app.add_option("--repeats", repeats, "runs of each, interleaved")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
@@ -103,7 +106,7 @@ int main(int argc, char** argv) {
     for (const std::uint32_t hosts : host_counts) {
       for (const std::string& scheme : schemes) {
         for (const std::uint32_t threads : thread_counts) {
-          if (!measure(hosts, scheme, threads, size)) return 1;
+          if (!measure(hosts, scheme, threads, size, settings)) return 1;
         }
       }
     }

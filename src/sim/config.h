@@ -46,7 +46,17 @@ struct TrimParams {
   Bytes queue_limit{0};    ///< of the headers' own queue; beyond, they are dropped
 };
 
-/// A switch's egress queues.
+/// [D56] Which of the ports that lead to a destination a switch sends a packet to.
+enum class Routing : std::uint8_t {
+  ecmp,                  ///< by a hash of its header
+  round_robin,           ///< one after the other
+  power_of_two,          ///< the shorter queue of two drawn
+  drill,                 ///< the shortest of two drawn and of that chosen the last time
+  least_queue,           ///< the shortest of all
+  destination_rotation,  ///< one after the other, for each destination on its own
+};
+
+/// Switches' egress queues, and the choice between them.
 struct SwitchParams {
   Bytes kmin{0};                 ///< marks begin: the queue left behind at departure
   Bytes kmax{0};                 ///< marks have reached pmax; beyond, every packet is marked
@@ -55,6 +65,7 @@ struct SwitchParams {
   bool control_priority = true;  ///< SACKs overtake queued data
   bool ecn_last_hop = true;      ///< [D50] ports to hosts mark too
   TrimParams trimming;
+  Routing routing = Routing::ecmp;
 };
 
 /// [R.pfc.account] Lossless operation: priority flow control with a buffer shared by all ports of a

@@ -98,6 +98,38 @@ TEST(Determinism, AnyNumberOfThreads) {
   }
 }
 
+// [D56] So do switches that spray, lossy and lossless, by each policy, while a link fails and mends.
+TEST(Determinism, AnyNumberOfThreads_Spraying) {
+  for (const bool lossless : {false, true}) {
+    std::vector<std::uint64_t> hashes;
+    for (const Routing routing :
+         {Routing::ecmp, Routing::round_robin, Routing::power_of_two, Routing::drill,
+          Routing::least_queue, Routing::destination_rotation}) {
+      SimConfig config = cluster(4, 8, 4);
+      config.switches.routing = routing;
+      config.switches.kmin = kb(40);
+      config.switches.kmax = kb(160);
+      config.switches.queue_limit = kb(200);
+      config.pfc.enabled = lossless;
+      config.failures.convergence = us(5);
+      Failure link;
+      link.link = LinkRef{Tier::fabric, 1, 2};
+      link.from = at(us(12));
+      link.until = at(us(25));
+      config.failures.failures.push_back(link);
+      const workload::Flows flows = permutation(32, 5);
+      const Outcome one = run(config, flows);
+      EXPECT_EQ(one.finished(), 32u);
+      config.threads = 3;
+      const Outcome three = run(config, flows);
+      EXPECT_EQ(three.counters.hash, one.counters.hash) << static_cast<int>(routing);
+      EXPECT_EQ(digest(three), digest(one)) << static_cast<int>(routing);
+      for (const std::uint64_t hash : hashes) EXPECT_NE(hash, one.counters.hash);
+      hashes.push_back(one.counters.hash);
+    }
+  }
+}
+
 // The observer is told the same things in the same order, samples included.
 TEST(Determinism, ObserverOrderForAnyNumberOfThreads) {
   /// One list of everything, across the kinds of event.

@@ -83,6 +83,25 @@ TEST(DownFromTheStart, RoutedAroundWithoutLoss) {
   }
 }
 
+// [D56] Whichever way a switch sprays, a dead port is not chosen; the live ones are.
+TEST(DownFromTheStart, SprayedAround) {
+  for (const Routing routing : {Routing::round_robin, Routing::power_of_two, Routing::drill,
+                                Routing::least_queue, Routing::destination_rotation}) {
+    SimConfig config = cluster(2, 4, 4);
+    config.switches.routing = routing;
+    break_link(config, {Tier::fabric, 0, 1});
+    config.record.interval = ms(10);
+    config.record.links = true;
+    const Outcome outcome = run(config, to_next_rack(config, packets(50)));
+    expect_all_done(outcome, 8);
+    EXPECT_EQ(outcome.counters.failure_drops + outcome.counters.no_route_drops, 0u);
+    EXPECT_EQ(outcome.carried(outcome.link("tor 0", "spine 1")), bytes(0));
+    EXPECT_EQ(outcome.carried(outcome.link("tor 1", "spine 1")), bytes(0));
+    for (const std::string spine : {"spine 0", "spine 2", "spine 3"})
+      EXPECT_GT(outcome.carried(outcome.link("tor 0", spine)), bytes(0));
+  }
+}
+
 // A flow alone takes as long as if nothing were broken.
 TEST(DownFromTheStart, SameFct) {
   SimConfig config = cluster(2, 2, 4);

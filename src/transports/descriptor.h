@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/config.h"
 #include "sim/scenario/keys.h"
 
 namespace strack::sim {
@@ -29,9 +30,10 @@ namespace strack::transports {
 /// One way to run a transport, as `scheme` in a scenario names it.
 struct Scheme {
   std::string_view name;
-  std::string_view label;  ///< in reports
-  std::string_view role;   ///< its colour there, the same in every figure
-  std::string_view help;   ///< what it is, as a part of a sentence
+  std::string_view label;                     ///< in reports
+  std::string_view role;                      ///< its colour there, the same in every figure
+  std::string_view help;                      ///< what it is, as a part of a sentence
+  sim::Routing routing = sim::Routing::ecmp;  ///< of switches, unless the scenario says otherwise
 };
 
 /// What it wants of switches, unless the scenario says otherwise.

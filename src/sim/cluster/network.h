@@ -63,8 +63,10 @@ class Network {
   void build_switches(const Rng& root) {
     Rng salts = root.stream("ecmp");
     Rng marks = root.stream("marking");
+    Rng sprays = root.stream("spraying");
     for (const SwitchInfo& info : topology.switches()) {
       auto& sw = switches.emplace_back(make_switch(info, salts.next()));
+      sw->set_routing(config_.switches.routing, sprays.next());
       for (std::uint32_t p = 0; p < info.ports.size(); ++p) {
         const PortInfo& port = info.ports[p];
         Wire& wire = sw->port(p).wire;

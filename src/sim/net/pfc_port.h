@@ -75,17 +75,27 @@ class BasicPfcPort : public PortBase, private IngressNotes<Meter>, private Meter
   void run(std::span<const PfcArrival> arrivals, const PortRules& rules, WindowContext& context,
            Fingerprint& fingerprint, DropCounts& drops, SharedBuffer& buffer) {
     for (const PfcArrival& arrival : arrivals) {
-      while (next_event() < arrival.time) step(rules, context, fingerprint, drops, buffer);
-      const SimPacket& packet = *arrival.packet;
-      if (packet.is_control()) {
-        accept_control(packet, arrival.time, rules);
-      } else {
-        const std::int64_t size = rules.wire_size(packet);
-        buffer.add(arrival.ingress, size);
-        accept_data(packet, size, arrival.ingress, arrival.time);
-      }
+      advance(arrival.time, rules, context, fingerprint, drops, buffer);
+      take(arrival, rules, buffer);
     }
-    while (next_event() < context.end) step(rules, context, fingerprint, drops, buffer);
+    advance(context.end, rules, context, fingerprint, drops, buffer);
+  }
+
+  /// In such a window, packet by packet: all that leaves before `now` does, ...
+  void advance(Instant now, const PortRules& rules, WindowContext& context,
+               Fingerprint& fingerprint, DropCounts& drops, SharedBuffer& buffer) {
+    while (next_event() < now) step(rules, context, fingerprint, drops, buffer);
+  }
+  /// ... and then a packet arrives.
+  void take(const PfcArrival& arrival, const PortRules& rules, SharedBuffer& buffer) {
+    const SimPacket& packet = *arrival.packet;
+    if (packet.is_control()) {
+      accept_control(packet, arrival.time, rules);
+    } else {
+      const std::int64_t size = rules.wire_size(packet);
+      buffer.add(arrival.ingress, size);
+      accept_data(packet, size, arrival.ingress, arrival.time);
+    }
   }
 
   // What the switch calls where order between ports counts.

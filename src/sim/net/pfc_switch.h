@@ -108,16 +108,24 @@ class BasicPfcSwitch : public SwitchBase {
       return static_cast<std::int32_t>(ingress);
     return route(transit);
   }
+  /// The same of a switch that sprays: kOpen, where its turn must come first.
+  [[nodiscard]] std::int32_t egress_or_open(std::uint32_t ingress, const Transit& transit) {
+    if (transit.packet.is_pause()) [[unlikely]]
+      return static_cast<std::int32_t>(ingress);
+    return route_or_open(transit);
+  }
 
   Instant run_apart(const PortRules& rules, WindowContext& context, Scratch& scratch) {
     scratch.prepare(port_count());
-    Instant next = collect(context, [&](std::uint32_t ingress, const Transit& transit) {
-      const std::int32_t egress = egress_of(ingress, transit);
-      if (egress < 0) [[unlikely]]
-        return;
-      scratch.list(static_cast<std::size_t>(egress))
-          .push_back({transit.time, &transit.packet, ingress, static_cast<std::uint32_t>(egress)});
-    });
+    Instant next = sprays() ? spray(rules, context, scratch)
+                            : collect(context, [&](std::uint32_t ingress, const Transit& transit) {
+                                const std::int32_t egress = egress_of(ingress, transit);
+                                if (egress < 0) [[unlikely]]
+                                  return;
+                                scratch.list(static_cast<std::size_t>(egress))
+                                    .push_back({transit.time, &transit.packet, ingress,
+                                                static_cast<std::uint32_t>(egress)});
+                              });
     for (std::uint32_t p = 0; p < port_count(); ++p) {
       std::vector<PfcArrival>& list = scratch.list(p);
       if (!list.empty() || next_event_[p] < context.end) {
@@ -132,11 +140,39 @@ class BasicPfcSwitch : public SwitchBase {
     return next;
   }
 
+  /// [D56] As collect(); ports among which the choice is by queue have then taken what is theirs.
+  [[gnu::noinline]] Instant spray(const PortRules& rules, WindowContext& context,
+                                  Scratch& scratch) {
+    const auto arrival_of = [](const SprayArrival& a) {
+      return PfcArrival{a.time, a.packet, a.ingress, static_cast<std::uint32_t>(a.egress)};
+    };
+    return collect_sprayed(
+        context, scratch,
+        [&](std::uint32_t ingress, const Transit& transit) {
+          return egress_or_open(ingress, transit);
+        },
+        [&](const SprayArrival& a) {
+          scratch.list(static_cast<std::size_t>(a.egress)).push_back(arrival_of(a));
+        },
+        [&](std::uint32_t p, Instant now) {
+          ports_[p].advance(now, rules, context, fingerprint, drops, buffer_);
+          next_event_[p] = ports_[p].next_event();
+          return ports_[p].load();
+        },
+        [&](const SprayArrival& a) {
+          const auto p = static_cast<std::size_t>(a.egress);
+          ports_[p].advance(a.time, rules, context, fingerprint, drops, buffer_);
+          ports_[p].take(arrival_of(a), rules, buffer_);
+          next_event_[p] = ports_[p].next_event();
+        });
+  }
+
   Instant run_in_order(const PortRules& rules, WindowContext& context, Scratch& scratch) {
     std::vector<PfcArrival>& list = scratch.all;
     const Instant held = collect(context, [&](std::uint32_t ingress, const Transit& transit) {
-      const std::int32_t egress = egress_of(ingress, transit);
-      if (egress < 0) [[unlikely]]
+      const std::int32_t egress =
+          sprays() ? egress_or_open(ingress, transit) : egress_of(ingress, transit);
+      if (egress == kNone) [[unlikely]]
         return;
       list.push_back({transit.time, &transit.packet, ingress, static_cast<std::uint32_t>(egress)});
     });
@@ -170,8 +206,12 @@ class BasicPfcSwitch : public SwitchBase {
     return std::min({held, turn.time(), next_refresh_});
   }
 
-  void arrive(const PfcArrival& arrival, const PortRules& rules, Tournament& turn) {
+  void arrive(PfcArrival& arrival, const PortRules& rules, Tournament& turn) {
     const SimPacket& packet = *arrival.packet;
+    if (arrival.egress == static_cast<std::uint32_t>(kOpen)) {
+      arrival.egress =
+          choose(packet, arrival.time, [this](std::uint32_t port) { return ports_[port].load(); });
+    }
     PortType& port = ports_[arrival.egress];
     if (packet.is_control()) {
       port.accept_control(packet, arrival.time, rules);

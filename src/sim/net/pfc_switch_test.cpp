@@ -397,6 +397,35 @@ TEST(PfcSwitch, Order_DoesNotMatterWhereItIsLeftOut) {
   EXPECT_LT(in_order, windows * 19 / 20);
 }
 
+// [D56] So too where the switch sprays: over two uplinks, by each policy.
+TEST(PfcSwitch, Order_DoesNotMatterToSpraying) {
+  for (const Routing routing : {Routing::round_robin, Routing::power_of_two, Routing::drill,
+                                Routing::least_queue, Routing::destination_rotation}) {
+    std::uint64_t in_order = 0;
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      std::vector<std::uint64_t> traces[2];
+      for (const bool always : {false, true}) {
+        TopologyParams topology = one_rack(4, ps(500'000));
+        topology.spines = 2;
+        PfcBench bench(topology, buffer_with(6, bytes(1'500'000), {1, 4}, bytes(70'000),
+                                             bytes(4'096), bytes(8'192)));
+        bench.sw.set_routing(routing, seed);
+        bench.sw.always_in_order(always);
+        for (std::uint32_t p = 0; p < 6; ++p) {
+          bench.peers[p].offer = RandomTraffic(mix64(seed) + p, 7, 4'096, /*pauses=*/true);
+          bench.peers[p].stop = t(30'000'000);
+        }
+        bench.run_with_peers(50'000'000);
+        traces[always ? 1 : 0] = trace_of(bench, t(50'000'000));
+        if (!always) in_order += bench.sw.windows_in_order();
+      }
+      ASSERT_EQ(traces[0], traces[1]) << static_cast<int>(routing) << ", seed " << seed;
+    }
+    EXPECT_GT(in_order, 10u) << static_cast<int>(routing);
+    EXPECT_LT(in_order, 390u) << static_cast<int>(routing);
+  }
+}
+
 /// Random traffic through a switch; its trace, and the largest utilisation that data has seen.
 template <class SwitchType>
 std::pair<std::vector<std::uint64_t>, std::uint32_t> random_run(std::uint64_t seed) {

@@ -95,6 +95,10 @@ class PortBase {
     return data_.size() + control_.size() + (done_ == Instant::never() ? 0 : 1);
   }
   [[nodiscard]] std::int64_t deepest_queue() const { return deepest_; }
+  /// [D57] Bytes of data that wait, and the packet in service: 0 only where the port is idle.
+  [[nodiscard]] std::int64_t load() const {
+    return queued_bytes_ + (done_ == Instant::never() ? 0 : in_service_size_);
+  }
   [[nodiscard]] std::uint64_t marks() const { return marks_; }
   void seed(std::uint64_t seed) { mark_rng_ = seed | 1; }
 
@@ -224,6 +228,19 @@ class BasicPort : public PortBase, public Overflow, private Meter {
       accept(*arrival.packet, arrival.time, rules, fingerprint, drops);
     }
     while (done_ < context.end) depart(rules, context, fingerprint, drops);
+  }
+
+  // What a switch calls that looks at its queues: packet by packet, in order of time.
+
+  /// All that leaves before `now` does.
+  void advance(Instant now, const PortRules& rules, WindowContext& context,
+               Fingerprint& fingerprint, DropCounts& drops) {
+    while (done_ < now) depart(rules, context, fingerprint, drops);
+  }
+  /// An arrival; the port has been advanced to it.
+  void take(const PortArrival& arrival, const PortRules& rules, Fingerprint& fingerprint,
+            DropCounts& drops) {
+    accept(*arrival.packet, arrival.time, rules, fingerprint, drops);
   }
 
   /// When the packet in service has left; never, if there is none.

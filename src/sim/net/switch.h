@@ -31,12 +31,13 @@ class BasicSwitch : public SwitchBase {
   /// Runs one window; returns when it next has something to do by itself.
   Instant run(const PortRules& rules, WindowContext& context, Scratch& scratch) {
     scratch.prepare(port_count());
-    Instant next = collect(context, [&](std::uint32_t, const Transit& transit) {
+    const auto by_hash = [&](std::uint32_t, const Transit& transit) {
       const std::int32_t port = route(transit);
       if (port < 0) [[unlikely]]
         return;
       scratch.list(static_cast<std::size_t>(port)).push_back({transit.time, &transit.packet});
-    });
+    };
+    Instant next = sprays() ? spray(rules, context, scratch) : collect(context, by_hash);
     for (std::uint32_t p = 0; p < port_count(); ++p) {
       std::vector<PortArrival>& list = scratch.list(p);
       PortType& port = ports_[p];
@@ -62,6 +63,26 @@ class BasicSwitch : public SwitchBase {
   }
 
  private:
+  /// [D56] As collect(); ports among which the choice is by queue have then taken what is theirs.
+  [[gnu::noinline]] Instant spray(const PortRules& rules, WindowContext& context,
+                                  Scratch& scratch) {
+    return collect_sprayed(
+        context, scratch,
+        [&](std::uint32_t, const Transit& transit) { return route_or_open(transit); },
+        [&](const SprayArrival& a) {
+          scratch.list(static_cast<std::size_t>(a.egress)).push_back({a.time, a.packet});
+        },
+        [&](std::uint32_t p, Instant now) {
+          ports_[p].advance(now, rules, context, fingerprint, drops);
+          return ports_[p].load();
+        },
+        [&](const SprayArrival& a) {
+          PortType& port = ports_[static_cast<std::size_t>(a.egress)];
+          port.advance(a.time, rules, context, fingerprint, drops);
+          port.take({a.time, a.packet}, rules, fingerprint, drops);
+        });
+  }
+
   std::unique_ptr<PortType[]> ports_;
 };
 

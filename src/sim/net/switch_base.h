@@ -1,5 +1,8 @@
 // What every switch does alike: it takes a window's arrivals from its lanes, keeps those that are
 // for a later window, and knows the way to each destination.
+//
+// Where several ports lead there, ECMP picks one by a hash, whoever came first. Switches that spray
+// (spraying.h) need order: what is bound for such ports is put in order of time before it is routed.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +14,19 @@
 #include "base/prng.h"
 #include "base/units.h"
 #include "sim/net/arrival_order.h"
+#include "sim/net/spraying.h"
 #include "sim/net/topology.h"
 #include "sim/net/wire.h"
 
 namespace strack::sim {
+
+/// A packet on its way to ports among which a switch chooses.
+struct SprayArrival {
+  Instant time;
+  const SimPacket* packet;
+  std::uint32_t ingress;
+  std::int32_t egress;
+};
 
 /// A thread's working memory for switches: the window's arrivals, by port. Shared by all switches a
 /// thread runs.
@@ -26,6 +38,9 @@ class ArrivalLists {
   }
   std::vector<Arrival>& list(std::size_t port) { return lists_[port]; }
   std::vector<Arrival>& merged() { return merged_; }
+
+  std::vector<SprayArrival> sprayed;
+  std::vector<SprayArrival> sprayed_merged;
 
  private:
   std::vector<std::vector<Arrival>> lists_;
@@ -40,9 +55,19 @@ struct RouteVersion {
 
 class SwitchBase {
  public:
+  static constexpr std::int32_t kNone = -1;  ///< no port leads there
+
   [[nodiscard]] std::uint32_t port_count() const { return port_count_; }
   void connect(std::uint32_t port, const Lane* in) { in_[port] = in; }
-  void set_routes(std::vector<RouteVersion> versions) { versions_ = std::move(versions); }
+  void set_routes(std::vector<RouteVersion> versions) {
+    versions_ = std::move(versions);
+    prepare_spraying();
+  }
+  /// How it chooses among ports of equal worth; ECMP, unless it is told.
+  void set_routing(Routing routing, std::uint64_t seed) {
+    sprayer_ = Sprayer(routing, seed);
+    prepare_spraying();
+  }
 
   DropCounts drops;
   Fingerprint fingerprint;
@@ -54,7 +79,10 @@ class SwitchBase {
         local_hosts_(info.ref.tier == SwitchRef::Tier::tor ? topology.hosts_per_rack : 0),
         first_host_(info.ref.tier == SwitchRef::Tier::tor ? info.ref.index * topology.hosts_per_rack
                                                           : 0),
-        salt_(salt) {
+        salt_(salt),
+        racks_per_turn_(topology.tiers == 3 && info.ref.tier == SwitchRef::Tier::agg
+                            ? topology.racks_per_pod
+                            : 1) {
     in_.resize(port_count_);
     held_.resize(port_count_);
   }
@@ -96,6 +124,75 @@ class SwitchBase {
     return port;
   }
 
+  // ---- Of switches that spray ----
+
+  static constexpr std::int32_t kOpen = -2;
+
+  /// Whether there is ever anything to choose.
+  [[nodiscard]] bool sprays() const { return !sprayed_.empty(); }
+
+  /// As route(); kOpen where choose() has to say, once it is this packet's turn.
+  [[nodiscard]] std::int32_t route_or_open(const Transit& transit) {
+    return is_open(transit.packet, transit.time) ? kOpen : route(transit);
+  }
+
+  /// [D56] The egress port where it was left open; packets come in order of time. load(port) is what
+  /// waits there at that time.
+  template <class Load>
+  [[nodiscard]] std::uint32_t choose(const SimPacket& packet, Instant now, Load&& load) {
+    const std::size_t version = version_at(now);
+    if (version != sprayed_version_) [[unlikely]] {
+      sprayed_version_ = version;
+      std::fill(turns_.begin(), turns_.end(), SprayTurn{});
+    }
+    const RouteTable& table = versions_[version].table;
+    const std::uint32_t rack = rack_of(packet.dst());
+    const std::uint32_t number = table.group_of_rack[rack];
+    const RouteTable::Group group = table.groups[number];
+    const std::uint32_t turn = sprayer_.turns_by_destination()
+                                   ? rack / racks_per_turn_ * 2 + (packet.is_control() ? 1 : 0)
+                                   : number;
+    return sprayer_.choose({table.ports.data() + group.first, group.count}, turns_[turn],
+                           std::forward<Load>(load));
+  }
+
+  /// collect() for a switch that sprays. What is bound for a port that it never chooses goes to
+  /// apart(arrival) at once. The rest is put in order of time, given its port, and goes to
+  /// take(arrival) where queues are read, so that they are what they are at that time; otherwise it may
+  /// wait too. egress_of(ingress, transit) is route_or_open(), load(port, now) as for choose().
+  template <class Scratch, class EgressOf, class Apart, class Load, class Take>
+  Instant collect_sprayed(const WindowContext& context, Scratch& scratch, EgressOf&& egress_of,
+                          Apart&& apart, Load&& load, Take&& take) {
+    std::vector<SprayArrival>& list = scratch.sprayed;
+    const Instant next = collect(context, [&](std::uint32_t ingress, const Transit& transit) {
+      const std::int32_t egress = egress_of(ingress, transit);
+      if (egress == kNone) [[unlikely]]
+        return;
+      const SprayArrival arrival{transit.time, &transit.packet, ingress, egress};
+      if (egress >= 0 && sprayed_[static_cast<std::size_t>(egress)] == 0) {
+        apart(arrival);
+      } else {
+        list.push_back(arrival);
+      }
+    });
+    sort_arrivals(list, scratch.sprayed_merged, context.end);
+    const bool reads_queues = sprayer_.reads_queues();
+    for (SprayArrival& arrival : list) {
+      if (arrival.egress == kOpen) {
+        arrival.egress = static_cast<std::int32_t>(
+            choose(*arrival.packet, arrival.time,
+                   [&](std::uint32_t port) { return load(port, arrival.time); }));
+      }
+      if (reads_queues) {
+        take(arrival);
+      } else {
+        apart(arrival);
+      }
+    }
+    list.clear();
+    return next;
+  }
+
   /// Keeps what arrives after this window; pointers into the lanes are no longer needed.
   void hold(std::uint64_t window) {
     if (to_hold_.empty()) return;
@@ -126,20 +223,54 @@ class SwitchBase {
     const std::uint32_t local = dst - first_host_;
     if (local < local_hosts_) return static_cast<std::int32_t>(local);
     const RouteTable& table = routes_at(now);
-    const auto rack = static_cast<std::uint32_t>((dst * rack_reciprocal_) >> 32);
-    const RouteTable::Group group = table.groups[table.group_of_rack[rack]];
+    const RouteTable::Group group = table.groups[table.group_of_rack[rack_of(dst)]];
     if (group.count == 1) return table.ports[group.first];
     if (group.count == 0) [[unlikely]]
-      return -1;
+      return kNone;
     // ECMP: a hash of the header, salted by switch, scaled to the live ports.
     const std::uint64_t hash = mix64(packet.header() ^ salt_) >> 32;
     return table.ports[group.first + static_cast<std::uint32_t>((hash * group.count) >> 32)];
   }
 
-  [[nodiscard]] const RouteTable& routes_at(Instant now) const {
+  [[nodiscard]] std::uint32_t rack_of(std::uint32_t host) const {
+    return static_cast<std::uint32_t>((host * rack_reciprocal_) >> 32);
+  }
+  [[nodiscard]] std::size_t version_at(Instant now) const {
     std::size_t v = 0;
     while (v + 1 < versions_.size() && now >= versions_[v + 1].from) ++v;
-    return versions_[v].table;
+    return v;
+  }
+  [[nodiscard]] const RouteTable& routes_at(Instant now) const {
+    return versions_[version_at(now)].table;
+  }
+
+  /// [D56] Control is hashed as ever, unless it has turns of its own.
+  [[nodiscard]] bool is_open(const SimPacket& packet, Instant now) const {
+    if (packet.is_control() && !sprayer_.turns_by_destination()) return false;
+    const std::uint32_t dst = packet.dst();
+    if (dst - first_host_ < local_hosts_) return false;
+    const RouteTable& table = routes_at(now);
+    return table.groups[table.group_of_rack[rack_of(dst)]].count > 1;
+  }
+
+  /// Which ports it will choose among, in any version of its routes; and nothing remembered.
+  void prepare_spraying() {
+    sprayed_.clear();
+    turns_.clear();
+    if (!sprayer_.active()) return;
+    std::size_t turns = 0;
+    for (const RouteVersion& version : versions_) {
+      const RouteTable& table = version.table;
+      turns = std::max(turns, sprayer_.turns_by_destination() ? 2 * table.group_of_rack.size()
+                                                              : table.groups.size());
+      for (const RouteTable::Group& group : table.groups) {
+        if (group.count < 2) continue;
+        sprayed_.resize(port_count_);
+        for (std::uint32_t i = 0; i < group.count; ++i) sprayed_[table.ports[group.first + i]] = 1;
+      }
+    }
+    turns_.resize(turns);
+    sprayed_version_ = 0;
   }
 
   std::uint32_t port_count_;
@@ -147,10 +278,15 @@ class SwitchBase {
   std::uint32_t local_hosts_;
   std::uint32_t first_host_;
   std::uint64_t salt_;
+  std::uint32_t racks_per_turn_;  ///< [D58] a turn is a rack's, or above ToRs a pod's
   std::vector<const Lane*> in_;
   std::vector<std::vector<Transit>> held_;
   std::vector<std::pair<std::uint32_t, std::size_t>> to_hold_;
   std::vector<RouteVersion> versions_;
+  Sprayer sprayer_;
+  std::vector<std::uint8_t> sprayed_;  ///< by port: whether it is ever one of several; none: empty
+  std::vector<SprayTurn> turns_;
+  std::size_t sprayed_version_ = 0;  ///< of routes, that turns_ are of
 };
 
 }  // namespace strack::sim

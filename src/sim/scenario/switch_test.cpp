@@ -1,6 +1,7 @@
 // The section [switch], and what a scenario shows of values that follow from others.
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -47,6 +48,26 @@ TEST(Switch, TrimmingAndLastHop) {
   EXPECT_EQ(error_of("[switch]\ntrimming = true\ntrim_size = 4160"),
             "x.toml:3: trim_size is 4160. a packet has 4160 bytes, so nothing would be cut off: "
             "trim_size = 64 would do");
+}
+
+// [D56] Each routing by its word; ECMP, where nobody asks for another.
+TEST(Switch, Routing) {
+  EXPECT_EQ(loaded("").config.switches.routing, Routing::ecmp);
+  EXPECT_NE(to_toml(loaded("")).find("\n# routing = \"ecmp\"  # follows: "), std::string::npos);
+  const std::pair<std::string_view, Routing> words[] = {
+      {"ecmp", Routing::ecmp},
+      {"round-robin", Routing::round_robin},
+      {"power-of-two", Routing::power_of_two},
+      {"drill", Routing::drill},
+      {"least-queue", Routing::least_queue},
+      {"destination-rotation", Routing::destination_rotation}};
+  for (const auto& [word, routing] : words) {
+    EXPECT_EQ(loaded("[switch]\nrouting = \"" + std::string(word) + "\"").config.switches.routing,
+              routing);
+  }
+  EXPECT_EQ(error_of("[switch]\nrouting = \"adaptive\""),
+            "x.toml:2: routing is \"adaptive\". a routing is \"ecmp\", \"round-robin\", "
+            "\"power-of-two\", \"drill\", \"least-queue\" or \"destination-rotation\"");
 }
 
 TEST(ToToml, ShowsWhatFollows) {

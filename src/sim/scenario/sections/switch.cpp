@@ -1,8 +1,9 @@
-// [switch]: the egress queues of switches.
+// [switch]: the egress queues of switches, and the choice between them.
 #include <string>
 
 #include <fmt/format.h>
 
+#include "base/enum_words.h"
 #include "sim/scenario/literals.h"
 #include "sim/scenario/sections/sections.h"
 #include "transports/registry.h"
@@ -11,7 +12,27 @@
 namespace strack::sim {
 namespace {
 
+constexpr auto kRoutingWords =
+    words_of<Routing>({{Routing::ecmp, "ecmp"},
+                       {Routing::round_robin, "round-robin"},
+                       {Routing::power_of_two, "power-of-two"},
+                       {Routing::drill, "drill"},
+                       {Routing::least_queue, "least-queue"},
+                       {Routing::destination_rotation, "destination-rotation"}});
+
 constexpr Key kKeys[] = {
+    {.name = "routing",
+     .kind = Kind::choice,
+     .words = kRoutingWords,
+     .otherwise = "as the scheme wants it",
+     .needs = "a routing is",
+     .help =
+         "Which of the ports that lead to a destination a packet takes: by a hash of its header; "
+         "or, packet by packet, one after the other; the shorter queue of two drawn; the "
+         "shortest of two drawn and the one chosen the last time; the shortest of all; one after "
+         "the other for each destination ToR (above ToRs: pod) on its own. A transport that takes "
+         "gaps in the order for losses suffers from all but ecmp. Control packets are hashed, but "
+         "with destination-rotation have turns of their own."},
     {.name = "kmin",
      .kind = Kind::size,
      .fallback = "\"0.25 BDP\"",
@@ -92,6 +113,11 @@ class SwitchResolver : Resolving {
 
   void resolve() {
     SwitchParams& s = out_.config.switches;
+    Setting& routing = set_["switch.routing"];
+    s.routing = routing.given ? set_.choice<Routing>("switch.routing")
+                              : transports::find(out_.scheme).scheme->routing;
+    if (!routing.given)
+      routing.derived = fmt::format("\"{}\"", kRoutingWords[static_cast<std::size_t>(s.routing)]);
     // A transport may bring thresholds of its own.
     const std::string from = std::string(out_.transport->switches.ecn) + ".";
     s.kmin = set_.size(from + "kmin");
@@ -134,7 +160,8 @@ class SwitchResolver : Resolving {
 
 }  // namespace
 
-const SectionKeys kSwitchSection{{"switch", false, "The switches' egress queues."}, kKeys};
+const SectionKeys kSwitchSection{
+    {"switch", false, "The switches' egress queues, and which a packet goes to."}, kKeys};
 void resolve_switches(Resolution& resolution) { SwitchResolver(resolution).resolve(); }
 
 }  // namespace strack::sim
