@@ -92,7 +92,7 @@ def remedy(name, known):
         return 'write a list as [A3.L6] [D3], one id per bracket'
     if RANGE.fullmatch(name):
         return f'no requirement lies in that range, or it runs past the end of the algorithm; see {REQUIREMENTS}'
-    where = DECISIONS if name.startswith('D') else REQUIREMENTS
+    where = DECISIONS if re.match(r'D\d', name) else REQUIREMENTS
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f'define it in {where}' + (f', or did you mean [{close[0]}]' if close else ', or correct it')
 
@@ -114,7 +114,7 @@ def parse_requirements(path, text, problems):
                     title = section
                 section = title if section in (title, 'Rules') else f'{title}: {section}'
         elif m := re.match(r'- \*\*\[(.*?)\]\*\*\s*(.*)', line):
-            if not ID.fullmatch(m[1]) or m[1].startswith('D'):
+            if not ID.fullmatch(m[1]) or re.fullmatch(r'D\d+', m[1]):
                 problems.add(path, number, f'[{m[1]}] is not a requirement id. '
                              'one looks like [A3.L6], [T1.beta], [Q2], [R.sack.lpsn], [P.window] or [NSCC.window.fit]')
                 continue
@@ -492,7 +492,7 @@ def page(requirements, decisions):
         if r.section != section:
             section = r.section
             out += ['', f'## {section}', '', '| requirement | code | tests | decisions |', '|---|---|---|---|']
-        refs = ' '.join(i for i in r.refs if i.startswith('D'))
+        refs = ' '.join(i for i in r.refs if re.fullmatch(r'D\d+', i))
         out.append(f'| **{r.id}** {short(r.text)} | {code_cell(r.code)} | {test_cell(r.tests)} | {refs} |')
     out += ['', '## Decisions', '', '| decision | switch | requirements | code | tests |', '|---|---|---|---|---|']
     for d in decisions:

@@ -495,6 +495,7 @@ class SimTest(unittest.TestCase):
                                                      "1-2", "--out", "s"))
 
     def test_compare_puts_schemes_side_by_side(self):
+        schemes = [line.split()[0] for line in self.good("sim", "schemes").splitlines()]
         out = self.good("sim", "compare", "small.toml", "--out", "c")
         lines = out.split("\n\n")[1].splitlines()
         self.assertRegex(lines[0], r"^scheme +flows .* +CNPs +pauses +x strack$")
@@ -502,7 +503,8 @@ class SimTest(unittest.TestCase):
         self.assertRegex(lines[2], r"^strack-oblivious +16 ")
         self.assertRegex(lines[3], r"^strack-single-path +16 ")
         self.assertRegex(lines[4], r"^rocev2 +16 ")
-        self.assertEqual(lines[5:], ["results: c"])
+        self.assertEqual([line.split()[0] for line in lines[1:-1]], schemes)
+        self.assertEqual(lines[-1], "results: c")
 
     def test_compare_of_seeds_is_seed_by_seed(self):
         out = self.good("sim", "compare", "small.toml", "--schemes", "strack,strack-oblivious", "--seeds",

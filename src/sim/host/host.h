@@ -244,7 +244,7 @@ class Host : private Protocol::Nic,
     if (!incoming) [[unlikely]] {
       incoming = std::make_unique<IncomingEnd>(*rules.transport, expected_[packet.slot()],
                                                packet.slot(), nic());
-      if constexpr (Protocol::kMeasuresPath)
+      if constexpr (Protocol::kMeasuresPath || Protocol::kCountsHops)
         incoming->hops = rules.topology->hops(incoming->flow.src, packet.dst());
     }
     return *incoming;
@@ -256,10 +256,9 @@ class Host : private Protocol::Nic,
     signals.ecn_last_hop = packet.marked_last_hop();
     signals.trimmed = packet.trimmed();
     signals.trimmed_last_hop = packet.trimmed_last_hop();
-    if constexpr (Protocol::kMeasuresPath) {
-      signals.hops = incoming.hops;
+    if constexpr (Protocol::kMeasuresPath || Protocol::kCountsHops) signals.hops = incoming.hops;
+    if constexpr (Protocol::kMeasuresPath)
       signals.utilisation = static_cast<std::uint16_t>(packet.utilisation());
-    }
     return signals;
   }
 

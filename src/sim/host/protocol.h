@@ -52,6 +52,8 @@ struct TransportDefaults {
   /// Its receivers want core::Signals::hops and utilisation. Else switches measure nothing, and
   /// nothing is paid for it.
   static constexpr bool kMeasuresPath = false;
+  /// Or hops alone, for which nobody has to measure.
+  static constexpr bool kCountsHops = false;
 
   static constexpr SimPacket pack(const core::Packet& packet, Address to) {
     return sim::pack(packet, to);

@@ -51,8 +51,9 @@ struct Table {
       add(before->section, before->keys);
     }
     add_transports();
-    for (const SectionKeys* after : {&kPathsSection, &kWorkloadSection, &kFailureSection,
-                                     &kImpairmentSection, &kRecordSection, &kRunSection}) {
+    for (const SectionKeys* after :
+         {&kPathsSection, &kWindowSection, &kWorkloadSection, &kFailureSection, &kImpairmentSection,
+          &kRecordSection, &kRunSection}) {
       add(after->section, after->keys);
     }
   }

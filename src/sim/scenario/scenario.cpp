@@ -63,6 +63,7 @@ namespace {
   resolve_switches(resolution);
   resolve_hosts(resolution);
   hide_paths(resolution);
+  hide_window(resolution);
   resolve_transports(resolution);
   resolve_pfc(resolution);
   resolve_run(resolution);

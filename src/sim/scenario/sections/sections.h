@@ -13,6 +13,7 @@ extern const SectionKeys kSwitchSection;
 extern const SectionKeys kPfcSection;
 extern const SectionKeys kHostSection;
 extern const SectionKeys kPathsSection;
+extern const SectionKeys kWindowSection;
 extern const SectionKeys kWorkloadSection;
 extern const SectionKeys kFailureSection;
 extern const SectionKeys kImpairmentSection;
@@ -29,6 +30,7 @@ void resolve_packets(Resolution& resolution);  ///< of [host], what the base RTT
 void resolve_hosts(Resolution& resolution);
 void resolve_scheme(Resolution& resolution);
 void hide_paths(Resolution& resolution);  ///< until a transport asks for them (spray.h)
+void hide_window(Resolution& resolution);
 void resolve_transports(Resolution& resolution);
 void resolve_workload(Resolution& resolution);
 void resolve_failures(Resolution& resolution);  ///< and impairments

@@ -1,0 +1,105 @@
+// DCTCP as the rest of the program knows it: its scheme, its keys, how a scenario sets it up.
+#include "transports/descriptor.h"
+
+#include <memory>
+
+#include "sim/scenario/fields.h"
+#include "sim/scenario/resolution.h"
+#include "sim/scenario/window.h"
+#include "transports/dctcp/params.h"
+#include "transports/dctcp/sim.h"
+
+namespace strack::transports {
+namespace {
+
+using sim::field;
+using sim::Kind;
+using sim::kTebibyte;
+using Params = core::DctcpParams;
+
+constexpr Scheme kSchemes[] = {
+    {"dctcp", "DCTCP", "other",
+     "DCTCP (RFC 8257): a window cut by the share of marked bytes, on a single path"},
+};
+
+constexpr sim::Key kKeys[] = {
+    {.name = "g",
+     .kind = Kind::fraction,
+     .fallback = "0.0625",
+     .high = {1},
+     .needs = "it is a fraction from 0 to 1 with up to six decimals, such as g = 0.0625",
+     .field = field<&Params::g>(),
+     .help = "Weight of the newest window's share of marked bytes."},
+    {.name = "initial_alpha",
+     .kind = Kind::fraction,
+     .fallback = "1",
+     .high = {1},
+     .needs = "it is a fraction from 0 to 1, such as initial_alpha = 1",
+     .field = field<&Params::initial_alpha>(),
+     .help = "What that average begins with."},
+    {.name = "init_cwnd",
+     .kind = Kind::size,
+     .fallback = "\"10 MTU\"",
+     .low = {1},
+     .high = {kTebibyte},
+     .needs = "a window is a size of at least one packet, such as init_cwnd = \"10 MTU\"",
+     .field = field<&Params::init_cwnd>(),
+     .help = "First window; it doubles each round trip until the first mark or loss."},
+    {.name = "min_cwnd",
+     .kind = Kind::size,
+     .fallback = "\"1 MTU\"",
+     .low = {1},
+     .high = {kTebibyte},
+     .needs = "a window is a size of at least one packet, such as min_cwnd = \"1 MTU\"",
+     .field = field<&Params::min_cwnd>(),
+     .help = "Smallest window."},
+    {.name = "increase",
+     .kind = Kind::size,
+     .fallback = "\"1 MTU\"",
+     .high = {kTebibyte},
+     .needs = "it is a size, such as increase = \"1 MTU\"",
+     .field = field<&Params::increase>(),
+     .help = "Additive increase per window."},
+    {.name = "kmin",
+     .kind = Kind::size,
+     .fallback = "\"0.143 BDP\"",
+     .high = {kTebibyte},
+     .needs = "a threshold is a size, such as kmin = \"0.143 BDP\"",
+     .help = "Switches mark all that leave more than this behind: a seventh of a BDP is the least "
+             "with which one queue never runs dry."},
+    {.name = "kmax",
+     .kind = Kind::size,
+     .fallback = "\"0.143 BDP\"",
+     .high = {kTebibyte},
+     .needs = "a threshold is a size not below kmin, such as kmax = \"0.143 BDP\"",
+     .help = "Above kmin, marks become likelier up to here instead; DCTCP wants a step."},
+    {.name = "pmax",
+     .kind = Kind::fraction,
+     .fallback = "1",
+     .high = {1},
+     .needs = "a probability is from 0 to 1, such as pmax = 1",
+     .help = "Probability of a mark at kmax."},
+};
+constexpr std::string_view kSection = "dctcp";
+
+std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const Scheme* scheme) {
+  return sim::window_transport<sim::DctcpProtocol>(resolution, kSection, kKeys, scheme != nullptr);
+}
+
+}  // namespace
+
+extern const Descriptor descriptor_of_dctcp;
+const Descriptor descriptor_of_dctcp{
+    .name = "dctcp",
+    .rank = 50,
+    .schemes = kSchemes,
+    .switches = {.ecn = kSection},
+    .section = kSection,
+    .help =
+        "DCTCP, RFC 8257. Read when the scheme is dctcp; with another these keys may be there, "
+        "without effect.",
+    .keys = kKeys,
+    .resolve = resolve,
+};
+
+}  // namespace strack::transports
