@@ -103,8 +103,11 @@ int paper_run(const PaperRunOptions& options) {
   const auto rows = load(options);
   if (!rows) return fail(rows.error());
   const fs::path folder = results_folder(options);
-  std::vector<run::PoolRun> runs;
-  std::size_t there = 0;
+  RunSet set{options.scale,
+             folder,
+             fmt::format("strack paper report --scale {}", options.scale),  // the program's name
+             options.force,
+             {}};
   for (const paper::Row& row : rows.value()) {
     if (!wanted(options, row.id)) continue;
     const auto planned = paper::plan(row, options.scale);
@@ -116,57 +119,16 @@ int paper_run(const PaperRunOptions& options) {
                               (folder / row.id).string(), failure.message()));
     }
     for (const paper::PlannedRun& one : planned.value()) {
-      run::PoolRun& entry = runs.emplace_back();
+      run::PoolRun& entry = set.runs.emplace_back();
       entry.file = one.file;
       entry.set = one.set;
       entry.seed = one.seed;
       entry.out = folder / row.id / (one.name + ".db");
       entry.scenario = one.scenario;
       entry.weight = one.weight;
-      if (options.force) continue;
-      // Results of another version or of an earlier form of the row are made anew.
-      const auto old = run::look_at_old(entry);
-      if (!old) return fail(old.error().message);
-      entry.there = old.value() == run::OldResult::same;
-      there += entry.there;
     }
   }
-  // The first seed of everything first, so that an unfinished set says most; the longest runs first
-  // among those, so that no processor is idle at the end.
-  std::vector<run::PoolRun*> pool;
-  for (run::PoolRun& one : runs) pool.push_back(&one);
-  std::stable_sort(pool.begin(), pool.end(), [](const run::PoolRun* a, const run::PoolRun* b) {
-    return a->seed != b->seed ? a->seed < b->seed : a->weight > b->weight;
-  });
-  if (!options.quiet) {
-    fmt::print("{} runs at the {} scale{}, results in {}\n", runs.size(), options.scale,
-               there > 0 ? fmt::format(", {} of them there already", there) : std::string(),
-               folder.string());
-    std::fflush(stdout);
-  }
-  const bool whole = run_pool({options.jobs, options.threads, options.quiet}, pool);
-  std::size_t failed = 0;
-  std::size_t done = there;
-  for (const run::PoolRun& one : runs) {
-    done += one.done;
-    if (one.failure.empty()) continue;
-    ++failed;
-    fmt::print(stderr, "error: {}\n", one.failure);
-  }
-  if (!whole && signal_came()) {
-    fmt::print("\n{} of {} runs are done; the same command goes on from here\n", done, runs.size());
-    return kInterruptedStatus;
-  }
-  if (failed > 0) {
-    fmt::print(stderr, "error: {} of {} runs failed; the same command tries them again\n", failed,
-               runs.size());
-    return 1;
-  }
-  if (!options.quiet) {
-    fmt::print("all {} runs are done. `strack paper report --scale {}` makes the report\n",
-               runs.size(), options.scale);
-  }
-  return 0;
+  return run_set({options.jobs, options.threads, options.quiet}, set);
 }
 
 int paper_status(const PaperOptions& options) {

@@ -1,5 +1,7 @@
 #include "cli/pool_progress.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <string>
 
 #include <fmt/format.h>
@@ -21,6 +23,55 @@ bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
                           time_left(line.seconds(), p.share)));
   };
   return run::run_all(options, runs, stop_on_signals());
+}
+
+int run_set(const PoolView& view, RunSet& set) {
+  std::size_t there = 0;
+  for (run::PoolRun& one : set.runs) {
+    if (set.force) continue;
+    // Results of another version or of an earlier form of the scenario are made anew.
+    const auto old = run::look_at_old(one);
+    if (!old) {
+      fmt::print(stderr, "error: {}\n", old.error().message);
+      return 2;
+    }
+    one.there = old.value() == run::OldResult::same;
+    there += one.there;
+  }
+  // The first seed of everything first, so that an unfinished set says most; the longest runs first
+  // among those, so that no processor is idle at the end.
+  std::vector<run::PoolRun*> pool;
+  for (run::PoolRun& one : set.runs) pool.push_back(&one);
+  std::stable_sort(pool.begin(), pool.end(), [](const run::PoolRun* a, const run::PoolRun* b) {
+    return a->seed != b->seed ? a->seed < b->seed : a->weight > b->weight;
+  });
+  const std::size_t all = set.runs.size();
+  if (!view.quiet) {
+    fmt::print("{} runs at the {} scale{}, results in {}\n", all, set.scale,
+               there > 0 ? fmt::format(", {} of them there already", there) : std::string(),
+               set.folder.string());
+    std::fflush(stdout);
+  }
+  const bool whole = run_pool(view, pool);
+  std::size_t failed = 0;
+  std::size_t done = there;
+  for (const run::PoolRun& one : set.runs) {
+    done += one.done;
+    if (one.failure.empty()) continue;
+    ++failed;
+    fmt::print(stderr, "error: {}\n", one.failure);
+  }
+  if (!whole && signal_came()) {
+    fmt::print("\n{} of {} runs are done; the same command goes on from here\n", done, all);
+    return kInterruptedStatus;
+  }
+  if (failed > 0) {
+    fmt::print(stderr, "error: {} of {} runs failed; the same command tries them again\n", failed,
+               all);
+    return 1;
+  }
+  if (!view.quiet) fmt::print("all {} runs are done. `{}` makes the report\n", all, set.report);
+  return 0;
 }
 
 }  // namespace strack::cli

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "run/pool.h"
@@ -17,5 +19,18 @@ struct PoolView {
 
 /// run::run_all for somebody at a terminal. False: Ctrl-C came first.
 [[nodiscard]] bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs);
+
+/// A set of runs that is made once and added to: the paper's, the league's.
+struct RunSet {
+  std::string scale;
+  std::filesystem::path folder;  ///< of the results
+  std::string report;            ///< the command that makes the report
+  bool force = false;            ///< run again what is finished
+  std::vector<run::PoolRun> runs;
+};
+
+/// Runs what is not there yet, the first seed of everything first, and says how it went. Returns the
+/// program's exit status: 1 where runs failed, 2 where a result file must not be touched.
+[[nodiscard]] int run_set(const PoolView& view, RunSet& set);
 
 }  // namespace strack::cli

@@ -1,7 +1,6 @@
 #include "paper/evidence.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -9,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "base/csv_text.h"
 #include "metrics/sqlite.h"
 #include "metrics/summary.h"
 #include "report/figures.h"
@@ -125,15 +125,6 @@ const std::vector<std::string>& base_columns() {
   return names;
 }
 
-/// The whole of a text as a number.
-std::optional<double> number_of(const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || at != end || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 /// "16 MB" is 16000000, "8 us" is 8, "256" is 256, "strack" a text.
 Value axis_value(const std::string& text) {
   if (const auto number = number_of(text)) return *number;
@@ -190,41 +181,11 @@ Line line_of(const PlannedRun& run, const fs::path& file, const metrics::Summary
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
+/// A value as a cell of a table; nothing for NULL.
 std::string csv_cell(const Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return number_text(*number);
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    if (text->find_first_of(",\"\r\n") == text->npos) return *text;
-    std::string out = "\"";
-    for (const char c : *text) {
-      out += c;
-      if (c == '"') out += '"';
-    }
-    return out + '"';
-  }
-  return {};
-}
-
-std::vector<std::string> csv_cells(const std::string& line) {
-  std::vector<std::string> cells(1);
-  bool within = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (within) {
-      if (c != '"')
-        cells.back() += c;
-      else if (i + 1 < line.size() && line[i + 1] == '"')
-        cells.back() += line[++i];
-      else
-        within = false;
-    } else if (c == '"') {
-      within = true;
-    } else if (c == ',') {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  return cells;
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr ? std::string() : strack::csv_cell(*text);
 }
 
 }  // namespace

@@ -255,23 +255,6 @@ std::string file_name(std::string_view text) {
   return name;
 }
 
-/// About how many bytes go through the network.
-double bytes_sent(const sim::Scenario& scenario) {
-  const sim::WorkloadSpec& w = scenario.workload;
-  const auto size = static_cast<double>(w.size.count());
-  switch (w.kind) {
-    case sim::WorkloadKind::permutation:
-      return size * scenario.config.topology.hosts();
-    case sim::WorkloadKind::incast:
-      return size * w.fan_in;
-    case sim::WorkloadKind::collective:
-      return static_cast<double>(w.collective.size.count()) * w.collective.ranks * w.jobs *
-             (w.collective.collective == workload::Collective::alltoall ? 1 : 2);
-    default:
-      return size * static_cast<double>(sim::expected_flows(scenario));
-  }
-}
-
 }  // namespace
 
 const std::vector<std::string>& figure_kinds() {
@@ -405,7 +388,7 @@ Result<std::vector<PlannedRun>, ScenarioError> plan(const Row& row, const std::s
         const auto loaded = sim::load(row.file, set);
         if (!loaded) return ScenarioError{row.file.string(), 0, loaded.error().text()};
         run.scenario = sim::to_toml(loaded.value());
-        run.weight = bytes_sent(loaded.value());
+        run.weight = sim::expected_bytes(loaded.value());
         planned.push_back(std::move(run));
       }
     }

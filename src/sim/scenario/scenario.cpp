@@ -241,6 +241,29 @@ std::uint64_t expected_messages(const Scenario& scenario) {
   return w.jobs * workload::size_of(w.collective).messages;
 }
 
+double expected_bytes(const Scenario& scenario) {
+  const WorkloadSpec& w = scenario.workload;
+  const auto flows = static_cast<double>(expected_flows(scenario));
+  switch (w.kind) {
+    case WorkloadKind::permutation:
+    case WorkloadKind::incast:
+      return static_cast<double>(w.size.count()) * flows;
+    case WorkloadKind::random:
+      return static_cast<double>(w.sizes.mean().count()) * flows;
+    case WorkloadKind::file: {
+      double all = 0;
+      for (const workload::Flow& flow : w.list) all += static_cast<double>(flow.size.count());
+      return all;
+    }
+    case WorkloadKind::collective:
+      return static_cast<double>(w.collective.size.count()) * w.collective.ranks * w.jobs *
+             (w.collective.collective == workload::Collective::alltoall ? 1 : 2);
+    case WorkloadKind::trace:
+      return static_cast<double>(w.graph->bytes().count());
+  }
+  return 0;
+}
+
 std::string to_toml(const Scenario& scenario) { return scenario.resolved; }
 
 }  // namespace strack::sim

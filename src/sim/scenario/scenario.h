@@ -130,6 +130,9 @@ struct Scenario {
 /// About how many messages the jobs it makes have to send, all together.
 [[nodiscard]] std::uint64_t expected_messages(const Scenario& scenario);
 
+/// About how many bytes the hosts send: what runs take is in proportion to it.
+[[nodiscard]] double expected_bytes(const Scenario& scenario);
+
 /// The scenario with every key that applies to it. Loads to the same scenario again. Values that
 /// follow from others are comments, so that a changed link rate still changes what depends on it.
 [[nodiscard]] std::string to_toml(const Scenario& scenario);
