@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/csv_text.h"
+
 namespace strack::report {
 namespace {
 
@@ -15,17 +17,7 @@ class Csv {
  public:
   void text(std::string_view field) {
     comma();
-    const bool plain = field.find_first_of(",\"\r\n") == std::string_view::npos;
-    if (plain) {
-      out_ += field;
-      return;
-    }
-    out_ += '"';
-    for (const char c : field) {
-      if (c == '"') out_ += '"';
-      out_ += c;
-    }
-    out_ += '"';
+    out_ += csv_cell(field);
   }
   /// The shortest text that means exactly this number; nothing for one that is not known.
   void number(double value) {
@@ -101,6 +93,28 @@ std::string csv_of(const BarsFigure& figure) {
       out.number(i < series.values.size() ? series.values[i] : kUnknown);
       out.number(i < series.low.size() ? series.low[i] : kUnknown);
       out.number(i < series.high.size() ? series.high[i] : kUnknown);
+      out.row();
+    }
+  }
+  return out.take();
+}
+
+std::string csv_of(const HeatFigure& figure) {
+  Csv out;
+  out.text("row");
+  out.text("column");
+  out.text(title_of(figure.value));
+  out.text("text");
+  out.text("note");
+  out.row();
+  for (std::size_t i = 0; i < figure.rows.size(); ++i) {
+    for (std::size_t k = 0; k < figure.columns.size(); ++k) {
+      const HeatCell& cell = figure.cells[i][k];
+      out.text(figure.rows[i].name);
+      out.text(figure.columns[k]);
+      out.number(cell.value);
+      out.text(cell.text);
+      out.text(cell.note);
       out.row();
     }
   }

@@ -182,6 +182,37 @@ Json figure_json(const FlowFigure& figure) {
   return json;
 }
 
+Json figure_json(const HeatFigure& figure) {
+  STRACK_CHECK_OP(figure.cells.size(), ==, figure.rows.size());
+  Json json = head_json(figure, "heat");
+  json["value"] = axis_json(figure.value);
+  json["low"] = number(figure.low);
+  json["high"] = number(figure.high);
+  json["none"] = figure.none;
+  Json rows = Json::array();
+  for (const HeatFigure::Row& row : figure.rows) {
+    rows.push_back({{"name", row.name}, {"note", row.note}});
+  }
+  json["rows"] = std::move(rows);
+  json["columns"] = figure.columns;
+  Json groups = Json::array();
+  for (const auto& [name, columns] : figure.groups) {
+    groups.push_back({{"name", name}, {"columns", columns}});
+  }
+  json["groups"] = std::move(groups);
+  Json cells = Json::array();
+  for (const auto& row : figure.cells) {
+    STRACK_CHECK_OP(row.size(), ==, figure.columns.size());
+    Json line = Json::array();
+    for (const HeatCell& cell : row) {
+      line.push_back({{"value", number(cell.value)}, {"text", cell.text}, {"note", cell.note}});
+    }
+    cells.push_back(std::move(line));
+  }
+  json["cells"] = std::move(cells);
+  return json;
+}
+
 Json table_json(const Table& table) {
   Json columns = Json::array();
   for (const Column& column : table.columns) {
@@ -301,6 +332,10 @@ FigureHead& head_of(Figure& figure) {
 }
 
 std::uint32_t picture_height(const Figure& figure) {
+  if (const auto* heat = std::get_if<HeatFigure>(&figure)) {
+    // As heatHeight() in web/src/heat.ts.
+    return static_cast<std::uint32_t>(300 + 26 * heat->rows.size());
+  }
   const auto* bars = std::get_if<BarsFigure>(&figure);
   if (bars == nullptr || !bars->horizontal) return 600;
   // As lyingHeight() in web/src/bars.ts.

@@ -148,11 +148,34 @@ struct FlowFigure : FigureHead {
   std::vector<InspectedFlow> flows;
 };
 
-using Figure = std::variant<XyFigure, BarsFigure, FabricFigure, FlowFigure>;
+/// A number where a row and a column meet. Without one it may have a text: why there is none.
+struct HeatCell {
+  double value = kUnknown;
+  std::string text;  ///< in the cell, a few characters
+  std::string note;  ///< all there is to say, for who looks closer
+};
+
+/// A table to be taken in at a glance: the larger a value, the darker its cell.
+struct HeatFigure : FigureHead {
+  Axis value;
+  double low = 0;  ///< the lightest colour, and the darkest
+  double high = 1;
+  std::string none;  ///< what it means that a cell has no value
+  struct Row {
+    std::string name;
+    std::string note;  ///< a word or two beside it
+  };
+  std::vector<Row> rows;
+  std::vector<std::string> columns;
+  std::vector<std::pair<std::string, std::size_t>> groups;  ///< of columns: a name, and how many
+  std::vector<std::vector<HeatCell>> cells;                 ///< by row
+};
+
+using Figure = std::variant<XyFigure, BarsFigure, FabricFigure, FlowFigure, HeatFigure>;
 [[nodiscard]] const FigureHead& head_of(const Figure& figure);
 [[nodiscard]] FigureHead& head_of(Figure& figure);
 
-/// A figure alone, as a picture: all are as wide, and only bars that lie are not as high.
+/// A figure alone, as a picture: all are as wide, and only bars that lie and heat maps are not as high.
 inline constexpr std::uint32_t kPictureWidth = 960;
 [[nodiscard]] std::uint32_t picture_height(const Figure& figure);
 

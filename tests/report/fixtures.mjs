@@ -383,6 +383,25 @@ export function lyingReport() {
   };
 }
 
+/// A heat map as wide and high as the league's: cells of every kind.
+export function heatReport() {
+  const columns = Array.from({ length: 20 }, (_, i) => `case number ${i + 1}`);
+  const rows = Array.from({ length: 14 }, (_, i) => ({ name: i === 3 ? 'A transport with a long name' : `transport ${i + 1}`, note: i % 3 ? 'lossy' : 'lossless' }));
+  const cells = rows.map((_, i) => columns.map((_, k) => {
+    if (i === 13 && k === 19) return { value: null, text: '', note: '' };
+    if (i === 12 && k === 3) return { value: null, text: '>590', note: 'time limit; 3 of 128 flows left' };
+    const value = 1 + ((i * 7 + k * 3) % 40) / 4;
+    return { value, text: value.toFixed(2), note: `${value} times` };
+  }));
+  return {
+    format: 1, title: 'Heat', lead: [], made: {}, notices: [], runs: [],
+    sections: [{ id: 'league', title: 'At a glance', group: 'League', verdict: null, claim: null, scale: null, checks: [], explanation: [], tables: [], figures: [{
+      id: 'heat', kind: 'heat', title: 'Everybody everywhere', caption: 'Darker is worse.', notices: [],
+      value: { label: 'times over the bound', unit: 'x', scale: 'log' }, low: 1, high: 10, none: 'not finished', rows, columns, cells,
+      groups: [{ name: 'Sizes', columns: 5 }, { name: 'Crowds', columns: 5 }, { name: 'Faults', columns: 5 }, { name: 'Jobs', columns: 5 }] }] }],
+  };
+}
+
 /// A flow of so many packets that a chart might draw them bit by bit, and with events of every kind.
 export function longFlowReport() {
   const kinds = ['sent', 'resent', 'ack', 'loss', 'timeout', 'probe', 'probe answer', 'nak', 'cnp', 'eclipse'];

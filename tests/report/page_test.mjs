@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
 import { csvRows, data, download, kSpace, labelPlace, pixels, shoot, shots, shownCells, startBrowser, web, withFile } from './browser.mjs';
-import { emptyReport, fillPage, hostileReport, largeReport, longFlowReport, lyingReport, partialReport, richReport } from './fixtures.mjs';
+import { emptyReport, fillPage, heatReport, hostileReport, largeReport, longFlowReport, lyingReport, partialReport, richReport } from './fixtures.mjs';
 
 let folder;
 let template;
@@ -540,6 +540,43 @@ describe('many points', () => {
       await page.locator('#long-flow .legend-item', { hasText: /^cnp$/ }).click();
       assert.notEqual(await pixels(page, '#long-flow canvas'), hidden, 'the ticks of 300 CNPs were drawn');
       await shoot(page, 'long-flow', '#long-flow');
+    });
+  });
+});
+
+describe('a heat map', () => {
+  const report = heatReport();
+  const figure = figureOf(report, 'heat');
+  const fill = (page, text) => page.locator('#heat .heat-cell', { hasText: text }).first().locator('rect').getAttribute('fill');
+
+  test('has a cell for every row and column, the larger the darker', async () => {
+    await withPage(report, { viewport: { width: 1440, height: 900 } }, async (page) => {
+      assert.deepEqual((await data(page, 'heat')).cells, figure.cells);
+      assert.equal(await page.locator('#heat .heat-cell').count(), 14 * 20);
+      const light = async (text) => Math.max(...(await fill(page, text)).match(/\d+/g).slice(1).map(Number));
+      assert.ok(await light('1.00') > await light('2.50') && await light('2.50') > await light('9.75'), 'three steps');
+      assert.match(await fill(page, '>590'), /^url\(/, 'hatched: there is no value');
+      const said = await page.locator('#heat .heat-cell title', { hasText: 'flows left' }).textContent();
+      assert.equal(said, 'transport 13, case number 4: time limit; 3 of 128 flows left');
+      const seen = await page.locator('#heat .heat-scroll').evaluate((e) => e.scrollWidth <= e.clientWidth + 1);
+      assert.ok(seen, 'all of it is seen at once');
+      await shoot(page, 'heat', '#heat');
+    });
+  });
+
+  test('scrolls on a narrow screen beside its names, and makes pictures', async () => {
+    await withPage(report, { viewport: { width: 390, height: 844 } }, async (page) => {
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 390));
+      assert.ok(await page.locator('#heat .heat-scroll').evaluate((e) => e.scrollWidth > e.clientWidth));
+      await shoot(page, 'narrow-heat', '#heat');
+      const png = await download(page, () => page.locator('#heat').getByRole('button', { name: /as PNG/ }).click());
+      assert.equal(png.bytes.readUInt32BE(16), 1920);
+    });
+    const height = 300 + 26 * 14;
+    await withPage(report, { hash: '#export=heat', viewport: { width: 960, height } }, async (page) => {
+      assert.equal(await page.evaluate(() => document.documentElement.dataset.ready), '1');
+      assert.ok(await page.evaluate((h) => document.querySelector('figcaption').getBoundingClientRect().bottom <= h, height));
+      await shoot(page, 'export-heat');
     });
   });
 });

@@ -109,13 +109,31 @@ export interface FlowFigure extends FigureBase {
   flows: Flow[];
 }
 
+export interface HeatCell {
+  value: Num;
+  text: string;
+  note: string;
+}
+
+export interface HeatFigure extends FigureBase {
+  kind: 'heat';
+  value: Axis;
+  low: number;
+  high: number;
+  none: string;
+  rows: { name: string; note: string }[];
+  columns: string[];
+  groups: { name: string; columns: number }[];
+  cells: HeatCell[][];
+}
+
 /// A figure whose kind this page does not know, or whose fields make no sense: shown as a message.
 export interface BrokenFigure extends FigureBase {
   kind: 'broken';
   why: string;
 }
 
-export type Figure = XyFigure | BarsFigure | FabricFigure | FlowFigure | BrokenFigure;
+export type Figure = XyFigure | BarsFigure | FabricFigure | FlowFigure | HeatFigure | BrokenFigure;
 
 export interface PlainTable {
   id: string;
@@ -256,6 +274,14 @@ function variant(v: unknown): Variant {
   return { name, tors, spines, times, layers, down };
 }
 
+function heatCells(v: unknown, rows: number, columns: number): HeatCell[][] {
+  const cells = list(v).map((row) => list(row).map(object).map((c) => ({ value: num(c.value), text: text(c.text), note: text(c.note) })));
+  if (cells.length !== rows || cells.some((row) => row.length !== columns)) {
+    throw new Error(`its cells are not ${rows} rows of ${columns}`);
+  }
+  return cells;
+}
+
 function figure(v: unknown): Figure {
   const raw = object(v);
   const base = { id: text(raw.id), title: text(raw.title), caption: text(raw.caption), notices: texts(raw.notices) };
@@ -289,6 +315,16 @@ function figure(v: unknown): Figure {
             kinds: texts(f.kinds), base_rtt: num(f.base_rtt), target: num(f.target), truncated: f.truncated === true,
           })),
         };
+      case 'heat': {
+        const rows = list(raw.rows).map(object).map((r) => ({ name: text(r.name), note: text(r.note) }));
+        const columns = list(raw.columns).map((c) => text(c));
+        return {
+          ...base, kind: 'heat', value: axis(raw.value), low: num(raw.low) ?? 0, high: num(raw.high) ?? 1,
+          none: text(raw.none, 'no value'), rows, columns,
+          groups: list(raw.groups).map(object).map((g) => ({ name: text(g.name), columns: num(g.columns) ?? 0 })),
+          cells: heatCells(raw.cells, rows.length, columns.length),
+        };
+      }
       default:
         return { ...base, kind: 'broken', why: `This page does not know figures of the kind "${text(raw.kind)}".` };
     }

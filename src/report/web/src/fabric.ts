@@ -6,30 +6,13 @@
 import { canvasBlob, kFont } from './chart';
 import type { FabricFigure, Layer, Variant } from './data';
 import { fileName, h, s } from './dom';
+import { channels, colourAt, kRamps } from './ramp';
 import { ink, theme, type Theme } from './theme';
 import { rawUnit, value } from './units';
 import { kPaper, type View, type ViewOptions } from './view';
 
-// From "nothing" to "most", always in one direction of lightness, so that grey and colour-blind eyes read the same order.
-// Nothing is near the ground: what stands out is traffic.
-const kRamps: Record<'use' | 'queue', Record<Theme, string[]>> = {
-  use: {
-    light: ['#f2f5f8', '#cfe1f2', '#93c3e0', '#4b97c9', '#1764ab', '#08306b'],
-    dark: ['#1b232c', '#17405f', '#1b6a9c', '#3296c8', '#73c3e6', '#d6f2fc'],
-  },
-  queue: {
-    light: ['#f7f4f0', '#fddbb0', '#fbaa70', '#ee6c43', '#c22f1e', '#6b0a0a'],
-    dark: ['#251c1a', '#5e2516', '#a53d12', '#de6f1c', '#fbb04e', '#fff3cf'],
-  },
-};
-
 // Frames per second at normal speed.
 const kFps = 10;
-
-function channels(hex: string): [number, number, number] {
-  const v = parseInt(hex.slice(1), 16);
-  return [v >> 16, (v >> 8) & 255, v & 255];
-}
 
 /// 256 colours as the pixels of a picture, and what is drawn for a link that is down.
 function ramp(layer: Layer, of: Theme): Uint32Array {
@@ -37,11 +20,7 @@ function ramp(layer: Layer, of: Theme): Uint32Array {
   const out = new Uint32Array(256);
   const bytes = new Uint8Array(out.buffer);
   for (let i = 0; i < 256; ++i) {
-    const at = (i / 255) * (stops.length - 1);
-    const k = Math.min(stops.length - 2, Math.floor(at));
-    for (let c = 0; c < 3; ++c) {
-      bytes[i * 4 + c] = Math.round(stops[k]![c]! + (stops[k + 1]![c]! - stops[k]![c]!) * (at - k));
-    }
+    bytes.set(colourAt(stops, i / 255), i * 4);
     bytes[i * 4 + 3] = 255;
   }
   return out;

@@ -5,6 +5,7 @@ import type { BrokenFigure, Figure } from './data';
 import { button, fileName, h, prose, save } from './dom';
 import { fabricView } from './fabric';
 import { flowView } from './flow';
+import { heatView } from './heat';
 import { csv, tableElement } from './tables';
 import type { View, ViewOptions } from './view';
 import { xyView } from './xy';
@@ -23,6 +24,7 @@ function makeView(figure: Exclude<Figure, BrokenFigure>, options: ViewOptions): 
     case 'bars': return barsView(figure);
     case 'fabric': return fabricView(figure, options);
     case 'flow': return flowView(figure, options);
+    case 'heat': return heatView(figure);
   }
 }
 

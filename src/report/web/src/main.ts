@@ -4,6 +4,7 @@ import { lyingHeight } from './bars';
 import { parseReport, type Report } from './data';
 import { frameFigure, type Framed } from './figure';
 import { buildMessage, buildPage } from './page';
+import { heatHeight } from './heat';
 import { h } from './dom';
 import { isPrinting, onTheme, setPrinting, startTheme } from './theme';
 
@@ -108,7 +109,7 @@ function showOne(report: Report, id: string): void {
     return;
   }
   document.title = figure.title;
-  const height = figure.kind === 'bars' && figure.horizontal ? lyingHeight(figure) : 600;
+  const height = figure.kind === 'bars' && figure.horizontal ? lyingHeight(figure) : figure.kind === 'heat' ? heatHeight(figure) : 600;
   root.style.setProperty('--picture-height', `${height}px`);
   const one = frameFigure(figure, { alone: true });
   document.body.replaceChildren(h('main', {}, one.element));
