@@ -14,7 +14,8 @@ struct Command {
   std::function<int()> run;
 };
 
-[[nodiscard]] std::vector<Command> add_reports(CLI::App& app);
+[[nodiscard]] std::vector<Command> add_reports(CLI::App& app);  ///< those of the league among them
+[[nodiscard]] std::vector<Command> add_league(CLI::App& app);
 [[nodiscard]] std::vector<Command> add_udp(CLI::App& app);
 
 /// A group without one of its commands: says where they are listed, and returns 2.

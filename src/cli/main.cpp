@@ -119,9 +119,9 @@ int main(int argc, char** argv) {
       "Start with `strack demo` to see the protocol deal with congestion, loss and dead paths,\n"
       "and `strack trace` to read its decisions packet by packet. `strack sim` simulates whole\n"
       "clusters: `strack help sim` lists what it can do, `strack help scenario` what a scenario\n"
-      "file can say, `strack paper` reproduces the paper, `strack report` draws any results.\n"
-      "`strack workload` reads and writes traces of other tools. `strack perf`, `strack cp` and\n"
-      "`strack recv` use the transport between real hosts, over UDP.",
+      "file can say, `strack paper` reproduces the paper, `strack league` ranks all transports,\n"
+      "`strack report` draws any results, `strack workload` reads and writes other tools' traces.\n"
+      "`strack perf`, `strack cp`, `strack recv` use the transport between real hosts, over UDP.",
       "strack"};  // the program's name
   app.set_version_flag("--version", std::string("strack ") + strack::run::kBuildInfo.version);
   app.require_subcommand(0, 1);

@@ -1,4 +1,6 @@
-// `strack report` and `strack paper`: their words on the command line.
+// `strack report` and `strack paper`: their words on the command line; and those of `strack league`.
+#include <utility>
+
 #include "cli/commands.h"
 #include "cli/paper.h"
 #include "cli/report.h"
@@ -17,11 +19,7 @@ void add_paper(CLI::App* command, PaperOptions& options) {
       ->type_name("FOLDER");
 }
 
-}  // namespace
-
-std::vector<Command> add_reports(CLI::App& app) {
-  // What CLI11 fills in must outlive this function, and there is one command line.
-  static ReportOptions page;
+CLI::App* add_report(CLI::App& app, ReportOptions& page) {
   CLI::App* report_command = app.add_subcommand(
       "report",
       "Makes a page of any result files, one run in full or several compared: an HTML file with\n"
@@ -37,6 +35,15 @@ std::vector<Command> add_reports(CLI::App& app) {
       ->type_name("FOLDER");
   report_command->add_option("--title", page.title, "of the page");
   report_command->add_flag("--force", page.force, "replace a file that is not a report");
+  return report_command;
+}
+
+}  // namespace
+
+std::vector<Command> add_reports(CLI::App& app) {
+  // What CLI11 fills in must outlive this function, and there is one command line.
+  static ReportOptions page;
+  CLI::App* report_command = add_report(app, page);
 
   CLI::App* paper = app.add_subcommand("paper",
                                        "Reproduces the STrack paper: every experiment, judged by "
@@ -86,13 +93,15 @@ std::vector<Command> add_reports(CLI::App& app) {
       ->type_name("FOLDER");
   paper_report_command->add_flag("--force", paper_page.force, "replace a file that is no report");
 
-  return {
+  std::vector<Command> commands = {
       {report_command, [] { return report(page); }},
       {paper_run_command, [] { return paper_run(paper_runs); }},
       {paper_status_command, [] { return paper_status(paper_state); }},
       {paper_report_command, [] { return paper_report(paper_page); }},
       {paper, [] { return no_command("paper --help"); }},
   };
+  for (Command& command : add_league(app)) commands.push_back(std::move(command));
+  return commands;
 }
 
 }  // namespace strack::cli

@@ -1,0 +1,143 @@
+#include "cli/league.h"
+
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/interrupt.h"
+#include "cli/pool_progress.h"
+#include "cli/text.h"
+#include "league/league_report.h"
+#include "league/plan.h"
+#include "league/results.h"
+#include "league/standings.h"
+#include "report/save.h"
+#include "run/build_info.h"
+
+namespace strack::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+int fail(const std::string& message) {
+  fmt::print(stderr, "error: {}\n", message);
+  return 2;
+}
+
+Result<league::Request, std::string> request_of(const LeagueOptions& options) {
+  const auto scale = league::scale_of(options.scale);
+  if (!scale) {
+    return fmt::format("--scale {}: there is no such scale. the scales are quick, full",
+                       options.scale);
+  }
+  return league::Request{*scale, options.parts, options.schemes, options.seeds,
+                         options.results.empty() ? fs::path("results") / ("league-" + options.scale)
+                                                 : options.results};
+}
+
+/// The standings, for a terminal.
+void print_standings(const league::Standings& standings) {
+  Table table({"transport", "fabric", "mean rank", "firsts", "mean", "worst", "not finished"}, 2);
+  for (const league::Standing& row : standings.rows) {
+    table.add({row.label, row.fabric, fmt::format("{:.2f}", row.mean_rank),
+               fmt::format("{}", row.firsts), row.mean > 0 ? league::times_text(row.mean) : "-",
+               row.worst > 0 ? league::times_text(row.worst) : "-",
+               fmt::format("{} of {}", row.unfinished, row.ran)});
+  }
+  fmt::print("{}", table.text());
+}
+
+}  // namespace
+
+int league_run(const LeagueRunOptions& options) {
+  const auto request = request_of(options);
+  if (!request) return fail(request.error());
+  auto planned = league::plan(request.value());
+  if (!planned) return fail(planned.error().message);
+  RunSet set{options.scale,
+             request.value().folder,
+             fmt::format("strack league report --scale {}", options.scale),  // the program's name
+             options.force,
+             {}};
+  for (league::PlannedRun& one : planned.value()) {
+    if (one.cannot.empty()) {
+      set.runs.push_back(std::move(one.run));
+    } else if (one.run.seed == 1 && !options.quiet) {
+      fmt::print("{} cannot do {}: {}\n", one.who.scheme->name, one.of->id, one.cannot);
+    }
+  }
+  const int status = run_set({options.jobs, options.threads, options.quiet}, set);
+  if (const auto problem = league::keep_failures(set.runs)) return fail(problem->message);
+  return status;
+}
+
+int league_report(const LeagueReportOptions& options) {
+  const auto request = request_of(options);
+  if (!request) return fail(request.error());
+  league::Results results;
+  if (options.from.empty()) {
+    const auto planned = league::plan(request.value());
+    if (!planned) return fail(planned.error().message);
+    results = league::read(planned.value());
+  } else {
+    auto read = league::read_csv(options.from);
+    if (!read) return fail(read.error().message);
+    results = std::move(read.value());
+  }
+  const fs::path& folder = request.value().folder;
+  if (results.outcomes.empty()) {
+    return fail(fmt::format(
+        "{}: there are no results. `strack league run --scale {}` makes them",  // the program's name
+        (options.from.empty() ? folder : options.from).string(), options.scale));
+  }
+  for (const std::string& problem : results.problems) fmt::print(stderr, "warning: {}\n", problem);
+  const league::Scale scale = request.value().scale;
+  const league::Standings standings = league::judge(results.outcomes);
+  if (!options.markdown.empty()) {
+    const std::string text = league::make_markdown(scale, results, standings);
+    if (const auto error = report::write_file(options.markdown, text)) return fail(error->message);
+  }
+  if (!options.data.empty()) {
+    if (const auto error = report::write_file(options.data, league::to_csv(results.outcomes))) {
+      return fail(error->message);
+    }
+  }
+  report::Report made = league::make_report(scale, results, standings);
+  made.made = {
+      run::kBuildInfo.version, run::kBuildInfo.commit, utc_now(),
+      fmt::format("strack league report --scale {}", options.scale)};  // the program's name
+  // A table has no folder of its own, so its page goes where it is told to.
+  const bool page_wanted = options.from.empty() || !options.out.empty();
+  const fs::path page = options.out.empty() ? folder / "report.html" : options.out;
+  if (page_wanted) {
+    if (const auto error = report::save_page(made, page, {options.force})) {
+      return fail(error->message);
+    }
+    if (!options.png.empty()) {
+      const auto saved = report::save_png(made, page, options.png, &stop_on_signals());
+      if (signal_came()) return kInterruptedStatus;
+      if (!saved) return fail(saved.error().message);
+    }
+  }
+  if (options.json) {
+    fmt::print("{}", league::make_json(scale, results, standings));
+    return 0;
+  }
+  print_standings(standings);
+  if (page_wanted) fmt::print("\nreport: {}\n", page.string());
+  return 0;
+}
+
+int league_cases() {
+  for (const league::Part& part : league::parts()) {
+    fmt::print("{} (--part {})\n", part.title, part.id);
+    for (const league::Case& one : league::cases()) {
+      if (one.part == part.id) fmt::print("  {:<15} {}\n", one.id, one.about);
+    }
+  }
+  return 0;
+}
+
+}  // namespace strack::cli
