@@ -544,7 +544,8 @@ def main():
                     found = ratios(contest, results)
                     print_ratios(found)
                     whole['places'][place.name] = document(place, contest, results, found)
-                    failed |= any('STrack' in name for _, name in results.failures)
+                    ours = {c.name for _, contestants in contest for c in contestants if isinstance(c, Strack)}
+                    failed |= any(name in ours for _, name in results.failures)
             except Unavailable as error:
                 if arguments.where != 'both':
                     raise

@@ -5,12 +5,14 @@
 //
 //   params.h, sender.h, receiver.h, core.cpp   the pure core (core/transport.h)
 //   sim.h, sim.cpp                             its part of a simulated host (sim/host/protocol.h)
+//   udp.cpp                                    its part over UDP (udp/transport.h), if it has one
 //   descriptor.cpp                             const Descriptor descriptor_of_<name>
 //   *_test.cpp, *_fuzz.cpp                     their tests
 //
 // docs/add-a-transport.md walks through a whole one.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -64,6 +66,8 @@ struct Descriptor {
   /// transport runs: then nobody reads them, but they are shown, and what is wrong may be said.
   std::shared_ptr<const sim::Transport> (*resolve)(sim::Resolution& resolution,
                                                    const Scheme* scheme);
+
+  std::uint8_t udp = 0;  ///< its id on the wire, as in its udp.cpp; 0: it is simulated only
 
   bool rate_controlled = false;  ///< counts congestion notifications (CNPs) and NAKs
   /// Name and role of a run where settings have a say in it; null: the scheme's.

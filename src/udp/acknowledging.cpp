@@ -6,16 +6,6 @@
 #include "udp/engine_common.h"
 
 namespace strack::udp {
-namespace {
-
-/// [D41] After a peer has asked again, its SACKs go other ways than its packets came, so long.
-constexpr Picoseconds kAcksAstray = seconds(1);
-/// By so many paths at once goes what may find no way back, and pings that seek one, so often.
-constexpr std::uint32_t kWaysBack = 8;
-constexpr Picoseconds kSeekEvery = ms(5);
-constexpr Picoseconds kProofLasts = seconds(1);  ///< that a way leads back; it may have died since
-
-}  // namespace
 
 void Engine::want_ack(Connection& c, core::Psn psn, core::Timestamp timestamp, Instant arrival) {
   c.triggers[c.trigger_count++] = {psn, timestamp, arrival};
@@ -37,7 +27,7 @@ void Engine::send_acks() {
 }
 
 void Engine::send_ack(Connection& c) {
-  const auto sack = c.receiver->poll_ack(now_);
+  const auto sack = c.session->poll_ack(now_);
   if (sack) {
     wire::SackBody body{*sack, credit(c)};
     const Instant now = network_.now();
@@ -53,36 +43,15 @@ void Engine::send_ack(Connection& c) {
         return wire::encode(out, envelope, body);
       });
     };
-    // [D41] By the number that the packet came by; but whoever asks again has perhaps not heard the
-    // last answers. Then they go by ways that have led back lately, and otherwise by several.
-    if (c.asked_again) c.astray_until = now_ + kAcksAstray;
-    if (now_ >= c.astray_until) {
-      send_by(static_cast<std::uint16_t>(sack->path_id % options_.paths));
-    } else {
-      const bool lost = c.asked_again && !knows_way_back(c);
-      if (lost) seek_ways_back(c);
-      const std::uint32_t copies = lost ? std::min(kWaysBack, options_.paths) : 1;
-      for (std::uint32_t i = 0; i < copies; ++i) send_by(control_path(c));
+    // [D41]
+    const core::ControlPaths::Route route = c.session->ways.of_ack(now_);
+    for (std::uint32_t i = 0; i < route.pings; ++i) send_ping(c);
+    for (std::uint32_t i = 0; i < route.copies; ++i) {
+      send_by(route.as_packet ? static_cast<core::PathId>(sack->path_id % options_.paths)
+                              : c.session->ways.next(now_));
     }
   }
-  c.asked_again = false;
   c.trigger_count = 0;
-}
-
-/// Something has lately been heard to arrive that went by this host's own choice.
-bool Engine::knows_way_back(const Connection& c) const { return c.arrived_at + kProofLasts > now_; }
-
-/// [D41] For what asks and answers.
-std::uint16_t Engine::control_path(Connection& c) {
-  return c.paths.for_control(now_, knows_way_back(c));
-}
-
-/// A pong tells which way its ping took, and so that it leads to the peer: the only way for somebody
-/// who sends nothing but SACKs to learn of one.
-void Engine::seek_ways_back(Connection& c) {
-  if (now_ < c.seek_at) return;
-  c.seek_at = now_ + kSeekEvery;
-  for (std::uint32_t i = 0; i < std::min(kWaysBack, options_.paths); ++i) send_ping(c);
 }
 
 void Engine::on_probe(Connection& c, const wire::Header& header, wire::ConstBytes body,
@@ -96,11 +65,11 @@ void Engine::on_probe(Connection& c, const wire::Header& header, wire::ConstByte
   const core::Packet& packet = probe.value();
   // What it would overwrite is owed first.
   if (c.trigger_count > 0) send_ack(c);
-  if (c.receiver->on_packet(packet, {.ecn = from.marked}, now_).kind != core::ArrivalKind::probe) {
+  if (c.session->on_packet(packet, {.ecn = from.marked}, now_).kind != core::ArrivalKind::probe) {
     ++statistics_.refused_malformed;
     return;
   }
-  c.asked_again = true;
+  c.session->ways.asked_again(now_);
   want_ack(c, packet.psn, packet.timestamp, from.arrival);
   send_ack(c);
 }

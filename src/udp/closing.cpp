@@ -135,9 +135,8 @@ void Engine::maybe_close(Connection& c) {
 }
 
 void Engine::send_close(Connection& c) {
-  const wire::Close close{c.close_reason, c.sender ? c.sender->psn_next() : c.mine.initial_psn,
-                          c.mine.connection_id};
-  send_small(c, control_path(c), false,
+  const wire::Close close{c.close_reason, c.session->end(), c.mine.connection_id};
+  send_small(c, c.session->ways.next(now_), false,
              [&](wire::MutableBytes out, const wire::Envelope& envelope) {
                return wire::encode_close(out, envelope, close);
              });
@@ -159,7 +158,7 @@ void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstByte
   // repetitions. So it goes two ways.
   const int copies = in_order && c.close_acked ? 2 : 1;
   for (int i = 0; i < copies; ++i) {
-    send_small(c, control_path(c), false,
+    send_small(c, c.session->ways.next(now_), false,
                [&](wire::MutableBytes out, const wire::Envelope& envelope) {
                  return wire::encode_close_ack(out, envelope, close);
                });

@@ -10,11 +10,7 @@
 
 #include "base/bitmap.h"
 #include "base/units.h"
-#include "core/message_queue.h"
-#include "transports/strack/path_choice.h"
-#include "transports/strack/path_health.h"
-#include "transports/strack/receiver.h"
-#include "transports/strack/sender.h"
+#include "core/packet.h"
 #include "udp/address.h"
 #include "udp/crypto.h"
 #include "udp/deadline_heap.h"
@@ -22,6 +18,7 @@
 #include "udp/path_mtu.h"
 #include "udp/receives.h"
 #include "udp/silence_budget.h"
+#include "udp/transport.h"
 #include "wire/wire.h"
 
 namespace strack::udp {
@@ -91,17 +88,6 @@ struct Host {
   Instant hurried_at{};  ///< when those who wait were last told that it answers
 };
 
-/// Keeps what the core says in passing.
-struct SenderEvents {
-  ConnectionStatistics* statistics;
-
-  template <class Event>
-  constexpr void on(const Event& /*event*/) const {}
-  constexpr void on(const core::SackReceived& /*event*/) const { ++statistics->sacks_received; }
-};
-
-using UdpSender = core::Sender<SenderEvents, core::GuardedPaths>;
-
 struct Connection {
   ConnectionId id{};
   State state = State::hello_sent;
@@ -112,6 +98,9 @@ struct Connection {
   std::uint64_t connect_cookie = 0;  ///< the user's
   HeapEntry deadline;
   std::size_t index = 0;  ///< its place among the engine's connections
+
+  const Transport* transport = nullptr;
+  std::unique_ptr<Session> session;  ///< from when both sides' terms are known
 
   // Set-up.
   wire::Terms mine;
@@ -172,9 +161,7 @@ struct Connection {
   Instant forget_at = Instant::never();
 
   // Sending.
-  core::StrackParams send_params{};
-  std::optional<UdpSender> sender;  ///< once the RTT is known
-  std::vector<core::MessageSlot> slots;
+  bool sends = false;            ///< the RTT is known
   std::vector<Outbound> outbox;  ///< by message id; as many as slots
   std::uint32_t out_head = 0;    ///< the oldest not acknowledged
   std::uint32_t out_posted = 0;  ///< the first the core does not have
@@ -182,15 +169,10 @@ struct Connection {
   std::uint32_t peer_credit = 0;
   bool stalled = false;
   bool ready = false;  ///< in the engine's list of those that may have packets to send
-  Bitmap<core::kMaxPaths> paths_seen{};
-  std::vector<core::PathRecord> path_records;  ///< what the core knows of paths
-  std::vector<core::SentRecord> sent_records;
-  core::PathHealth paths;  ///< on these
+  Bitmap<wire::kMaxPaths> paths_seen{};
   Picoseconds lowest_rtt = seconds(3'600);
 
   // Receiving.
-  core::StrackParams receive_params{};
-  std::optional<core::Receiver<>> receiver;
   std::vector<Inbound> inbox;  ///< by message id
   ReceiveQueue receives;       ///< posted for this connection
   static constexpr std::uint32_t kPartials = 1'024;
@@ -215,10 +197,6 @@ struct Connection {
   std::array<Trigger, kMostPerSack> triggers{};
   std::uint32_t trigger_count = 0;
   bool ack_pending = false;  ///< in the engine's list
-  Instant astray_until{};    ///< its SACKs go other ways than the packets came
-  Instant seek_at{};         ///< for a way back, not before
-  Instant arrived_at{};      ///< when the peer last told of something that had arrived
-  bool asked_again = false;  ///< by a probe, or by a packet that had come before
 
   ConnectionStatistics statistics;
 

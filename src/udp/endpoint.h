@@ -184,6 +184,9 @@ struct EndpointOptions {
   std::uint32_t max_payload = 8192;
   /// Spread packets evenly whatever the marks say, for comparison.
   bool oblivious = false;
+  /// Of connections that start here, by its name; empty: the first that the program has. Others that it
+  /// has are accepted from peers.
+  std::string transport;
 
   std::uint32_t message_slots = 64;       ///< messages under way per connection and direction, 2^n
   std::uint32_t unexpected_messages = 4;  ///< granted to a peer beyond the posted receives

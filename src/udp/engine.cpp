@@ -7,7 +7,6 @@
 #include <new>
 
 #include "base/check.h"
-#include "udp/derive_params.h"
 #include "udp/engine_common.h"
 
 namespace strack::udp {
@@ -30,11 +29,11 @@ constexpr AnswerBudget::Rate kRejectsOfAPart{250, 100};
 
 }  // namespace
 
-std::optional<Error> Engine::check(const EndpointOptions& o) {
+std::optional<Error> Engine::check(const EndpointOptions& o, Transports transports) {
   const auto wrong = [](const char* name, std::uint64_t value, const char* remedy) {
     return Error{std::string(name) + " is " + std::to_string(value) + ". it takes " + remedy};
   };
-  if (o.paths < 1 || o.paths > core::kMaxPaths) return wrong("paths", o.paths, "1 to 256");
+  if (o.paths < 1 || o.paths > wire::kMaxPaths) return wrong("paths", o.paths, "1 to 256");
   if (o.burst < 1 || o.burst > 64) return wrong("burst", o.burst, "1 to 64");
   if (o.rate_bps < 1'000'000 || o.rate_bps > 10'000'000'000'000)
     return wrong("rate_bps", o.rate_bps, "1 Mb/s to 10 Tb/s, such as 10000000000");
@@ -52,20 +51,28 @@ std::optional<Error> Engine::check(const EndpointOptions& o) {
   if (o.connect_timeout.count() < 1 || o.connect_timeout.count() > 86'400'000)
     return wrong("connect_timeout", static_cast<std::uint64_t>(o.connect_timeout.count()),
                  "1 ms to a day");
+  if (udp::find(transports, o.transport) == nullptr) {
+    std::string names;
+    for (const Transport* one : transports)
+      names.append(names.empty() ? "" : ", ").append(one->name);
+    return Error{"transport is \"" + o.transport + "\". it takes one of: " + names};
+  }
   if (!crypto_ready()) return Error{"libsodium does not start"};
   return std::nullopt;
 }
 
-Engine::Engine(const EndpointOptions& options, Network& network)
+Engine::Engine(const EndpointOptions& options, Network& network, Transports transports)
     : options_(options),
       network_(network),
+      transports_(transports),
+      transport_(udp::find(transports, options.transport)),
       burst_(options.burst),
       answer_path_(static_cast<std::uint32_t>(draw(network))),
       challenge_budget_(kChallenges, kChallengesOfAPart, draw(network)),
       reject_budget_(kRejects, kRejectsOfAPart, draw(network)),
       reset_budget_(kRejects, kRejectsOfAPart, draw(network)),
       pool_(options.max_receives) {
-  STRACK_CHECK(!check(options));
+  STRACK_CHECK(!check(options, transports));
   if (options.key) {
     Secret psk;
     std::memcpy(psk.data(), options.key->data(), psk.size());
@@ -292,20 +299,9 @@ std::optional<ConnectionStatistics> Engine::statistics(ConnectionId connection) 
   if (c == nullptr) return std::nullopt;
   ConnectionStatistics s = c->statistics;
   s.datagram_bytes = c->mtu.size();
-  if (c->sender) {
-    const auto& sender = *c->sender;
-    const auto to_ns = [](Picoseconds t) { return static_cast<std::uint64_t>(t.count() / 1'000); };
-    s.cwnd_bytes = static_cast<std::uint64_t>(sender.window().cwnd().count());
-    s.inflight_bytes = static_cast<std::uint64_t>(sender.inflight_bytes().count());
-    s.base_rtt_ns = to_ns(std::min(c->lowest_rtt, sender.window().base_rtt()));
-    s.avg_qdelay_ns = to_ns(sender.window().avg_qdelay());
-    s.paths = core::PathSelector::path_count(c->send_params, sender.window().cwnd_packets());
-    s.paths_marked = sender.paths().marked_paths();
-    s.paths_barred = c->paths.barred();
-    s.loss_episodes = sender.counters().loss_episodes;
-    s.timeouts = sender.counters().timeouts;
-    s.probes_sent = sender.counters().probes_sent;
-  }
+  if (c->session) c->session->describe(s);
+  const auto lowest = static_cast<std::uint64_t>(c->lowest_rtt.count() / 1'000);
+  if (c->sends && lowest < s.base_rtt_ns) s.base_rtt_ns = lowest;
   return s;
 }
 

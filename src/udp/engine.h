@@ -28,10 +28,12 @@ inline constexpr std::uint16_t kPrimary = 0xffff;
 class Engine {
  public:
   /// What is wrong with options, if anything.
-  [[nodiscard]] static std::optional<Error> check(const EndpointOptions& options);
+  [[nodiscard]] static std::optional<Error> check(const EndpointOptions& options,
+                                                  Transports transports = udp::transports());
 
   /// `options` have been checked; `network` must outlive the engine.
-  Engine(const EndpointOptions& options, Network& network);
+  Engine(const EndpointOptions& options, Network& network,
+         Transports transports = udp::transports());
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -101,7 +103,6 @@ class Engine {
   void start_session(Connection& c);
   void open_up(Connection& c);
   void make_sender(Connection& c);
-  static void forget_paths(Connection& c, std::uint32_t paths);
   void ask_rtt(Connection& c);
   void note_set_up_rtt(Connection& c);
   void note_rtt(Connection& c, Picoseconds rtt, bool full);
@@ -152,9 +153,6 @@ class Engine {
   bool transmit();
   std::uint32_t transmit(Connection& c, std::uint32_t budget);
   wire::Ping send_ping(Connection& c);
-  void seek_ways_back(Connection& c);
-  [[nodiscard]] bool knows_way_back(const Connection& c) const;
-  [[nodiscard]] std::uint16_t control_path(Connection& c);
   void send_padded_ping(Connection& c, std::uint32_t bytes);
   [[nodiscard]] std::uint32_t data_bytes(const Connection& c, const core::Packet& packet) const;
   void append_data(Connection& c, const core::Packet& packet, bool piece, std::size_t& used);
@@ -207,6 +205,8 @@ class Engine {
 
   EndpointOptions options_;
   Network& network_;
+  Transports transports_;
+  const Transport* transport_;  ///< of connections that start here
   std::optional<JobKey> key_;
   std::optional<CookieJar> jar_;
   std::uint32_t burst_;

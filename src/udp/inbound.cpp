@@ -113,21 +113,17 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
     ++statistics_.refused_malformed;
     return;
   }
-  core::Receiver<>& receiver = *c.receiver;
+  Session& session = *c.session;
   if (from.marked) ++c.statistics.marks_received;
-  const std::int32_t distance = packet.psn - receiver.epsn();
-  const bool plain_case =
-      distance >= 0 && distance < static_cast<std::int32_t>(c.receive_params.tracking_window) &&
-      packet.path_id < c.receive_params.max_paths &&
-      core::fits_its_message(packet, static_cast<std::uint32_t>(c.receive_params.mtu.value)) &&
-      !receiver.has_arrived(packet.psn);
-  if (!plain_case) {
-    // A duplicate, acknowledged again, or something that the core counts and drops.
-    const core::Arrival arrival = receiver.on_packet(packet, {.ecn = from.marked}, now_);
+  if (!session.would_accept(packet)) {
+    // A duplicate, acknowledged again, or something that the core drops.
+    const core::Arrival arrival = session.on_packet(packet, {.ecn = from.marked}, now_);
     STRACK_DCHECK(arrival.kind != core::ArrivalKind::accepted);
     if (arrival.kind == core::ArrivalKind::duplicate) {
       ++c.statistics.duplicates_received;
-      c.asked_again = true;
+      session.ways.asked_again(now_);
+      want_ack(c, packet.psn, packet.timestamp, from.arrival);
+    } else if (arrival.kind == core::ArrivalKind::out_of_order) {
       want_ack(c, packet.psn, packet.timestamp, from.arrival);
     } else {
       ++statistics_.refused_malformed;
@@ -158,7 +154,7 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
   }
   bool marked = from.marked;
   if (!put_down(c, in, data, offset, blocks, marked)) return;  // more pieces are to come
-  const core::Arrival arrival = receiver.on_packet(packet, {.ecn = marked}, now_);
+  const core::Arrival arrival = session.on_packet(packet, {.ecn = marked}, now_);
   STRACK_DCHECK(arrival.kind == core::ArrivalKind::accepted);
   ++c.statistics.data_packets_received;
   want_ack(c, packet.psn, packet.timestamp, from.arrival);
@@ -203,7 +199,7 @@ bool Engine::take_note(Connection& c, Inbound& in, const wire::Data& data) {
   in.region_offset = data.region_offset;
   if (ahead(packet.message_id + 1, c.in_unseen) > 0) c.in_unseen = packet.message_id + 1;
   // The peer has its new credit: the ping that would have told it again need not go.
-  if (c.sender && c.fed_at == packet.message_id && ahead(c.credit_ping, c.ping_id) > 0)
+  if (c.sends && c.fed_at == packet.message_id && ahead(c.credit_ping, c.ping_id) > 0)
     c.ping_retry_at = Instant::never();
   match(c);
   note_dryness(c);
@@ -372,7 +368,7 @@ void Engine::feed_the_dry() {
     c->credit_ping = c->ping_id + (by_sack ? 1 : 0);
     c->fed_at = c->in_unseen;
     // Before the RTT is known, questions are repeated anyway.
-    if (c->sender) c->ping_interval = kShortestRetry;
+    if (c->sends) c->ping_interval = kShortestRetry;
     c->ping_retry_at = std::min(c->ping_retry_at, now_ + c->ping_interval);
     rearm(*c);
     return true;

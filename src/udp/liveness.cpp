@@ -30,7 +30,7 @@ wire::Ping Engine::next_ping(Connection& c) {
 
 wire::Ping Engine::send_ping(Connection& c) {
   // On changing paths: one that is dead must not make the peer seem so.
-  c.ping_path = control_path(c);
+  c.ping_path = c.session->ways.next(now_);
   const wire::Ping ping = next_ping(c);
   send_small(c, c.ping_path, true, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
     return wire::encode(out, envelope, ping);
@@ -46,10 +46,8 @@ void Engine::on_ping(Connection& c, const wire::Header& header, wire::ConstBytes
     return;
   }
   const wire::Ping& ping = decoded.value();
-  if (c.sender) {  // [D42] it is there
-    c.sender->on_peer_heard(now_);
-    rearm(c);
-  }
+  c.session->on_peer_heard(now_);
+  rearm(c);
   take_credit(c, ping.credit);
   wire::Pong pong{.path_id = ping.path_id,
                   .ecn = from.marked,
@@ -60,7 +58,7 @@ void Engine::on_ping(Connection& c, const wire::Header& header, wire::ConstBytes
                                                      (header.keyed ? wire::kTagBytes : 0))};
   add_hold(pong.hold_time_ns, network_.now() - from.arrival);
   // A full one is compared with the small one before it: it is answered the same way.
-  if (ping.padding == 0) c.pong_path = control_path(c);
+  if (ping.padding == 0) c.pong_path = c.session->ways.next(now_);
   send_small(c, c.pong_path, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
     return wire::encode(out, envelope, pong);
   });
@@ -80,8 +78,8 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
     return;
   }
   c.pings_under_way &= ~(1u << age);
-  c.arrived_at = now_;
-  c.paths.works(pong.path_id);
+  c.session->ways.works(pong.path_id, now_);
+  c.session->path_works(pong.path_id);
   take_credit(c, pong.credit);
   const bool full = pong.size == c.mtu.largest();
   c.mtu.answered(pong.size, now_);
@@ -90,7 +88,7 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
   note_rtt(c, core::Timestamp::of(from.arrival).since(pong.timestamp) - ns(pong.hold_time_ns),
            full);
   // One from before tells nothing of whether the newest credit has arrived.
-  if (c.sender && ahead(pong.id, c.credit_ping) >= 0) c.ping_retry_at = Instant::never();
+  if (c.sends && ahead(pong.id, c.credit_ping) >= 0) c.ping_retry_at = Instant::never();
   rearm(c);  // there may be another size to try
 }
 
@@ -120,7 +118,8 @@ Instant Engine::due(const Connection& c) const {
     case State::open: {
       Instant next =
           std::min({next_question(c), end_of_patience(c), c.close_retry_at, c.ping_retry_at});
-      if (c.sender) next = std::min({next, c.sender->next_deadline(), c.mtu.deadline()});
+      next = std::min(next, c.session->next_deadline());
+      if (c.sends) next = std::min(next, c.mtu.deadline());
       if (c.waiting) next = std::min(next, c.place);
       return next;
     }
@@ -170,7 +169,7 @@ void Engine::hurry_others(Host& host) {
     if (c.host != &host || !c.unanswered) continue;
     c.place = host.budget.take(now_);
     if (c.state < State::half_open) c.retry_at = std::min(c.retry_at, c.place);
-    if (c.sender) c.sender->on_peer_heard(now_);
+    if (c.session) c.session->on_peer_heard(now_);
     rearm(c);
   }
 }
@@ -246,20 +245,20 @@ void Engine::on_timer(Connection& c) {
   }
   if (now_ >= c.ping_retry_at) {
     c.unanswered |= c.last_heard + c.ping_interval < now_;
-    c.ping_interval = std::min(2 * c.ping_interval, c.sender ? kLongestRetry : kLongestQuestion);
+    c.ping_interval = std::min(2 * c.ping_interval, c.sends ? kLongestRetry : kLongestQuestion);
     c.ping_retry_at = now_ + c.ping_interval;
-    if (may_repeat(c)) c.sender ? static_cast<void>(send_ping(c)) : ask_rtt(c);
+    if (may_repeat(c)) c.sends ? static_cast<void>(send_ping(c)) : ask_rtt(c);
   }
-  if (c.sender && now_ >= c.sender->next_deadline()) {
-    const std::uint32_t timeouts = c.sender->counters().timeouts;
-    c.sender->on_timeout(now_);
-    mark_ready(c);
-    if (c.sender->counters().timeouts != timeouts) {
-      c.unanswered |= c.sender->in_silence();
+  if (now_ >= c.session->next_deadline()) {
+    const Session::Expired expired = c.session->on_timeout(now_);
+    if (c.sends) mark_ready(c);
+    if (expired.owes_ack) send_ack(c);
+    if (expired.timeout) {
+      c.unanswered |= c.session->in_silence();
       doubt_mtu(c);
     }
   }
-  if (c.sender && now_ >= c.mtu.deadline()) probe_mtu(c);
+  if (c.sends && now_ >= c.mtu.deadline()) probe_mtu(c);
 }
 
 }  // namespace strack::udp

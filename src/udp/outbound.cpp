@@ -60,7 +60,7 @@ void Engine::take_credit(Connection& c, std::uint32_t credit) {
 
 /// Hands queued messages to the core as far as the peer's credit and the core's queue go.
 void Engine::post(Connection& c) {
-  if (!c.sender) return;
+  if (!c.sends) return;
   while (c.out_posted != c.out_tail) {
     if (ahead(c.peer_credit, c.out_posted) <= 0) {
       if (!c.stalled) ++c.statistics.credit_stalls;
@@ -68,7 +68,7 @@ void Engine::post(Connection& c) {
       break;
     }
     const Outbound& message = c.outbox[c.out_posted & c.out_mask()];
-    if (c.sender->on_message({c.out_posted, message.length}, now_) != core::PostResult::accepted)
+    if (c.session->on_message({c.out_posted, message.length}, now_) != core::PostResult::accepted)
       break;
     ++c.out_posted;
     mark_ready(c);
@@ -84,7 +84,7 @@ void Engine::mark_ready(Connection& c) {
 void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes body,
                      const Incoming& from) {
   const auto decoded = wire::decode_sack(header, body);
-  if (!decoded || !c.sender) {
+  if (!decoded || !c.sends) {
     ++statistics_.refused_malformed;
     return;
   }
@@ -92,19 +92,18 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   // The time it waited in our own socket is no part of the RTT either.
   add_hold(sack.hold_time_ns, now_ - from.arrival);
   const Picoseconds rtt = core::Timestamp::of(now_).since(sack.timestamp) - ns(sack.hold_time_ns);
-  const std::uint32_t rejected = c.sender->counters().sacks_rejected;
-  c.sender->on_receiving_ack(sack, now_);
-  if (c.sender->counters().sacks_rejected != rejected) {
-    ++statistics_.refused_malformed;  // and nothing of it counts
+  if (!c.session->on_ack(sack, now_)) {
+    ++statistics_.refused_malformed;
     return;
   }
-  c.arrived_at = now_;
+  ++c.statistics.sacks_received;
+  c.session->ways.works(sack.path_id, now_);
   if (sack.ecn) ++c.statistics.marks_echoed;
   if (rtt > ps(0)) {
     c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
     c.lowest_rtt = std::min(c.lowest_rtt, rtt);
   }
-  while (const auto id = c.sender->poll_completion()) {
+  while (const auto id = c.session->poll_completion()) {
     Outbound& out = c.outbox[*id & c.out_mask()];
     out.done = true;
     const bool sent = out.kind == wire::DataKind::send;
@@ -148,7 +147,7 @@ bool Engine::transmit() {
 }
 
 std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
-  if (c.state != State::open || !c.sender) return 0;
+  if (c.state != State::open || !c.sends) return 0;
   if (keyed() && c.counter >= wire::kCounterLimit - kCounterReserve) {
     fail(c, Status::keys_exhausted, wire::CloseReason::keys_exhausted);
     return 0;
@@ -157,7 +156,7 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
     c.waiting = true;
     return 0;
   }
-  UdpSender& sender = *c.sender;
+  Session& sender = *c.session;
   std::uint32_t sent = 0;
   std::optional<core::Packet> next = sender.poll_transmit(network_.now());
   while (next) {
@@ -274,7 +273,7 @@ void Engine::send_burst(Connection& c, core::PathId path, std::uint32_t count, s
   const SendResult result = network_.send({&out, 1});
   if (result == SendResult::too_large) on_too_large(c, segment);
   if (result != SendResult::ok) {
-    for (const core::Psn psn : burst_psns_) c.paths.never_left(psn);
+    for (const core::Psn psn : burst_psns_) c.session->never_left(psn);
   }
   count_sent(count, total);
 }

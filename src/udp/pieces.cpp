@@ -119,7 +119,7 @@ void Engine::send_padded_ping(Connection& c, std::uint32_t bytes) {
 /// [D43] Nothing gets through for long. If a small packet is answered and a full one on the same path
 /// is not, again and again, the path has become too narrow for it.
 void Engine::doubt_mtu(Connection& c) {
-  const std::uint32_t timeouts = c.sender->consecutive_timeouts();
+  const std::uint32_t timeouts = c.session->timeouts_in_a_row();
   if (timeouts < kDoubtfulTimeouts) return;
   if (!c.mtu.doubt(timeouts == kDoubtfulTimeouts, now_) || !may_repeat(c)) return;
   send_ping(c);
@@ -131,7 +131,7 @@ void Engine::doubt_mtu(Connection& c) {
 void Engine::probe_mtu(Connection& c) {
   const std::uint32_t size = c.mtu.probe(c.small_rtt, now_);
   if (size == 0) return;
-  c.ping_path = control_path(c);
+  c.ping_path = c.session->ways.next(now_);
   send_padded_ping(c, size);
 }
 

@@ -91,10 +91,9 @@ void Engine::on_reset(const wire::Header& header, wire::ConstBytes datagram, con
 /// a key, a ping asks: the peer, if it is gone, says so again.
 bool Engine::is_of_peer(Connection& c, const wire::Close& close) {
   if (close.source_id != c.peer_id) return false;
-  const std::int32_t beyond = close.end_psn - c.receiver->epsn();
+  const std::int32_t beyond = close.end_psn - c.session->expected();
   if (close.reason == wire::CloseReason::done) return beyond == 0;
-  if (keyed() ||
-      (beyond >= 0 && beyond <= static_cast<std::int32_t>(c.receive_params.tracking_window)))
+  if (keyed() || (beyond >= 0 && beyond <= static_cast<std::int32_t>(c.mine.tracking_window)))
     return true;
   if (c.state == State::open && now_ >= c.reset_asked_at + kPause) {
     c.reset_asked_at = now_;

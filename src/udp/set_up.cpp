@@ -1,7 +1,6 @@
 // The engine's part in setting up connections: docs/protocol.md, "Set-up", state by state.
 #include <algorithm>
 
-#include "udp/derive_params.h"
 #include "udp/engine.h"
 
 namespace strack::udp {
@@ -73,7 +72,8 @@ void Engine::draw_terms(Connection& c) {
                                           options_.message_slots);
   c.mine.idle_timeout_ms = static_cast<std::uint32_t>(options_.peer_timeout.count());
   c.mine.paths = static_cast<std::uint16_t>(options_.paths);
-  c.mine.tracking_window = core::kMaxTrackingWindow;
+  c.mine.tracking_window = c.transport->tracking_window;
+  c.mine.transport = c.transport->id;
   c.mine.ciphers = keyed() ? usable_ciphers() : 0;
   c.mine.reply_port = network_.address().port;
   c.set_up_path = static_cast<std::uint16_t>(random32());
@@ -97,6 +97,7 @@ Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cook
   Connection& c = make_connection(address);
   c.initiator = true;
   c.connect_cookie = cookie;
+  c.transport = transport_;
   draw_terms(c);
   c.give_up_at = now_ + us(options_.connect_timeout.count() * 1'000);
   c.mine.mtu = static_cast<std::uint16_t>(largest_payload(address));
@@ -257,7 +258,7 @@ std::optional<wire::RejectReason> Engine::objection(const wire::Header& header,
   if (!keyed() && !options_.insecure && !from.is_loopback())
     return wire::RejectReason::key_required;
   if (key_ && terms.key_id != key_->id()) return wire::RejectReason::key_unknown;
-  if (terms.transport != wire::kTransportStrack) return wire::RejectReason::transport;
+  if (udp::find(transports_, terms.transport) == nullptr) return wire::RejectReason::transport;
   if ((terms.extensions & wire::kCriticalExtensions) != 0) return wire::RejectReason::extension;
   if (key_ && best_cipher(terms.ciphers) == 0) return wire::RejectReason::no_cipher;
   if (living_ >= options_.max_connections || !room_for_completions())
@@ -386,6 +387,7 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
   c.state = State::half_open;
   ++half_open_;
   c.theirs = terms;
+  c.transport = udp::find(transports_, terms.transport);
   draw_terms(c);
   const std::uint32_t mtu = std::min<std::uint32_t>(terms.mtu, largest_payload(from));
   c.mine.mtu = static_cast<std::uint16_t>(mtu);
@@ -427,18 +429,19 @@ void Engine::start_session(Connection& c) {
   }
   // The answer's mtu holds for both.
   const std::uint32_t mtu = c.initiator ? c.theirs.mtu : c.mine.mtu;
-  Measured measured{.rate = {static_cast<std::int64_t>(options_.rate_bps)},
-                    .rtt = kSchedulingNoise,
-                    .full_rtt = ps(0),
-                    .payload = mtu,
-                    .paths = c.theirs.paths,
-                    .window = core::kMaxTrackingWindow};
-  auto params = derive_params(measured);
-  STRACK_CHECK(params.ok());  // the options and terms it is made of have been checked
-  c.receive_params = params.value();
-  c.receiver.emplace(c.receive_params, c.theirs.initial_psn);
+  c.session = c.transport->make_session(
+      {.receiving = {.rate = {static_cast<std::int64_t>(options_.rate_bps)},
+                     .rtt = kSchedulingNoise,
+                     .full_rtt = ps(0),
+                     .payload = mtu,
+                     .paths = c.theirs.paths,
+                     .window = c.mine.tracking_window},
+       .sends_from = c.mine.initial_psn,
+       .receives_from = c.theirs.initial_psn,
+       .paths = options_.paths,
+       .salt = c.mine.connection_id,
+       .message_slots = options_.message_slots});
   c.inbox.resize(options_.message_slots);
-  forget_paths(c, options_.paths);
   c.statistics.payload_bytes = mtu;
   c.mtu.start(mtu + static_cast<std::uint32_t>(wire::data_overhead_bytes(keyed())), now_);
   c.statistics.keyed = keyed();
@@ -446,7 +449,7 @@ void Engine::start_session(Connection& c) {
 
 /// One more sample. Once small and full packets' are known well enough, the connection can send.
 void Engine::note_rtt(Connection& c, Picoseconds rtt, bool full) {
-  if (c.sender) return;
+  if (c.sends) return;
   rtt = std::max(rtt, us(1));
   Picoseconds& lowest = full ? c.full_rtt : c.small_rtt;
   if (lowest == ps(0) || rtt < lowest) lowest = rtt;
@@ -469,43 +472,20 @@ void Engine::ask_rtt(Connection& c) {
   c.ping_retry_at = now_ + c.ping_interval;
 }
 
-/// Nothing is known of so many paths.
-void Engine::forget_paths(Connection& c, std::uint32_t paths) {
-  c.path_records.assign(paths, {});
-  c.sent_records.assign(core::kMaxTrackingWindow, {});
-  c.paths = core::PathHealth(c.path_records, c.sent_records, c.mine.connection_id);
-}
-
 /// The RTT is known: now it can send.
 void Engine::make_sender(Connection& c) {
   // Without a small one's there is nothing to compare a full one's with.
   if (c.small_rtt == ps(0)) std::swap(c.small_rtt, c.full_rtt);
-  const Picoseconds rtt = c.small_rtt;
-  Measured measured{
-      .rate = {static_cast<std::int64_t>(options_.rate_bps)},
-      .rtt = rtt,
-      .full_rtt = c.full_rtt,
-      .payload = c.statistics.payload_bytes,
-      .paths = options_.paths,
-      .window = std::min<std::uint32_t>(c.theirs.tracking_window, core::kMaxTrackingWindow),
-      .burst = options_.burst,
-      .oblivious = options_.oblivious};
-  auto params = derive_params(measured);
-  STRACK_CHECK(params.ok());
-  c.send_params = params.value();
-  if (c.send_params.max_paths != options_.paths) forget_paths(c, c.send_params.max_paths);
-  c.statistics.path_rate_bps = static_cast<std::uint64_t>(path_rate(measured).count());
-  c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
-  c.statistics.max_cwnd_bytes = static_cast<std::uint64_t>(c.send_params.max_cwnd.count());
-  c.statistics.target_qdelay_ns =
-      static_cast<std::uint64_t>(c.send_params.target_qdelay.count() / 1'000);
-  c.slots.resize(options_.message_slots);
-  // [P.window] It starts with one BDP; the room above is for what the hosts' own delays turn out to be.
-  const Bytes most = c.send_params.max_cwnd;
-  c.send_params.max_cwnd = std::clamp(c.send_params.bdp, c.send_params.min_cwnd, most);
-  c.sender.emplace(c.send_params, c.slots, c.mine.initial_psn, SenderEvents{&c.statistics},
-                   core::GuardedPaths(c.send_params.path_health ? &c.paths : nullptr));
-  c.send_params.max_cwnd = most;
+  c.session->start_sending({.rate = {static_cast<std::int64_t>(options_.rate_bps)},
+                            .rtt = c.small_rtt,
+                            .full_rtt = c.full_rtt,
+                            .payload = c.statistics.payload_bytes,
+                            .paths = options_.paths,
+                            .window = c.theirs.tracking_window,
+                            .burst = options_.burst,
+                            .oblivious = options_.oblivious});
+  c.sends = true;
+  c.statistics.rtt_ns = static_cast<std::uint64_t>(c.small_rtt.count() / 1'000);
   post(c);
 }
 

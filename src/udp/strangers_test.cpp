@@ -795,7 +795,7 @@ struct Acknowledged {
     add([&](S& s) { s.epsn = s.sack_base = next + 1, s.bitmap = 0; });
     add([&](S& s) { s.psn = next; });
     add([&](S& s) { s.sack_base = s.epsn - 1; });
-    add([&](S& s) { s.sack_base = s.epsn + core::kMaxTrackingWindow; });
+    add([&](S& s) { s.sack_base = s.epsn + transports().front()->tracking_window; });
     add([&](S& s) { s.epsn = next - 2, s.sack_base = next - 1, s.bitmap = 2, s.ooo_count = 1; });
     add([&](S& s) { s.sack_base = s.epsn, s.bitmap = 6, s.ooo_count = 1; });
     add([&](S& s) { s.sack_base = s.epsn, s.bitmap = 1, s.ooo_count = 1; });
@@ -804,7 +804,7 @@ struct Acknowledged {
     add([&](S& s) {
       s.epsn = s.sack_base = next, s.psn = next - 1, s.bitmap = 0, s.bytes_recvd = bytes - 1;
     });
-    add([&](S& s) { s.ooo_count = core::kMaxTrackingWindow; });
+    add([&](S& s) { s.ooo_count = transports().front()->tracking_window; });
     add([&](S& s) { s.path_id = 255; });
     add([&](S& s) { ++s.timestamp.ns; });
     return all;

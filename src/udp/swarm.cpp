@@ -18,6 +18,7 @@
 #include "base/check.h"
 #include "base/prng.h"
 #include "udp/engine.h"
+#include "udp/example_transports.h"
 #include "udp/simulated_network.h"
 
 namespace strack::udp {
@@ -44,8 +45,9 @@ struct Plan {
   bool late_receives = false;
   Picoseconds spines_live{0};  ///< from when all connections are up
 
-  explicit Plan(std::uint64_t seed) {
+  Plan(std::uint64_t seed, const std::string& transport) {
     Rng rng = Rng(seed).stream("plan");
+    options[0].transport = options[1].transport = transport;
     const bool keyed = rng.below(2) == 0;
     for (EndpointOptions& o : options) {
       if (keyed) {
@@ -148,11 +150,15 @@ struct Direction {
 
 class Day {
  public:
-  Day(std::uint64_t seed, bool trace)
-      : plan_(seed), rng_(Rng(seed).stream("load")), world_(seed, plan_.faults), trace_(trace) {
+  Day(std::uint64_t seed, const std::string& transport, Transports among, bool trace)
+      : plan_(seed, transport),
+        rng_(Rng(seed).stream("load")),
+        world_(seed, plan_.faults),
+        trace_(trace) {
     for (std::uint32_t i = 0; i <= plan_.connections; ++i) {
       hosts_.push_back(&world_.add_host());
-      engines_.push_back(std::make_unique<Engine>(plan_.options[i == 0 ? 0 : 1], *hosts_.back()));
+      engines_.push_back(
+          std::make_unique<Engine>(plan_.options[i == 0 ? 0 : 1], *hosts_.back(), among));
     }
   }
 
@@ -445,11 +451,18 @@ int main(int argc, char** argv) {
   std::uint64_t seeds = 200;
   std::uint64_t seed = 0;
   bool trace = false;
+  const std::vector<const udp::Transport*> transports = udp::with_examples();
+  std::vector<std::string> names;
+  for (const udp::Transport* one : transports) names.emplace_back(one->name);
+  std::string transport = names.front();
   CLI::App app{"Endpoints on simulated sockets on a bad day; whatever happens is checked.",
                "udp_swarm"};
   app.add_option("--first", first, "first seed of the range")->capture_default_str();
   app.add_option("--seeds", seeds, "how many seeds to run")->capture_default_str();
   const auto* one = app.add_option("--seed", seed, "replay this seed only");
+  app.add_option("--transport", transport, "which transport runs")
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
   app.add_flag("--trace", trace, "print what completes");
   CLI11_PARSE(app, argc, argv);
   if (one->count() > 0) {
@@ -459,16 +472,17 @@ int main(int argc, char** argv) {
   if (!udp::crypto_ready()) return 1;
   udp::Tally tally;
   for (std::uint64_t s = first; s < first + seeds; ++s) {
-    const std::string replay = fmt::format("{} --seed {} --trace", argv[0], s);
+    const std::string replay =
+        fmt::format("{} --transport {} --seed {} --trace", argv[0], transport, s);
     set_replay_hint(replay.c_str());
-    udp::Day(s, trace).run(tally);
+    udp::Day(s, transport, transports, trace).run(tally);
     set_replay_hint(nullptr);
   }
   fmt::print(
-      "{} seeds from {}: {} messages, {} datagrams, {} lost, {} doubled, {} corrupted; {} "
+      "{} seeds of {} from {}: {} messages, {} datagrams, {} lost, {} doubled, {} corrupted; {} "
       "retransmissions, {} timeouts, {} probes, {} held, {} unplaced, {} credit stalls, {} forged, "
       "{} replayed; all over at most {:.1f} s after the last fault\n",
-      tally.seeds, first, tally.messages, tally.datagrams, tally.lost, tally.duplicated,
+      tally.seeds, transport, first, tally.messages, tally.datagrams, tally.lost, tally.duplicated,
       tally.corrupted, tally.retransmissions, tally.timeouts, tally.probes, tally.held,
       tally.unplaced, tally.stalls, tally.forged, tally.replayed,
       static_cast<double>(tally.slowest.count()) / 1e12);

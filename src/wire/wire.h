@@ -34,8 +34,8 @@ using ConstBytes = std::span<const std::uint8_t>;
 using MutableBytes = std::span<std::uint8_t>;
 
 inline constexpr std::uint8_t kVersion = 2;
-/// Where endpoints listen unless told otherwise. Not registered; next to RoCEv2 (4791) and Ultra
-/// Ethernet (4793), so that rules made for those are easily widened.
+/// Where endpoints listen unless told otherwise. Not registered; next to those of other transports for
+/// RDMA (4791, 4793), so that rules made for those are easily widened.
 inline constexpr std::uint16_t kDefaultPort = 4794;
 
 inline constexpr std::size_t kHeaderBytes = 8;         ///< every packet starts with these
@@ -211,8 +211,6 @@ inline constexpr std::uint8_t kAllCiphers = kChaCha20Poly1305 | kAes256Gcm;
 
 inline constexpr std::size_t kTermsBytes = 72;
 
-/// Which protocol the data, SACKs and probes of a connection follow.
-inline constexpr std::uint8_t kTransportStrack = 1;
 /// Extensions of these bits change what packets mean: who does not know one refuses. The others may
 /// be ignored. None is defined yet.
 inline constexpr std::uint16_t kCriticalExtensions = 0xff00;
@@ -230,7 +228,7 @@ struct Terms {
   std::uint16_t paths = 0;  ///< path ids this side sends with: 0 ... paths - 1
   std::uint16_t tracking_window = 0;  ///< packets this side can track as a receiver [D26]
   std::uint8_t ciphers = 0;           ///< offer: those it can use; answer: the one; 0 without a key
-  std::uint8_t transport = kTransportStrack;  ///< not 0
+  std::uint8_t transport = 1;         ///< which protocol data, SACKs and probes follow; not 0
   std::uint16_t reply_port = 0;  ///< where this side receives: packets come from other ports; not 0
   std::uint16_t extensions = 0;  ///< offer: those it would use; answer: those of them that hold
 };

@@ -25,6 +25,7 @@
 #include "swarm/network.h"
 #include "swarm/plan.h"
 #include "transports/registry.h"
+#include "udp/example_transports.h"
 
 namespace strack::conformance {
 namespace {
@@ -406,6 +407,20 @@ TEST(Registry, DescriptorsAreComplete) {
       EXPECT_NE(sim::find_key(transport->switches.ecn, key), nullptr) << transport->name;
   }
   EXPECT_EQ(transports::find("nonsense").transport, nullptr);
+}
+
+// Those that run over UDP are a list of their own, without the simulator: the two agree.
+TEST(Registry, NamesWhatRunsOverUdp) {
+  std::set<std::string_view> named;
+  const auto over_udp = udp::with_examples();
+  for (const transports::Descriptor* transport : transports::all()) {
+    if (transport->udp == 0) continue;
+    const udp::Transport* found = udp::find(over_udp, transport->udp);
+    ASSERT_NE(found, nullptr) << transport->name;
+    EXPECT_EQ(found->name, transport->name);
+    named.insert(transport->name);
+  }
+  EXPECT_EQ(named.size(), over_udp.size());
 }
 
 TEST(Registry, EstimatesAreThere) {

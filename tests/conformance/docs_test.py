@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The code in docs/add-a-transport.md is that of examples/transports/toy, word for word, and the
-example is as short as the page says.
+example is as short as the page says; its part over UDP comes on top.
 
 usage: docs_test.py REPOSITORY
 """
@@ -21,7 +21,8 @@ def main():
     wrong = [block for block in blocks if block not in code]
     for block in wrong:
         print(f"not in examples/transports/toy as docs/add-a-transport.md has it:\n{block}")
-    lines = sum(1 for line in code.splitlines() if line.strip() and not line.strip().startswith("//"))
+    promised = "\n".join(file.read_text() for file in files if file.name != "udp.cpp")
+    lines = sum(1 for line in promised.splitlines() if line.strip() and not line.strip().startswith("//"))
     if lines > MOST_LINES:
         print(f"the example has {lines} lines of code. at most {MOST_LINES} were promised")
     if not blocks:

@@ -46,7 +46,8 @@ extern const Descriptor descriptor_of_toy{.name = "toy",
                                           .section = "toy",
                                           .help = "The worked example of docs/add-a-transport.md.",
                                           .keys = kKeys,
-                                          .resolve = resolve};
+                                          .resolve = resolve,
+                                          .udp = 255};
 
 }  // namespace transports
 }  // namespace strack

@@ -107,6 +107,7 @@ class ToyReceiver {
     owes_ack_ = false;
     return ToyAck{expected_};
   }
+  [[nodiscard]] constexpr Psn expected() const { return expected_; }
   constexpr void on_timeout(Instant /*now*/) {}
   [[nodiscard]] constexpr Instant next_deadline() const { return Instant::never(); }
 

@@ -396,6 +396,7 @@ const Descriptor descriptor_of_strack{
         "from link rate, base RTT and mtu as the paper's Table 1 says.",
     .keys = kKeys,
     .resolve = resolve,
+    .udp = 1,
 };
 
 }  // namespace strack::transports

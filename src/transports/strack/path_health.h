@@ -24,7 +24,6 @@
 #include <span>
 
 #include "base/check.h"
-#include "base/prng.h"
 #include "base/units.h"
 #include "core/packet.h"
 #include "transports/strack/path_selector.h"
@@ -57,10 +56,9 @@ class PathHealth {
 
   constexpr PathHealth() = default;
   /// A record for each path, and one for each packet that can be under way, a power of two; all as
-  /// new. They must outlive it. `salt` is another one for each end of a connection.
-  constexpr PathHealth(std::span<PathRecord> paths, std::span<SentRecord> sent,
-                       std::uint32_t salt = 0)
-      : paths_(paths), sent_(sent), control_(mix64(salt)) {
+  /// new. They must outlive it.
+  constexpr PathHealth(std::span<PathRecord> paths, std::span<SentRecord> sent)
+      : paths_(paths), sent_(sent) {
     STRACK_CHECK(!paths.empty());
     STRACK_CHECK(std::has_single_bit(sent.size()));
   }
@@ -85,19 +83,6 @@ class PathHealth {
       }
     }
     return next_proven(now).value_or(path);  // none is better than another
-  }
-
-  /// For what is repeated until it is answered, and for answers: the one that proved last to work,
-  /// and by turns any; always any where what is known is old. Drawn, not in rotation: where a question
-  /// and its answer each need their own, two rotations could miss each other for ever.
-  [[nodiscard]] constexpr PathId for_control(Instant now, bool fresh) {
-    ask_proven_ = !ask_proven_;
-    if (ask_proven_ && fresh) {
-      // Who sends only answers never learns that others of these have died.
-      if (proven_count_ > 0 && is_good(newest_proven(), false, now)) return newest_proven();
-      if (const auto proven = next_proven(now)) return *proven;
-    }
-    return static_cast<PathId>(((mix64(++control_) >> 32) * count()) >> 32);
   }
 
   constexpr void sent(Psn psn, PathId path, std::uint16_t payload, bool retransmission) {
@@ -126,7 +111,7 @@ class PathHealth {
       p.suspect = false;
       --suspects_;
     }
-    if (proven_count_ > 0 && newest_proven() == path) return;
+    if (proven_count_ > 0 && proven_[(next_slot_ - 1) % kProven] == path) return;
     proven_[next_slot_++ % kProven] = path;
     proven_count_ = std::min(proven_count_ + 1, kProven);
   }
@@ -193,9 +178,6 @@ class PathHealth {
     return !p.barred && (may_try || !p.suspect);
   }
 
-  [[nodiscard]] constexpr PathId newest_proven() const {
-    return proven_[(next_slot_ - 1) % kProven];
-  }
   [[nodiscard]] constexpr std::optional<PathId> next_proven(Instant now) {
     for (std::uint32_t tried = 0; tried < proven_count_; ++tried) {
       next_proven_ = next_proven_ + 1 >= proven_count_ ? 0 : next_proven_ + 1;
@@ -214,7 +196,6 @@ class PathHealth {
   std::span<PathRecord> paths_;
   std::span<SentRecord> sent_;
   std::array<PathId, kProven> proven_{};  ///< those that something arrived by last
-  std::uint64_t control_ = 0;             ///< draws of paths for control
   std::uint32_t proven_count_ = 0;
   std::uint32_t next_slot_ = 0;
   std::uint32_t next_proven_ = 0;
@@ -222,7 +203,6 @@ class PathHealth {
   std::uint32_t suspects_ = 0;
   std::uint32_t turn_ = 0;
   PathId probe_ = 0;
-  bool ask_proven_ = false;
   bool silence_ = false;  ///< nothing has arrived for a timeout
   Instant next_alarm_{};
 };

@@ -220,44 +220,6 @@ TEST_F(PathHealthTest, ProbesWithoutAnswerGoRound) {
   EXPECT_EQ(taken.size(), kPaths);
 }
 
-// [D41] What asks and answers: any path, and by turns one that is known to work.
-TEST_F(PathHealthTest, ControlPacketsGoEverywhere) {
-  std::set<PathId> taken;
-  for (int i = 0; i < 400; ++i) taken.insert(health.for_control(now, true));
-  EXPECT_EQ(taken.size(), kPaths);
-  deliver(8);
-  int proven = 0;
-  for (int i = 0; i < 100; ++i) proven += health.for_control(now, true) == 8 ? 1 : 0;
-  EXPECT_GE(proven, 50);
-  EXPECT_LE(proven, 65);
-  // What was proved long ago may be dead by now.
-  proven = 0;
-  for (int i = 0; i < 100; ++i) proven += health.for_control(now, false) == 8 ? 1 : 0;
-  EXPECT_LE(proven, 20);
-}
-
-// [D41] All worked once. Since then a pong has told of one, and only that is known to work today.
-TEST_F(PathHealthTest, ControlPacketsTakeTheNewestProof) {
-  for (PathId path = 0; path < kPaths; ++path) health.works(path);
-  health.works(3);
-  int newest = 0;
-  for (int i = 0; i < 100; ++i) newest += health.for_control(now, true) == 3 ? 1 : 0;
-  EXPECT_GE(newest, 50);
-}
-
-// [D41] Were both ends in step, a question and its answer could miss the living paths for ever.
-TEST_F(PathHealthTest, TheTwoEndsDrawApart) {
-  std::vector<PathRecord> records(5);
-  std::vector<SentRecord> sent(8);
-  PathHealth one(records, sent, 1);
-  PathHealth other(records, sent, 2);
-  int both = 0;  // ... take the only path that lives
-  for (int i = 0; i < 500; ++i)
-    both += one.for_control(now, false) == 0 && other.for_control(now, false) == 2 ? 1 : 0;
-  EXPECT_GE(both, 5);
-  EXPECT_LE(both, 40);
-}
-
 TEST_F(PathHealthTest, RemembersHowMuchAPacketCarried) {
   const Psn psn = send(1);
   EXPECT_EQ(health.payload(psn), 100);

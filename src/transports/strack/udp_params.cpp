@@ -1,4 +1,4 @@
-#include "udp/derive_params.h"
+#include "transports/strack/udp_params.h"
 
 #include <algorithm>
 

@@ -17,11 +17,10 @@
 #include "base/units.h"
 #include "core/param_error.h"
 #include "transports/strack/params.h"
+#include "udp/transport.h"
 
 namespace strack::udp {
 
-/// What a wake-up and a batch of system calls may cost without anything being wrong.
-inline constexpr Picoseconds kSchedulingNoise = us(200);
 /// What the difference of two measured RTTs may be off by.
 inline constexpr Picoseconds kTimingNoise = us(100);
 /// Below this a timeout is more likely a stopped process than a lost packet.
@@ -40,17 +39,6 @@ inline constexpr std::int64_t kLeastBdp = 16;
 inline constexpr Bytes kLargestBdp{std::int64_t{1} << 38};
 /// Slower than this no path is thought to be, however long a measurement took.
 inline constexpr BitsPerSecond kSlowest = mbps(1);
-
-struct Measured {
-  BitsPerSecond rate;       ///< of the host's link, as told; the path may be slower
-  Picoseconds rtt;          ///< of small packets, the lowest of a few
-  Picoseconds full_rtt;     ///< of full packets, the lowest of a few; 0: not measured
-  std::uint32_t payload;    ///< of a full packet, as agreed
-  std::uint32_t paths;      ///< entropies of the sending side
-  std::uint32_t window;     ///< packets the receiving side can track
-  std::uint32_t burst = 1;  ///< packets that travel as one
-  bool oblivious = false;
-};
 
 /// What a full packet takes longer than a small one: the time of its bytes on all links of the path.
 [[nodiscard]] Picoseconds serialisation(const Measured& measured);

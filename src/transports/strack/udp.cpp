@@ -1,0 +1,144 @@
+// STrack over UDP: its sender and receiver behind what the engine asks of a transport.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/check.h"
+#include "core/message_queue.h"
+#include "transports/strack/path_choice.h"
+#include "transports/strack/path_health.h"
+#include "transports/strack/receiver.h"
+#include "transports/strack/sender.h"
+#include "transports/strack/udp_params.h"
+#include "udp/transport.h"
+
+namespace strack::udp {
+namespace {
+
+using UdpSender = core::Sender<core::NoEvents, core::GuardedPaths>;
+
+/// The options and terms they are made of have been checked.
+[[nodiscard]] core::StrackParams params_of(const Measured& measured) {
+  auto params = derive_params(measured);
+  STRACK_CHECK(params.ok());
+  return params.value();
+}
+
+class StrackSession final : public Session {
+ public:
+  explicit StrackSession(const SessionPlan& plan)
+      : Session(plan.paths, plan.salt),
+        receive_params_(params_of(plan.receiving)),
+        receiver_(receive_params_, plan.receives_from),
+        slots_(plan.message_slots),
+        first_(plan.sends_from) {}
+
+  bool would_accept(const core::Packet& packet) const override {
+    const std::int32_t distance = packet.psn - receiver_.epsn();
+    return distance >= 0 && distance < static_cast<std::int32_t>(receive_params_.tracking_window) &&
+           packet.path_id < receive_params_.max_paths &&
+           core::fits_its_message(packet, static_cast<std::uint32_t>(receive_params_.mtu.value)) &&
+           !receiver_.has_arrived(packet.psn);
+  }
+  core::Arrival on_packet(const core::Packet& packet, const core::Signals& signals,
+                          Instant now) override {
+    return receiver_.on_packet(packet, signals, now);
+  }
+  std::optional<core::Sack> poll_ack(Instant now) override { return receiver_.poll_ack(now); }
+  core::Psn expected() const override { return receiver_.epsn(); }
+
+  void start_sending(const Measured& measured) override;
+  core::PostResult on_message(const core::Message& message, Instant now) override {
+    return sender_->on_message(message, now);
+  }
+  std::optional<core::Packet> poll_transmit(Instant now,
+                                            std::optional<core::PathId> together) override {
+    return sender_->poll_transmit(now, together);
+  }
+  bool on_ack(const core::Sack& sack, Instant now) override {
+    const std::uint32_t rejected = sender_->counters().sacks_rejected;
+    sender_->on_receiving_ack(sack, now);
+    return sender_->counters().sacks_rejected == rejected;
+  }
+  std::optional<core::MessageId> poll_completion() override { return sender_->poll_completion(); }
+  core::Psn end() const override { return sender_ ? sender_->psn_next() : first_; }
+  std::uint32_t timeouts_in_a_row() const override { return sender_->consecutive_timeouts(); }
+  bool in_silence() const override { return sender_->in_silence(); }
+  void on_peer_heard(Instant now) override {
+    if (sender_) sender_->on_peer_heard(now);  // [D42] it is there
+  }
+  void never_left(core::Psn psn) override { health_.never_left(psn); }
+  void path_works(core::PathId path) override {
+    if (sender_) health_.works(path);
+  }
+
+  /// The receiver has no timers.
+  Instant next_deadline() const override {
+    return sender_ ? sender_->next_deadline() : Instant::never();
+  }
+  Expired on_timeout(Instant now) override {
+    const std::uint32_t timeouts = sender_->counters().timeouts;
+    sender_->on_timeout(now);
+    return {.timeout = sender_->counters().timeouts != timeouts};
+  }
+  void describe(ConnectionStatistics& statistics) const override;
+
+ private:
+  core::StrackParams receive_params_;
+  core::Receiver<> receiver_;
+  core::StrackParams send_params_{};
+  std::optional<UdpSender> sender_;  ///< once the RTT is known
+  std::vector<core::MessageSlot> slots_;
+  std::vector<core::PathRecord> path_records_;
+  std::vector<core::SentRecord> sent_records_;
+  core::PathHealth health_;  ///< on these
+  BitsPerSecond path_rate_{0};
+  core::Psn first_;
+};
+
+void StrackSession::start_sending(const Measured& told) {
+  Measured measured = told;
+  measured.window = std::min(told.window, core::kMaxTrackingWindow);
+  send_params_ = params_of(measured);
+  path_rate_ = path_rate(measured);
+  path_records_.assign(send_params_.max_paths, {});
+  sent_records_.assign(core::kMaxTrackingWindow, {});
+  health_ = core::PathHealth(path_records_, sent_records_);
+  // [P.window] It starts with one BDP; the room above is for what the hosts' own delays turn out to be.
+  const Bytes most = send_params_.max_cwnd;
+  send_params_.max_cwnd = std::clamp(send_params_.bdp, send_params_.min_cwnd, most);
+  sender_.emplace(send_params_, slots_, first_, core::NoEvents{},
+                  core::GuardedPaths(send_params_.path_health ? &health_ : nullptr));
+  send_params_.max_cwnd = most;
+}
+
+void StrackSession::describe(ConnectionStatistics& s) const {
+  if (!sender_) return;
+  const auto to_ns = [](Picoseconds t) { return static_cast<std::uint64_t>(t.count() / 1'000); };
+  s.path_rate_bps = static_cast<std::uint64_t>(path_rate_.count());
+  s.max_cwnd_bytes = static_cast<std::uint64_t>(send_params_.max_cwnd.count());
+  s.target_qdelay_ns = to_ns(send_params_.target_qdelay);
+  s.cwnd_bytes = static_cast<std::uint64_t>(sender_->window().cwnd().count());
+  s.inflight_bytes = static_cast<std::uint64_t>(sender_->inflight_bytes().count());
+  s.base_rtt_ns = to_ns(sender_->window().base_rtt());
+  s.avg_qdelay_ns = to_ns(sender_->window().avg_qdelay());
+  s.paths = core::PathSelector::path_count(send_params_, sender_->window().cwnd_packets());
+  s.paths_marked = sender_->paths().marked_paths();
+  s.paths_barred = health_.barred();
+  s.loss_episodes = sender_->counters().loss_episodes;
+  s.timeouts = sender_->counters().timeouts;
+  s.probes_sent = sender_->counters().probes_sent;
+}
+
+}  // namespace
+
+extern const Transport strack_over_udp{
+    .name = "strack",
+    .id = 1,
+    .tracking_window = static_cast<std::uint16_t>(core::kMaxTrackingWindow),
+    .make_session = [](const SessionPlan& plan) -> std::unique_ptr<Session> {
+      return std::make_unique<StrackSession>(plan);
+    }};
+
+}  // namespace strack::udp
