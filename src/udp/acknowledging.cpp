@@ -8,19 +8,19 @@
 namespace strack::udp {
 
 void Engine::want_ack(Connection& c, core::Psn psn, core::Timestamp timestamp, Instant arrival) {
-  c.triggers[c.trigger_count++] = {psn, timestamp, arrival};
-  if (!c.ack_pending) {
-    c.ack_pending = true;
+  c.acks.triggers[c.acks.count++] = {psn, timestamp, arrival};
+  if (!c.acks.pending) {
+    c.acks.pending = true;
     acks_.push_back(&c);
   }
-  if (c.trigger_count == Connection::kMostPerSack) send_ack(c);
+  if (c.acks.count == Acknowledging::kMostPerSack) send_ack(c);
 }
 
 void Engine::send_acks() {
   for (Connection* c : acks_) {
-    if (c->ack_pending && !c->has_ended()) send_ack(*c);
-    c->ack_pending = false;
-    c->trigger_count = 0;
+    if (c->acks.pending && !c->has_ended()) send_ack(*c);
+    c->acks.pending = false;
+    c->acks.count = 0;
   }
   acks_.clear();
   flush_small();
@@ -31,9 +31,9 @@ void Engine::send_ack(Connection& c) {
   if (sack) {
     wire::SackBody body{*sack, credit(c)};
     const Instant now = network_.now();
-    for (std::uint32_t i = c.trigger_count; i-- > 0;) {
-      if (c.triggers[i].psn == sack->psn && c.triggers[i].timestamp == sack->timestamp) {
-        add_hold(body.sack.hold_time_ns, now - c.triggers[i].arrival);
+    for (std::uint32_t i = c.acks.count; i-- > 0;) {
+      if (c.acks.triggers[i].psn == sack->psn && c.acks.triggers[i].timestamp == sack->timestamp) {
+        add_hold(body.sack.hold_time_ns, now - c.acks.triggers[i].arrival);
         break;
       }
     }
@@ -51,7 +51,7 @@ void Engine::send_ack(Connection& c) {
                               : c.session->ways.next(now_));
     }
   }
-  c.trigger_count = 0;
+  c.acks.count = 0;
 }
 
 void Engine::on_probe(Connection& c, const wire::Header& header, wire::ConstBytes body,
@@ -61,10 +61,10 @@ void Engine::on_probe(Connection& c, const wire::Header& header, wire::ConstByte
     ++statistics_.refused_malformed;
     return;
   }
-  if (c.blocked) return;
+  if (c.in.blocked) return;
   const core::Packet& packet = probe.value();
   // What it would overwrite is owed first.
-  if (c.trigger_count > 0) send_ack(c);
+  if (c.acks.count > 0) send_ack(c);
   if (c.session->on_packet(packet, {.ecn = from.marked}, now_).kind != core::ArrivalKind::probe) {
     ++statistics_.refused_malformed;
     return;

@@ -31,8 +31,8 @@ constexpr std::uint32_t kAbortRepeats = 2;
 
 /// Every operation that the connection still owes a completion.
 void Engine::give_back_operations(Connection& c, Status status) {
-  for (; c.out_head != c.out_tail; ++c.out_head) {
-    Outbound& out = c.outbox[c.out_head & c.out_mask()];
+  for (; c.out.head != c.out.tail; ++c.out.head) {
+    Outbound& out = c.out.messages[c.out.head & c.out.mask()];
     if (out.done) continue;
     const bool sent = out.kind == wire::DataKind::send;
     complete({.kind = sent ? Kind::sent : Kind::written,
@@ -41,8 +41,8 @@ void Engine::give_back_operations(Connection& c, Status status) {
               .cookie = out.cookie,
               .tag = sent ? out.tag : 0});
   }
-  for (; c.in_floor != c.in_unseen; ++c.in_floor) {
-    Inbound& in = c.inbox[c.in_floor & c.in_mask()];
+  for (; c.in.floor != c.in.unseen; ++c.in.floor) {
+    Inbound& in = c.in.messages[c.in.floor & c.in.mask()];
     if (in.state == InboundState::matched && in.kind == wire::DataKind::send) {
       complete({.kind = Kind::received,
                 .status = status,
@@ -54,7 +54,8 @@ void Engine::give_back_operations(Connection& c, Status status) {
     drop_held(c, in);
     in = {};
   }
-  while (PostedReceive* receive = c.receives.take_if([](const PostedReceive&) { return true; })) {
+  while (PostedReceive* receive =
+             c.in.receives.take_if([](const PostedReceive&) { return true; })) {
     complete(
         {.kind = Kind::received, .status = status, .connection = c.id, .cookie = receive->cookie});
     pool_.give_back(receive);
@@ -80,12 +81,12 @@ void Engine::fail(Connection& c, Status status, std::optional<wire::CloseReason>
   }
   c.state = State::over;
   --living_;
-  c.close_reason = *tell;
-  c.close_sent = true;
-  c.close_acked = false;
-  c.close_repeats = kAbortRepeats;
-  c.close_retry_at = now_ + kCloseRetry;
-  c.forget_at = now_ + kLinger;
+  c.closing.reason = *tell;
+  c.closing.sent = true;
+  c.closing.acked = false;
+  c.closing.repeats = kAbortRepeats;
+  c.closing.retry_at = now_ + kCloseRetry;
+  c.closing.forget_at = now_ + kLinger;
   send_close(c);
   rearm(c);
 }
@@ -93,8 +94,8 @@ void Engine::fail(Connection& c, Status status, std::optional<wire::CloseReason>
 Status Engine::close(ConnectionId connection) {
   Connection* c = find(connection);
   if (c == nullptr || c->has_ended()) return Status::unknown_connection;
-  if (c->local_close) return Status::ok;
-  c->local_close = true;
+  if (c->closing.asked) return Status::ok;
+  c->closing.asked = true;
   now_ = network_.now();
   if (c->state < State::open) {
     fail(*c, Status::cancelled, std::nullopt);
@@ -118,7 +119,7 @@ void Engine::shut_down() {
   now_ = network_.now();
   for (const auto& c : connections_) {
     if (c->state != State::open) continue;
-    c->close_reason = wire::CloseReason::going_away;
+    c->closing.reason = wire::CloseReason::going_away;
     send_close(*c);
   }
   flush_small();
@@ -126,16 +127,17 @@ void Engine::shut_down() {
 
 /// All that was to be sent is acknowledged: say that no more will come.
 void Engine::maybe_close(Connection& c) {
-  if (!c.local_close || c.close_sent || c.state != State::open || c.out_head != c.out_tail) return;
-  c.close_sent = true;
-  c.close_interval = kCloseRetry;
+  if (!c.closing.asked || c.closing.sent || c.state != State::open || c.out.head != c.out.tail)
+    return;
+  c.closing.sent = true;
+  c.closing.interval = kCloseRetry;
   send_close(c);
-  c.close_retry_at = now_ + c.close_interval;
+  c.closing.retry_at = now_ + c.closing.interval;
   rearm(c);
 }
 
 void Engine::send_close(Connection& c) {
-  const wire::Close close{c.close_reason, c.session->end(), c.mine.connection_id};
+  const wire::Close close{c.closing.reason, c.session->end(), c.set_up.mine.connection_id};
   send_small(c, c.session->ways.next(now_), false,
              [&](wire::MutableBytes out, const wire::Envelope& envelope) {
                return wire::encode_close(out, envelope, close);
@@ -156,7 +158,7 @@ void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstByte
   }
   // The last word: the program may leave right after it, and then nobody answers the peer's
   // repetitions. So it goes two ways.
-  const int copies = in_order && c.close_acked ? 2 : 1;
+  const int copies = in_order && c.closing.acked ? 2 : 1;
   for (int i = 0; i < copies; ++i) {
     send_small(c, c.session->ways.next(now_), false,
                [&](wire::MutableBytes out, const wire::Envelope& envelope) {
@@ -168,8 +170,8 @@ void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstByte
     fail(c, status_of(close.reason), std::nullopt);
     return;
   }
-  if (!c.peer_closed) {
-    c.peer_closed = true;
+  if (!c.closing.peer_closed) {
+    c.closing.peer_closed = true;
     complete({.kind = Kind::peer_closed, .connection = c.id});
   }
   maybe_over(c);
@@ -177,15 +179,15 @@ void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstByte
 
 void Engine::on_close_ack(Connection& c, const wire::Header& header, wire::ConstBytes body) {
   const auto decoded = wire::decode_close(header, body);
-  if (!decoded || !c.close_sent || decoded.value().reason != c.close_reason ||
-      decoded.value().source_id != c.mine.connection_id) {
+  if (!decoded || !c.closing.sent || decoded.value().reason != c.closing.reason ||
+      decoded.value().source_id != c.set_up.mine.connection_id) {
     ++statistics_.refused_malformed;
     return;
   }
-  c.close_acked = true;
-  c.close_retry_at = Instant::never();
+  c.closing.acked = true;
+  c.closing.retry_at = Instant::never();
   if (c.state == State::over) {
-    c.close_repeats = 0;
+    c.closing.repeats = 0;
     return;
   }
   maybe_over(c);
@@ -193,14 +195,15 @@ void Engine::on_close_ack(Connection& c, const wire::Header& header, wire::Const
 
 /// Both sides have closed, and what the peer sent is with the user.
 void Engine::maybe_over(Connection& c) {
-  if (c.state != State::open || !c.close_acked || !c.peer_closed || c.in_floor != c.in_unseen)
+  if (c.state != State::open || !c.closing.acked || !c.closing.peer_closed ||
+      c.in.floor != c.in.unseen)
     return;
   give_back_operations(c, Status::connection_closed);
   complete({.kind = Kind::closed, .connection = c.id, .cookie = c.connect_cookie});
   --statistics_.connections;
   --living_;
   c.state = State::over;
-  c.forget_at = now_ + kLinger;
+  c.closing.forget_at = now_ + kLinger;
   rearm(c);
 }
 

@@ -88,21 +88,8 @@ struct Host {
   Instant hurried_at{};  ///< when those who wait were last told that it answers
 };
 
-struct Connection {
-  ConnectionId id{};
-  State state = State::hello_sent;
-  bool initiator = false;
-  Address peer;
-  Address local;  ///< the own address that the peer knows; any: whatever the kernel chooses
-  std::uint32_t peer_id = 0;
-  std::uint64_t connect_cookie = 0;  ///< the user's
-  HeapEntry deadline;
-  std::size_t index = 0;  ///< its place among the engine's connections
-
-  const Transport* transport = nullptr;
-  std::unique_ptr<Session> session;  ///< from when both sides' terms are known
-
-  // Set-up.
+/// What set-up agrees on, and how far it has come.
+struct SetUp {
   wire::Terms mine;
   wire::Terms theirs;
   wire::Cookie cookie{};
@@ -116,17 +103,21 @@ struct Connection {
   std::uint32_t rtt_samples = 0;  ///< of full ones
   std::uint32_t rtt_asked = 0;
   std::uint32_t attempts = 0;
-  std::uint16_t set_up_path = 0;  ///< the entropy of the last hello, connect or accept
+  std::uint16_t path = 0;  ///< the entropy of the last hello, connect or accept
   std::uint32_t accepts_sent = 0;
   std::optional<wire::RejectReason> rejected;
+};
 
-  // Cryptography; unused without a key.
+/// Unused without a key, but for the counter.
+struct Keys {
   SealingKey seal;
   SealingKey open;
   ReplayWindow replay;
   std::uint64_t counter = 0;
+};
 
-  // Life.
+/// Whether the peer is there.
+struct Liveness {
   Host* host = nullptr;
   bool unanswered = false;  ///< it waits for a sign of life: what it sends is on the host's budget
   bool waiting = false;     ///< for its place
@@ -143,70 +134,104 @@ struct Connection {
   Picoseconds ping_interval{0};
   std::uint32_t credit_ping = 0;  ///< the first with the newest credit; perhaps the next one
   std::uint32_t fed_at = 0;       ///< the message that the peer could not start without it
-  std::optional<std::uint64_t>
-      reset_echo;  ///< without a key: what a reset must echo to be believed
+  std::uint32_t doubt_ping = 0;   ///< a full one, after a small one, when the MTU was in doubt
+  /// Without a key: what a reset must echo to be believed.
+  std::optional<std::uint64_t> reset_echo;
   Instant reset_asked_at{};
-  std::uint32_t doubt_ping = 0;  ///< a full one, after a small one, when the MTU was in doubt
-  PathMtu mtu;
+};
 
-  // Closing.
-  bool local_close = false;  ///< asked for
-  bool close_sent = false;
-  bool close_acked = false;
+/// The end, in order or not.
+struct Closing {
+  bool asked = false;  ///< by this side's user
+  bool sent = false;
+  bool acked = false;
   bool peer_closed = false;
-  wire::CloseReason close_reason = wire::CloseReason::done;
-  std::uint32_t close_repeats = 0;
-  Instant close_retry_at = Instant::never();
-  Picoseconds close_interval{0};
+  wire::CloseReason reason = wire::CloseReason::done;
+  std::uint32_t repeats = 0;
+  Instant retry_at = Instant::never();
+  Picoseconds interval{0};
   Instant forget_at = Instant::never();
+};
 
-  // Sending.
-  bool sends = false;            ///< the RTT is known
-  std::vector<Outbound> outbox;  ///< by message id; as many as slots
-  std::uint32_t out_head = 0;    ///< the oldest not acknowledged
-  std::uint32_t out_posted = 0;  ///< the first the core does not have
-  std::uint32_t out_tail = 0;
-  std::uint32_t peer_credit = 0;
+/// Messages of this side's.
+struct Outbox {
+  bool sends = false;              ///< the RTT is known
+  std::vector<Outbound> messages;  ///< by message id, 2^n
+  std::uint32_t head = 0;          ///< the oldest not acknowledged
+  std::uint32_t posted = 0;        ///< the first the core does not have
+  std::uint32_t tail = 0;
+  std::uint32_t credit = 0;  ///< the peer's: those before it may be started
   bool stalled = false;
   bool ready = false;  ///< in the engine's list of those that may have packets to send
   Bitmap<wire::kMaxPaths> paths_seen{};
   Picoseconds lowest_rtt = seconds(3'600);
 
-  // Receiving.
-  std::vector<Inbound> inbox;  ///< by message id
-  ReceiveQueue receives;       ///< posted for this connection
+  [[nodiscard]] std::uint32_t mask() const {
+    return static_cast<std::uint32_t>(messages.size()) - 1;
+  }
+};
+
+/// Messages of the peer's.
+struct Inbox {
   static constexpr std::uint32_t kPartials = 1'024;
-  std::vector<Partial> partials;   ///< by PSN; empty until a first piece comes
-  std::uint32_t in_floor = 0;      ///< the oldest message not reported
-  std::uint32_t in_unmatched = 0;  ///< the oldest message without a buffer
-  std::uint32_t in_unseen = 0;     ///< one past the newest seen
-  std::uint32_t granted = 0;       ///< credit told to the peer
+
+  std::vector<Inbound> messages;  ///< by message id, 2^n
+  ReceiveQueue receives;          ///< posted for this connection
+  std::vector<Partial> partials;  ///< by PSN; empty until a first piece comes
+  std::uint32_t floor = 0;        ///< the oldest message not reported
+  std::uint32_t unmatched = 0;    ///< the oldest message without a buffer
+  std::uint32_t unseen = 0;       ///< one past the newest seen
+  std::uint32_t granted = 0;      ///< credit told to the peer
   std::size_t held_bytes = 0;
   bool starving = false;  ///< its oldest unmatched message was seen
   bool listed = false;    ///< in the engine's list of the starving, perhaps no longer one
   bool dry = false;       ///< in the engine's list: the peer has used up its credit
   bool blocked = false;   ///< packets were dropped for want of a buffer
 
-  // Acknowledging.
+  [[nodiscard]] std::uint32_t mask() const {
+    return static_cast<std::uint32_t>(messages.size()) - 1;
+  }
+};
+
+/// Packets that the next SACK is for.
+struct Acknowledging {
   struct Trigger {
     core::Psn psn;
     core::Timestamp timestamp;
     Instant arrival;
   };
   static constexpr std::uint32_t kMostPerSack = 8;
-  std::array<Trigger, kMostPerSack> triggers{};
-  std::uint32_t trigger_count = 0;
-  bool ack_pending = false;  ///< in the engine's list
 
+  std::array<Trigger, kMostPerSack> triggers{};
+  std::uint32_t count = 0;
+  bool pending = false;  ///< in the engine's list
+};
+
+struct Connection {
+  ConnectionId id{};
+  State state = State::hello_sent;
+  bool initiator = false;
+  Address peer;
+  Address local;  ///< the own address that the peer knows; any: whatever the kernel chooses
+  std::uint32_t peer_id = 0;
+  std::uint64_t connect_cookie = 0;  ///< the user's
+  HeapEntry deadline;
+  std::size_t index = 0;  ///< its place among the engine's connections
+
+  const Transport* transport = nullptr;
+  std::unique_ptr<Session> session;  ///< from when both sides' terms are known
+  PathMtu mtu;
+
+  SetUp set_up;
+  Keys keys;
+  Liveness life;
+  Closing closing;
+  Outbox out;
+  Inbox in;
+  Acknowledging acks;
   ConnectionStatistics statistics;
 
   [[nodiscard]] bool has_ended() const { return state >= State::over; }
-  [[nodiscard]] std::uint32_t out_mask() const {
-    return static_cast<std::uint32_t>(outbox.size()) - 1;
-  }
-  [[nodiscard]] std::uint32_t in_mask() const {
-    return static_cast<std::uint32_t>(inbox.size()) - 1;
-  }
 };
 
 }  // namespace strack::udp

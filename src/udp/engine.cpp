@@ -91,7 +91,7 @@ Engine::Engine(const EndpointOptions& options, Network& network, Transports tran
 
 Engine::~Engine() {
   for (const auto& c : connections_) {
-    for (Inbound& in : c->inbox) drop_held(*c, in);
+    for (Inbound& in : c->in.messages) drop_held(*c, in);
   }
 }
 
@@ -114,10 +114,10 @@ Connection& Engine::make_connection(const Address& peer) {
   c.index = connections_.size() - 1;
   c.id = ConnectionId{next_user_id_++};
   c.peer = peer;
-  c.last_heard = now_;
-  c.host = &hosts_[peer];
-  ++c.host->connections;
-  c.outbox.resize(options_.message_slots);
+  c.life.last_heard = now_;
+  c.life.host = &hosts_[peer];
+  ++c.life.host->connections;
+  c.out.messages.resize(options_.message_slots);
   by_user_id_.emplace(static_cast<std::uint64_t>(c.id), &c);
   deadlines_.add(c, Instant::never());
   ++living_;
@@ -127,7 +127,7 @@ Connection& Engine::make_connection(const Address& peer) {
 void Engine::draw_id(Connection& c) {
   std::uint32_t id = 0;
   while (id == 0 || by_local_id_.contains(id)) id = random32();
-  c.mine.connection_id = id;
+  c.set_up.mine.connection_id = id;
   by_local_id_.emplace(id, &c);
 }
 
@@ -157,14 +157,14 @@ void Engine::retire(Connection& c) {
   if (c.state == State::dead) return;
   if (c.state == State::half_open) --half_open_;
   if (c.state != State::over) --living_;
-  for (Inbound& in : c.inbox) drop_held(c, in);
+  for (Inbound& in : c.in.messages) drop_held(c, in);
   c.state = State::dead;
-  by_local_id_.erase(c.mine.connection_id);
+  by_local_id_.erase(c.set_up.mine.connection_id);
   by_user_id_.erase(static_cast<std::uint64_t>(c.id));
-  if (!c.initiator) by_nonce_.erase(wire::nonce_echo(c.theirs.nonce));
+  if (!c.initiator) by_nonce_.erase(wire::nonce_echo(c.set_up.theirs.nonce));
   forget_peer_id(c);
-  if (--c.host->connections == 0) hosts_.erase(c.peer);
-  c.host = nullptr;
+  if (--c.life.host->connections == 0) hosts_.erase(c.peer);
+  c.life.host = nullptr;
   deadlines_.remove(c);
   graveyard_.push_back(&c);
 }
@@ -251,18 +251,18 @@ void Engine::on_datagram(std::span<std::uint8_t> datagram, const Incoming& from,
   }
   std::size_t end = datagram.size();
   if (header.keyed) {
-    if (c.replay.is_old(header.counter)) {
+    if (c.keys.replay.is_old(header.counter)) {
       ++statistics_.refused_replayed;
       return;
     }
-    if (!c.open.open(datagram, header.counter)) {
+    if (!c.keys.open.open(datagram, header.counter)) {
       ++statistics_.refused_forged;
       return;
     }
-    c.replay.note(header.counter);
+    c.keys.replay.note(header.counter);
     end -= wire::kTagBytes;
   }
-  c.asked = 0;
+  c.life.asked = 0;
   heard(c);
   if (c.state == State::half_open) open_up(c);
   const wire::ConstBytes body(datagram.data() + header.bytes(), end - header.bytes());
@@ -300,8 +300,8 @@ std::optional<ConnectionStatistics> Engine::statistics(ConnectionId connection) 
   ConnectionStatistics s = c->statistics;
   s.datagram_bytes = c->mtu.size();
   if (c->session) c->session->describe(s);
-  const auto lowest = static_cast<std::uint64_t>(c->lowest_rtt.count() / 1'000);
-  if (c->sends && lowest < s.base_rtt_ns) s.base_rtt_ns = lowest;
+  const auto lowest = static_cast<std::uint64_t>(c->out.lowest_rtt.count() / 1'000);
+  if (c->out.sends && lowest < s.base_rtt_ns) s.base_rtt_ns = lowest;
   return s;
 }
 

@@ -29,11 +29,11 @@ template <class Encode>
 void Engine::send_small(Connection& c, std::uint16_t entropy, bool ect, Encode&& encode) {
   if (small_count_ == kSmallBatch) flush_small();
   std::uint8_t* packet = small_[small_count_].data();
-  const std::uint64_t counter = c.counter++;
+  const std::uint64_t counter = c.keys.counter++;
   const wire::Envelope envelope{c.peer_id, keyed(), counter};
   std::size_t size = encode(wire::MutableBytes(packet, kSmallBytes), envelope);
   if (keyed()) {
-    c.seal.seal(packet, size, counter);
+    c.keys.seal.seal(packet, size, counter);
     size += wire::kTagBytes;
   }
   small_to_[small_count_] = c.peer;

@@ -30,19 +30,19 @@ Status Engine::post_receive(ConnectionId connection, Match match_with, std::span
               nullptr};
   credit_to_tell_ = !dry_.empty();
   if (c != nullptr) {
-    c->receives.push(receive);
-    if (c->starving) match(*c);
+    c->in.receives.push(receive);
+    if (c->in.starving) match(*c);
     return Status::ok;
   }
   any_receives_.push(receive);
   // Those that wait take it in the order in which they began to. What does not match stays in the
   // list.
   for (std::size_t i = 0; i < starving_.size() && any_receives_.count() > 0; ++i) {
-    if (starving_[i]->starving) match(*starving_[i]);
+    if (starving_[i]->in.starving) match(*starving_[i]);
   }
   std::erase_if(starving_, [](Connection* waiting) {
-    if (waiting->starving) return false;
-    waiting->listed = false;
+    if (waiting->in.starving) return false;
+    waiting->in.listed = false;
     return true;
   });
   return Status::ok;
@@ -62,7 +62,7 @@ std::size_t Engine::cancel_receives(std::uint64_t cookie) {
     }
   };
   cancel(any_receives_, kAnyConnection);
-  for (const auto& c : connections_) cancel(c->receives, c->id);
+  for (const auto& c : connections_) cancel(c->in.receives, c->id);
   return cancelled;
 }
 
@@ -85,10 +85,10 @@ Status Engine::unregister_region(RegionKey key) {
   now_ = network_.now();
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     Connection& c = *connections_[i];
-    if (c.has_ended() || c.inbox.empty()) continue;
+    if (c.has_ended() || c.in.messages.empty()) continue;
     bool under_way = false;
-    for (std::uint32_t m = c.in_floor; m != c.in_unseen; ++m) {
-      const Inbound& in = c.inbox[m & c.in_mask()];
+    for (std::uint32_t m = c.in.floor; m != c.in.unseen; ++m) {
+      const Inbound& in = c.in.messages[m & c.in.mask()];
       under_way |= in.state == InboundState::matched && in.kind == wire::DataKind::write &&
                    in.tag == key.id && !in.whole;
     }
@@ -131,25 +131,25 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
     return;
   }
   const std::uint32_t m = packet.message_id;
-  if (ahead(m, c.in_floor) < 0) {
+  if (ahead(m, c.in.floor) < 0) {
     ++statistics_.refused_malformed;  // a new packet of a message that was whole
     return;
   }
-  if (ahead(m, c.granted) >= 0) {
+  if (ahead(m, c.in.granted) >= 0) {
     fail(c, Status::protocol_error, wire::CloseReason::protocol_error);
     return;
   }
-  Inbound& in = c.inbox[m & c.in_mask()];
+  Inbound& in = c.in.messages[m & c.in.mask()];
   if (!take_note(c, in, data)) return;
 
   // One SACK tells of 64 packets: what lies further apart must not share one.
-  if (c.trigger_count > 0 && std::abs(packet.psn - c.triggers[0].psn) >= kWidestSack) send_ack(c);
+  if (c.acks.count > 0 && std::abs(packet.psn - c.acks.triggers[0].psn) >= kWidestSack) send_ack(c);
   if (in.state != InboundState::matched && !may_hold(c, data.payload.size())) {
     // No place for it: as if it had been lost on the way. While the user owes a buffer, probes are
     // not answered either, so that the sender falls back to its timeout instead of sending again
     // and again.
     ++c.statistics.packets_unplaced;
-    c.blocked = c.starving;
+    c.in.blocked = c.in.starving;
     return;
   }
   bool marked = from.marked;
@@ -163,7 +163,7 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
     report(c);
   }
   // A mark is news that the sender's choice of paths waits for.
-  if (marked && last && c.ack_pending && !c.has_ended()) send_ack(c);
+  if (marked && last && c.acks.pending && !c.has_ended()) send_ack(c);
 }
 
 /// What a message's first packet tells about it; its others must agree. False: dropped.
@@ -197,10 +197,11 @@ bool Engine::take_note(Connection& c, Inbound& in, const wire::Data& data) {
   in.length = packet.message_length;
   in.tag = tag;
   in.region_offset = data.region_offset;
-  if (ahead(packet.message_id + 1, c.in_unseen) > 0) c.in_unseen = packet.message_id + 1;
+  if (ahead(packet.message_id + 1, c.in.unseen) > 0) c.in.unseen = packet.message_id + 1;
   // The peer has its new credit: the ping that would have told it again need not go.
-  if (c.sends && c.fed_at == packet.message_id && ahead(c.credit_ping, c.ping_id) > 0)
-    c.ping_retry_at = Instant::never();
+  if (c.out.sends && c.life.fed_at == packet.message_id &&
+      ahead(c.life.credit_ping, c.life.ping_id) > 0)
+    c.life.ping_retry_at = Instant::never();
   match(c);
   note_dryness(c);
   return !c.has_ended();
@@ -211,12 +212,12 @@ bool Engine::take_note(Connection& c, Inbound& in, const wire::Data& data) {
 void Engine::match(Connection& c) {
   bool found_whole = false;
   bool all_matched = true;
-  for (std::uint32_t m = c.in_unmatched; m != c.in_unseen; ++m) {
-    Inbound& in = c.inbox[m & c.in_mask()];
+  for (std::uint32_t m = c.in.unmatched; m != c.in.unseen; ++m) {
+    Inbound& in = c.in.messages[m & c.in.mask()];
     if (in.state == InboundState::unseen)
       break;  // it may want the buffer that a later one would get
     if (in.state == InboundState::waiting) {
-      PostedReceive* receive = c.receives.take(in.tag);
+      PostedReceive* receive = c.in.receives.take(in.tag);
       if (receive == nullptr) receive = any_receives_.take(in.tag);
       if (receive == nullptr) {
         all_matched = false;
@@ -226,15 +227,15 @@ void Engine::match(Connection& c) {
       found_whole |= give_buffer(c, in, *receive);
       pool_.give_back(receive);
     }
-    if (all_matched) c.in_unmatched = m + 1;
+    if (all_matched) c.in.unmatched = m + 1;
   }
-  c.starving = !all_matched;
+  c.in.starving = !all_matched;
   if (all_matched) {
     // The sender has given up asking often: it is told.
-    if (c.blocked && c.state == State::open) send_ping(c);
-    c.blocked = false;
-  } else if (!c.listed) {
-    c.listed = true;
+    if (c.in.blocked && c.state == State::open) send_ping(c);
+    c.in.blocked = false;
+  } else if (!c.in.listed) {
+    c.in.listed = true;
     starving_.push_back(&c);
   }
   if (found_whole) report(c);
@@ -263,11 +264,11 @@ bool Engine::may_hold(const Connection& c, std::size_t size) const {
   // For those that merely overtook a message, half of the pool; for those nobody has asked for,
   // little.
   const std::size_t limit =
-      c.starving ? std::min<std::size_t>(options_.held_bytes / 8,
-                                         std::size_t{kMostHeldUnexpected} *
-                                             (c.statistics.payload_bytes + sizeof(HeldPacket)))
-                 : options_.held_bytes / 2;
-  return held_bytes_ + needed <= options_.held_bytes && c.held_bytes + needed <= limit;
+      c.in.starving ? std::min<std::size_t>(options_.held_bytes / 8,
+                                            std::size_t{kMostHeldUnexpected} *
+                                                (c.statistics.payload_bytes + sizeof(HeldPacket)))
+                    : options_.held_bytes / 2;
+  return held_bytes_ + needed <= options_.held_bytes && c.in.held_bytes + needed <= limit;
 }
 
 void Engine::hold(Connection& c, Inbound& in, std::uint32_t offset, wire::ConstBytes payload) {
@@ -276,7 +277,7 @@ void Engine::hold(Connection& c, Inbound& in, std::uint32_t offset, wire::ConstB
       HeldPacket{in.held, offset, static_cast<std::uint32_t>(payload.size())};
   if (!payload.empty()) std::memcpy(packet->payload(), payload.data(), payload.size());
   in.held = packet;
-  c.held_bytes += size;
+  c.in.held_bytes += size;
   held_bytes_ += size;
 }
 
@@ -285,7 +286,7 @@ void Engine::drop_held(Connection& c, Inbound& in) {
     HeldPacket* packet = in.held;
     in.held = packet->next;
     const std::size_t size = sizeof(HeldPacket) + packet->size;
-    c.held_bytes -= size;
+    c.in.held_bytes -= size;
     held_bytes_ -= size;
     ::operator delete(packet);
   }
@@ -307,50 +308,50 @@ void Engine::report_one(Connection& c, Inbound& in) {
 /// Tells of messages that are whole and in their buffer, and forgets the oldest.
 void Engine::report(Connection& c) {
   if (!options_.complete_in_order) {
-    for (std::uint32_t m = c.in_floor; m != c.in_unseen; ++m) {
-      Inbound& in = c.inbox[m & c.in_mask()];
+    for (std::uint32_t m = c.in.floor; m != c.in.unseen; ++m) {
+      Inbound& in = c.in.messages[m & c.in.mask()];
       if (in.state != InboundState::matched || !in.whole) continue;
       report_one(c, in);
       in.state = InboundState::reported;
     }
   }
-  while (c.in_floor != c.in_unseen) {
-    Inbound& in = c.inbox[c.in_floor & c.in_mask()];
+  while (c.in.floor != c.in.unseen) {
+    Inbound& in = c.in.messages[c.in.floor & c.in.mask()];
     if (in.state == InboundState::matched && in.whole) {
       report_one(c, in);
     } else if (in.state != InboundState::reported) {
       break;
     }
     in = {};
-    ++c.in_floor;
+    ++c.in.floor;
   }
   maybe_over(c);
 }
 
 /// What the peer may start now: it never goes back.
 std::uint32_t Engine::credit(Connection& c) {
-  std::uint32_t matched = c.in_unmatched - c.in_floor;
-  if (c.starving && !options_.complete_in_order) {
+  std::uint32_t matched = c.in.unmatched - c.in.floor;
+  if (c.in.starving && !options_.complete_in_order) {
     // Later ones may have their buffers though an earlier one has none.
-    for (std::uint32_t m = c.in_unmatched; m != c.in_unseen; ++m) {
-      const InboundState state = c.inbox[m & c.in_mask()].state;
+    for (std::uint32_t m = c.in.unmatched; m != c.in.unseen; ++m) {
+      const InboundState state = c.in.messages[m & c.in.mask()].state;
       if (state == InboundState::matched || state == InboundState::reported) ++matched;
     }
   }
   const std::uint32_t wanted =
-      matched + c.receives.count() + any_receives_.count() + options_.unexpected_messages;
-  const std::uint32_t limit = c.in_floor + std::min(wanted, options_.message_slots);
-  if (ahead(limit, c.granted) > 0) c.granted = limit;
-  return c.granted;
+      matched + c.in.receives.count() + any_receives_.count() + options_.unexpected_messages;
+  const std::uint32_t limit = c.in.floor + std::min(wanted, options_.message_slots);
+  if (ahead(limit, c.in.granted) > 0) c.in.granted = limit;
+  return c.in.granted;
 }
 
 /// In a packet that nobody repeats. New credit for a peer that waits for it goes in one that is
 /// (feed_the_dry).
-std::uint32_t Engine::passing_credit(Connection& c) { return c.dry ? c.granted : credit(c); }
+std::uint32_t Engine::passing_credit(Connection& c) { return c.in.dry ? c.in.granted : credit(c); }
 
 void Engine::note_dryness(Connection& c) {
-  if (c.dry || c.granted != c.in_unseen) return;
-  c.dry = true;
+  if (c.in.dry || c.in.granted != c.in.unseen) return;
+  c.in.dry = true;
   dry_.push_back(&c);
 }
 
@@ -361,15 +362,15 @@ void Engine::feed_the_dry() {
   credit_to_tell_ = false;
   std::erase_if(dry_, [this](Connection* c) {
     if (c->state != State::open) return c->has_ended();
-    const bool by_sack = c->granted != c->in_unseen;
-    if (credit(*c) == c->in_unseen) return false;
-    c->dry = false;
+    const bool by_sack = c->in.granted != c->in.unseen;
+    if (credit(*c) == c->in.unseen) return false;
+    c->in.dry = false;
     if (!by_sack) send_ping(*c);
-    c->credit_ping = c->ping_id + (by_sack ? 1 : 0);
-    c->fed_at = c->in_unseen;
+    c->life.credit_ping = c->life.ping_id + (by_sack ? 1 : 0);
+    c->life.fed_at = c->in.unseen;
     // Before the RTT is known, questions are repeated anyway.
-    if (c->sends) c->ping_interval = kShortestRetry;
-    c->ping_retry_at = std::min(c->ping_retry_at, now_ + c->ping_interval);
+    if (c->out.sends) c->life.ping_interval = kShortestRetry;
+    c->life.ping_retry_at = std::min(c->life.ping_retry_at, now_ + c->life.ping_interval);
     rearm(*c);
     return true;
   });

@@ -20,21 +20,22 @@ constexpr Picoseconds kHurryEvery = ms(10);
 }  // namespace
 
 wire::Ping Engine::next_ping(Connection& c) {
-  ++c.ping_id;
-  c.pings_under_way = c.pings_under_way << 1 | 1;
-  return {.path_id = c.ping_path,
-          .id = c.ping_id,
+  ++c.life.ping_id;
+  c.life.pings_under_way = c.life.pings_under_way << 1 | 1;
+  return {.path_id = c.life.ping_path,
+          .id = c.life.ping_id,
           .timestamp = core::Timestamp::of(network_.now()),
           .credit = passing_credit(c)};
 }
 
 wire::Ping Engine::send_ping(Connection& c) {
   // On changing paths: one that is dead must not make the peer seem so.
-  c.ping_path = c.session->ways.next(now_);
+  c.life.ping_path = c.session->ways.next(now_);
   const wire::Ping ping = next_ping(c);
-  send_small(c, c.ping_path, true, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
-    return wire::encode(out, envelope, ping);
-  });
+  send_small(c, c.life.ping_path, true,
+             [&](wire::MutableBytes out, const wire::Envelope& envelope) {
+               return wire::encode(out, envelope, ping);
+             });
   return ping;
 }
 
@@ -58,10 +59,11 @@ void Engine::on_ping(Connection& c, const wire::Header& header, wire::ConstBytes
                                                      (header.keyed ? wire::kTagBytes : 0))};
   add_hold(pong.hold_time_ns, network_.now() - from.arrival);
   // A full one is compared with the small one before it: it is answered the same way.
-  if (ping.padding == 0) c.pong_path = c.session->ways.next(now_);
-  send_small(c, c.pong_path, false, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
-    return wire::encode(out, envelope, pong);
-  });
+  if (ping.padding == 0) c.life.pong_path = c.session->ways.next(now_);
+  send_small(c, c.life.pong_path, false,
+             [&](wire::MutableBytes out, const wire::Envelope& envelope) {
+               return wire::encode(out, envelope, pong);
+             });
 }
 
 void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes body,
@@ -72,23 +74,24 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
     return;
   }
   const wire::Pong& pong = decoded.value();
-  const std::uint32_t age = c.ping_id - pong.id;
-  if (age >= 32 || (c.pings_under_way >> age & 1) == 0) {
+  const std::uint32_t age = c.life.ping_id - pong.id;
+  if (age >= 32 || (c.life.pings_under_way >> age & 1) == 0) {
     ++statistics_.refused_malformed;
     return;
   }
-  c.pings_under_way &= ~(1u << age);
+  c.life.pings_under_way &= ~(1u << age);
   c.session->ways.works(pong.path_id, now_);
   c.session->path_works(pong.path_id);
   take_credit(c, pong.credit);
   const bool full = pong.size == c.mtu.largest();
   c.mtu.answered(pong.size, now_);
-  if (pong.id == c.doubt_ping) c.mtu.full_answered();
-  if (pong.id + 1 == c.doubt_ping) c.mtu.small_answered();
+  if (pong.id == c.life.doubt_ping) c.mtu.full_answered();
+  if (pong.id + 1 == c.life.doubt_ping) c.mtu.small_answered();
   note_rtt(c, core::Timestamp::of(from.arrival).since(pong.timestamp) - ns(pong.hold_time_ns),
            full);
   // One from before tells nothing of whether the newest credit has arrived.
-  if (c.sends && ahead(pong.id, c.credit_ping) >= 0) c.ping_retry_at = Instant::never();
+  if (c.out.sends && ahead(pong.id, c.life.credit_ping) >= 0)
+    c.life.ping_retry_at = Instant::never();
   rearm(c);  // there may be another size to try
 }
 
@@ -97,34 +100,34 @@ Picoseconds Engine::silence_limit() const { return us(options_.peer_timeout.coun
 /// When a silent peer is asked for a sign of life.
 Instant Engine::next_question(const Connection& c) const {
   const Picoseconds limit = silence_limit();
-  return std::max(c.last_heard + limit / 4, c.last_asked + limit / kAskEvery);
+  return std::max(c.life.last_heard + limit / 4, c.life.last_asked + limit / kAskEvery);
 }
 
 /// When a silent peer is given up: it has had its time, and enough questions.
 Instant Engine::end_of_patience(const Connection& c) const {
-  if (c.asked < kAskedEnough) return Instant::never();
+  if (c.life.asked < kAskedEnough) return Instant::never();
   const Picoseconds limit = silence_limit();
-  return std::max({c.last_heard + limit, c.first_asked + 7 * limit / 16,
-                   c.last_asked + limit / (2 * kAskEvery)});
+  return std::max({c.life.last_heard + limit, c.life.first_asked + 7 * limit / 16,
+                   c.life.last_asked + limit / (2 * kAskEvery)});
 }
 
 Instant Engine::due(const Connection& c) const {
   switch (c.state) {
     case State::hello_sent:
     case State::connect_sent:
-      return std::min(c.retry_at, c.give_up_at);
+      return std::min(c.set_up.retry_at, c.set_up.give_up_at);
     case State::half_open:
-      return c.give_up_at;
+      return c.set_up.give_up_at;
     case State::open: {
-      Instant next =
-          std::min({next_question(c), end_of_patience(c), c.close_retry_at, c.ping_retry_at});
+      Instant next = std::min(
+          {next_question(c), end_of_patience(c), c.closing.retry_at, c.life.ping_retry_at});
       next = std::min(next, c.session->next_deadline());
-      if (c.sends) next = std::min(next, c.mtu.deadline());
-      if (c.waiting) next = std::min(next, c.place);
+      if (c.out.sends) next = std::min(next, c.mtu.deadline());
+      if (c.life.waiting) next = std::min(next, c.life.place);
       return next;
     }
     case State::over:
-      return std::min(c.forget_at, c.close_retry_at);
+      return std::min(c.closing.forget_at, c.closing.retry_at);
     case State::dead:
       break;
   }
@@ -149,14 +152,14 @@ void Engine::run_timers() {
 
 /// Something of the peer's has come, and it is the peer's.
 void Engine::heard(Connection& c) {
-  c.last_heard = c.host->last_heard = now_;
-  if (!c.unanswered) return;
-  c.unanswered = c.waiting = false;
-  c.place = Instant::never();
-  if (!c.host->budget.is_strained()) {
-    c.host->budget.answered();
-  } else if (now_ >= c.host->hurried_at + kHurryEvery) {
-    hurry_others(*c.host);
+  c.life.last_heard = c.life.host->last_heard = now_;
+  if (!c.life.unanswered) return;
+  c.life.unanswered = c.life.waiting = false;
+  c.life.place = Instant::never();
+  if (!c.life.host->budget.is_strained()) {
+    c.life.host->budget.answered();
+  } else if (now_ >= c.life.host->hurried_at + kHurryEvery) {
+    hurry_others(*c.life.host);
   }
 }
 
@@ -166,9 +169,9 @@ void Engine::hurry_others(Host& host) {
   host.budget.answered();
   for (const auto& other : connections_) {
     Connection& c = *other;
-    if (c.host != &host || !c.unanswered) continue;
-    c.place = host.budget.take(now_);
-    if (c.state < State::half_open) c.retry_at = std::min(c.retry_at, c.place);
+    if (c.life.host != &host || !c.life.unanswered) continue;
+    c.life.place = host.budget.take(now_);
+    if (c.state < State::half_open) c.set_up.retry_at = std::min(c.set_up.retry_at, c.life.place);
     if (c.session) c.session->on_peer_heard(now_);
     rearm(c);
   }
@@ -177,33 +180,35 @@ void Engine::hurry_others(Host& host) {
 /// [D55] Whether one packet may go out to a peer that is perhaps not there; if not, it has a place
 /// for it.
 bool Engine::may_send(Connection& c) {
-  if (!c.unanswered) return true;
-  if (c.place == Instant::never()) c.place = c.host->budget.take(now_);
-  return c.place <= now_;
+  if (!c.life.unanswered) return true;
+  if (c.life.place == Instant::never()) c.life.place = c.life.host->budget.take(now_);
+  return c.life.place <= now_;
 }
 
 /// [D55] The same for what comes again anyway: now, or not this time.
-bool Engine::may_repeat(Connection& c) { return !c.unanswered || c.host->budget.take_now(now_); }
+bool Engine::may_repeat(Connection& c) {
+  return !c.life.unanswered || c.life.host->budget.take_now(now_);
+}
 
 /// Asks a silent peer whether it is there, and gives it up when it has not answered often enough.
 /// `done`: only the user has something left to fetch.
 void Engine::on_silence(Connection& c, bool done) {
   if (now_ >= end_of_patience(c)) {
     if (done) {
-      c.last_heard = now_;
-      c.asked = 0;
+      c.life.last_heard = now_;
+      c.life.asked = 0;
     } else {
       lose_peer(c, Status::peer_dead);
     }
     return;
   }
   if (now_ < next_question(c)) return;
-  if (c.asked++ == 0) c.first_asked = now_;
-  c.last_asked = now_;
+  if (c.life.asked++ == 0) c.life.first_asked = now_;
+  c.life.last_asked = now_;
   if (done) return;
   // [D55] While all of the host is silent, what others ask it stands for what this one would.
-  if (may_repeat(c) || c.host->last_heard >= c.first_asked) send_ping(c);
-  c.unanswered = true;
+  if (may_repeat(c) || c.life.host->last_heard >= c.life.first_asked) send_ping(c);
+  c.life.unanswered = true;
 }
 
 void Engine::on_timer(Connection& c) {
@@ -212,17 +217,17 @@ void Engine::on_timer(Connection& c) {
     case State::connect_sent:
       return on_set_up_timer(c);
     case State::half_open:
-      if (now_ >= c.give_up_at) retire(c);
+      if (now_ >= c.set_up.give_up_at) retire(c);
       return;
     case State::over:
-      if (now_ >= c.forget_at) {
+      if (now_ >= c.closing.forget_at) {
         retire(c);
-      } else if (now_ >= c.close_retry_at) {
-        c.close_retry_at = Instant::never();
-        if (c.close_repeats > 0) {
-          --c.close_repeats;
+      } else if (now_ >= c.closing.retry_at) {
+        c.closing.retry_at = Instant::never();
+        if (c.closing.repeats > 0) {
+          --c.closing.repeats;
           send_close(c);
-          c.close_retry_at = now_ + kCloseRetry;
+          c.closing.retry_at = now_ + kCloseRetry;
         }
       }
       return;
@@ -231,34 +236,35 @@ void Engine::on_timer(Connection& c) {
     case State::open:
       break;
   }
-  on_silence(c, c.close_acked && c.peer_closed);
+  on_silence(c, c.closing.acked && c.closing.peer_closed);
   if (c.state != State::open) return;
-  if (c.waiting && now_ >= c.place) {
-    c.waiting = false;
+  if (c.life.waiting && now_ >= c.life.place) {
+    c.life.waiting = false;
     mark_ready(c);
   }
-  if (now_ >= c.close_retry_at) {
-    c.unanswered |= c.last_heard + c.close_interval < now_;
-    c.close_interval = std::min(2 * c.close_interval, kLongestRetry);
-    c.close_retry_at = now_ + c.close_interval;
+  if (now_ >= c.closing.retry_at) {
+    c.life.unanswered |= c.life.last_heard + c.closing.interval < now_;
+    c.closing.interval = std::min(2 * c.closing.interval, kLongestRetry);
+    c.closing.retry_at = now_ + c.closing.interval;
     if (may_repeat(c)) send_close(c);
   }
-  if (now_ >= c.ping_retry_at) {
-    c.unanswered |= c.last_heard + c.ping_interval < now_;
-    c.ping_interval = std::min(2 * c.ping_interval, c.sends ? kLongestRetry : kLongestQuestion);
-    c.ping_retry_at = now_ + c.ping_interval;
-    if (may_repeat(c)) c.sends ? static_cast<void>(send_ping(c)) : ask_rtt(c);
+  if (now_ >= c.life.ping_retry_at) {
+    c.life.unanswered |= c.life.last_heard + c.life.ping_interval < now_;
+    c.life.ping_interval =
+        std::min(2 * c.life.ping_interval, c.out.sends ? kLongestRetry : kLongestQuestion);
+    c.life.ping_retry_at = now_ + c.life.ping_interval;
+    if (may_repeat(c)) c.out.sends ? static_cast<void>(send_ping(c)) : ask_rtt(c);
   }
   if (now_ >= c.session->next_deadline()) {
     const Session::Expired expired = c.session->on_timeout(now_);
-    if (c.sends) mark_ready(c);
+    if (c.out.sends) mark_ready(c);
     if (expired.owes_ack) send_ack(c);
     if (expired.timeout) {
-      c.unanswered |= c.session->in_silence();
+      c.life.unanswered |= c.session->in_silence();
       doubt_mtu(c);
     }
   }
-  if (c.sends && now_ >= c.mtu.deadline()) probe_mtu(c);
+  if (c.out.sends && now_ >= c.mtu.deadline()) probe_mtu(c);
 }
 
 }  // namespace strack::udp

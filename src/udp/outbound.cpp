@@ -21,10 +21,10 @@ constexpr std::uint64_t kCounterReserve = 1u << 16;
 Status Engine::queue(ConnectionId id, const Outbound& message) {
   Connection* c = find(id);
   if (c == nullptr || c->has_ended()) return Status::unknown_connection;
-  if (c->local_close) return Status::closing;
-  if (c->out_tail - c->out_head == c->outbox.size() || !room_for_completions())
+  if (c->closing.asked) return Status::closing;
+  if (c->out.tail - c->out.head == c->out.messages.size() || !room_for_completions())
     return Status::would_block;
-  c->outbox[c->out_tail++ & c->out_mask()] = message;
+  c->out.messages[c->out.tail++ & c->out.mask()] = message;
   post(*c);
   return Status::ok;
 }
@@ -52,39 +52,39 @@ Status Engine::write(ConnectionId connection, RegionKey region, std::uint64_t of
 }
 
 void Engine::take_credit(Connection& c, std::uint32_t credit) {
-  if (ahead(credit, c.peer_credit) <= 0) return;
-  c.peer_credit = credit;
-  c.stalled = false;
+  if (ahead(credit, c.out.credit) <= 0) return;
+  c.out.credit = credit;
+  c.out.stalled = false;
   post(c);
 }
 
 /// Hands queued messages to the core as far as the peer's credit and the core's queue go.
 void Engine::post(Connection& c) {
-  if (!c.sends) return;
-  while (c.out_posted != c.out_tail) {
-    if (ahead(c.peer_credit, c.out_posted) <= 0) {
-      if (!c.stalled) ++c.statistics.credit_stalls;
-      c.stalled = true;
+  if (!c.out.sends) return;
+  while (c.out.posted != c.out.tail) {
+    if (ahead(c.out.credit, c.out.posted) <= 0) {
+      if (!c.out.stalled) ++c.statistics.credit_stalls;
+      c.out.stalled = true;
       break;
     }
-    const Outbound& message = c.outbox[c.out_posted & c.out_mask()];
-    if (c.session->on_message({c.out_posted, message.length}, now_) != core::PostResult::accepted)
+    const Outbound& message = c.out.messages[c.out.posted & c.out.mask()];
+    if (c.session->on_message({c.out.posted, message.length}, now_) != core::PostResult::accepted)
       break;
-    ++c.out_posted;
+    ++c.out.posted;
     mark_ready(c);
   }
 }
 
 void Engine::mark_ready(Connection& c) {
-  if (c.ready) return;
-  c.ready = true;
+  if (c.out.ready) return;
+  c.out.ready = true;
   ready_.push_back(&c);
 }
 
 void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes body,
                      const Incoming& from) {
   const auto decoded = wire::decode_sack(header, body);
-  if (!decoded || !c.sends) {
+  if (!decoded || !c.out.sends) {
     ++statistics_.refused_malformed;
     return;
   }
@@ -101,10 +101,10 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   if (sack.ecn) ++c.statistics.marks_echoed;
   if (rtt > ps(0)) {
     c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
-    c.lowest_rtt = std::min(c.lowest_rtt, rtt);
+    c.out.lowest_rtt = std::min(c.out.lowest_rtt, rtt);
   }
   while (const auto id = c.session->poll_completion()) {
-    Outbound& out = c.outbox[*id & c.out_mask()];
+    Outbound& out = c.out.messages[*id & c.out.mask()];
     out.done = true;
     const bool sent = out.kind == wire::DataKind::send;
     ++c.statistics.messages_sent;
@@ -115,11 +115,11 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
               .tag = sent ? out.tag : 0,
               .length = out.length});
   }
-  while (c.out_head != c.out_posted && c.outbox[c.out_head & c.out_mask()].done) ++c.out_head;
+  while (c.out.head != c.out.posted && c.out.messages[c.out.head & c.out.mask()].done) ++c.out.head;
   take_credit(c, decoded.value().credit);
   post(c);
   mark_ready(c);
-  if (c.local_close) maybe_close(c);
+  if (c.closing.asked) maybe_close(c);
 }
 
 bool Engine::transmit() {
@@ -129,14 +129,14 @@ bool Engine::transmit() {
   ready_next_.clear();
   for (; i < ready_.size() && budget > 0; ++i) {
     Connection& c = *ready_[i];
-    const std::uint32_t turn = c.unanswered ? 1 : std::min(budget, std::max(kTurn, burst_));
+    const std::uint32_t turn = c.life.unanswered ? 1 : std::min(budget, std::max(kTurn, burst_));
     const std::uint32_t sent = transmit(c, turn);
     budget -= std::min(sent, budget);
     any |= sent > 0;
     if (sent >= turn) {
       ready_next_.push_back(&c);
     } else {
-      c.ready = false;
+      c.out.ready = false;
     }
     rearm(c);
   }
@@ -147,13 +147,13 @@ bool Engine::transmit() {
 }
 
 std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
-  if (c.state != State::open || !c.sends) return 0;
-  if (keyed() && c.counter >= wire::kCounterLimit - kCounterReserve) {
+  if (c.state != State::open || !c.out.sends) return 0;
+  if (keyed() && c.keys.counter >= wire::kCounterLimit - kCounterReserve) {
     fail(c, Status::keys_exhausted, wire::CloseReason::keys_exhausted);
     return 0;
   }
   if (!may_send(c)) {
-    c.waiting = true;
+    c.life.waiting = true;
     return 0;
   }
   Session& sender = *c.session;
@@ -213,13 +213,13 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
     sent += count;
     if (!next && sent < budget) next = sender.poll_transmit(network_.now());
   }
-  if (sent > 0) c.place = Instant::never();
+  if (sent > 0) c.life.place = Instant::never();
   return sent;
 }
 
 /// The datagram that a data packet makes.
 std::uint32_t Engine::data_bytes(const Connection& c, const core::Packet& packet) const {
-  const wire::DataKind kind = c.outbox[packet.message_id & c.out_mask()].kind;
+  const wire::DataKind kind = c.out.messages[packet.message_id & c.out.mask()].kind;
   const std::size_t around =
       wire::data_front_bytes(keyed(), kind) + (keyed() ? wire::kTagBytes : 0);
   return static_cast<std::uint32_t>(around + packet.payload);
@@ -227,7 +227,7 @@ std::uint32_t Engine::data_bytes(const Connection& c, const core::Packet& packet
 
 /// One more datagram of a burst: into scratch_ from `used` on, sealed where there is a key.
 void Engine::append_data(Connection& c, const core::Packet& packet, bool piece, std::size_t& used) {
-  const Outbound& message = c.outbox[packet.message_id & c.out_mask()];
+  const Outbound& message = c.out.messages[packet.message_id & c.out.mask()];
   wire::Data data;
   data.packet = packet;
   data.piece = piece;
@@ -240,12 +240,12 @@ void Engine::append_data(Connection& c, const core::Packet& packet, bool piece, 
   }
   const std::size_t front = wire::data_front_bytes(keyed(), message.kind);
   std::uint8_t* out = scratch_.data() + used;
-  const std::uint64_t counter = c.counter++;
+  const std::uint64_t counter = c.keys.counter++;
   wire::encode_data_front({out, front}, wire::Envelope{c.peer_id, keyed(), counter}, data);
   const std::uint8_t* payload = message.data + packet.offset;
   if (keyed()) {
     if (packet.payload > 0) std::memcpy(out + front, payload, packet.payload);
-    c.seal.seal(out, front + packet.payload, counter);
+    c.keys.seal.seal(out, front + packet.payload, counter);
     used += front + packet.payload + wire::kTagBytes;
   } else {
     pieces_.push_back({out, front});
@@ -258,8 +258,8 @@ void Engine::append_data(Connection& c, const core::Packet& packet, bool piece, 
 void Engine::send_burst(Connection& c, core::PathId path, std::uint32_t count, std::uint32_t total,
                         std::uint32_t segment, std::size_t used) {
   if (keyed()) pieces_.push_back({scratch_.data(), used});
-  if (!c.paths_seen.test(path)) {
-    c.paths_seen.set(path);
+  if (!c.out.paths_seen.test(path)) {
+    c.out.paths_seen.set(path);
     ++c.statistics.paths_used;
   }
   const Outgoing out{.to = &c.peer,

@@ -20,8 +20,8 @@ std::uint64_t Engine::take_for_whole(const Connection& c, core::Packet& packet) 
 /// What has come of a packet in pieces. Two that are very far apart share one place: then what had
 /// come of the older is forgotten, and comes again.
 Partial& Engine::partial_of(Connection& c, core::Psn psn) {
-  if (c.partials.empty()) c.partials.resize(Connection::kPartials);
-  Partial& partial = c.partials[psn.value % Connection::kPartials];
+  if (c.in.partials.empty()) c.in.partials.resize(Inbox::kPartials);
+  Partial& partial = c.in.partials[psn.value % Inbox::kPartials];
   if (partial.psn != psn) partial = {psn, 0, false};
   return partial;
 }
@@ -93,13 +93,13 @@ void Engine::on_too_large(Connection& c, std::uint32_t size) {
 void Engine::send_padded_ping(Connection& c, std::uint32_t bytes) {
   flush_small();
   wire::Ping ping = next_ping(c);
-  const std::uint64_t counter = c.counter++;
+  const std::uint64_t counter = c.keys.counter++;
   const wire::Envelope envelope{c.peer_id, keyed(), counter};
   const std::size_t around = envelope.header_bytes() + wire::kPingFields + envelope.trailer_bytes();
   ping.padding = static_cast<std::uint16_t>(std::max<std::size_t>(bytes, around) - around);
   std::size_t size = wire::encode(scratch_, envelope, ping);
   if (keyed()) {
-    c.seal.seal(scratch_.data(), size, counter);
+    c.keys.seal.seal(scratch_.data(), size, counter);
     size += wire::kTagBytes;
   }
   const Piece piece{scratch_.data(), size};
@@ -124,14 +124,14 @@ void Engine::doubt_mtu(Connection& c) {
   if (!c.mtu.doubt(timeouts == kDoubtfulTimeouts, now_) || !may_repeat(c)) return;
   send_ping(c);
   send_padded_ping(c, c.mtu.size());
-  c.doubt_ping = c.ping_id;
+  c.life.doubt_ping = c.life.ping_id;
 }
 
 /// [D43] Tries a larger size, when it is time to.
 void Engine::probe_mtu(Connection& c) {
-  const std::uint32_t size = c.mtu.probe(c.small_rtt, now_);
+  const std::uint32_t size = c.mtu.probe(c.set_up.small_rtt, now_);
   if (size == 0) return;
-  c.ping_path = c.session->ways.next(now_);
+  c.life.ping_path = c.session->ways.next(now_);
   send_padded_ping(c, size);
 }
 

@@ -14,10 +14,10 @@ constexpr Picoseconds kPause = ms(20);
 
 /// The peer is not there any more.
 void Engine::lose_peer(Connection& c, Status why) {
-  if (c.state == State::open && c.peer_closed && c.out_head == c.out_tail) {
+  if (c.state == State::open && c.closing.peer_closed && c.out.head == c.out.tail) {
     // It had closed, and has all that we sent: it need not be there any more.
-    c.local_close = c.close_sent = c.close_acked = true;
-    c.close_retry_at = Instant::never();
+    c.closing.asked = c.closing.sent = c.closing.acked = true;
+    c.closing.retry_at = Instant::never();
     maybe_over(c);
   } else {
     fail(c, why, std::nullopt);
@@ -71,16 +71,16 @@ void Engine::on_reset(const wire::Header& header, wire::ConstBytes datagram, con
   if (key_) {
     const wire::Mac expected =
         key_->reset_mac(datagram.first(datagram.size() - wire::kTagBytes), c.peer);
-    if (!same(expected, reset.mac) || reset.echo >= c.counter) {
+    if (!same(expected, reset.mac) || reset.echo >= c.keys.counter) {
       ++statistics_.refused_forged;
       return;
     }
-  } else if (reset.echo != c.reset_echo) {
+  } else if (reset.echo != c.life.reset_echo) {
     ++statistics_.refused_set_up;
-    if (c.state != State::open || now_ < c.reset_asked_at + kPause) return;
-    c.reset_asked_at = now_;
+    if (c.state != State::open || now_ < c.life.reset_asked_at + kPause) return;
+    c.life.reset_asked_at = now_;
     const wire::Ping ping = send_ping(c);
-    c.reset_echo = std::uint64_t{ping.id} << 32 | ping.timestamp.ns;
+    c.life.reset_echo = std::uint64_t{ping.id} << 32 | ping.timestamp.ns;
     return;
   }
   lose_peer(c, Status::peer_restarted);
@@ -93,10 +93,11 @@ bool Engine::is_of_peer(Connection& c, const wire::Close& close) {
   if (close.source_id != c.peer_id) return false;
   const std::int32_t beyond = close.end_psn - c.session->expected();
   if (close.reason == wire::CloseReason::done) return beyond == 0;
-  if (keyed() || (beyond >= 0 && beyond <= static_cast<std::int32_t>(c.mine.tracking_window)))
+  if (keyed() ||
+      (beyond >= 0 && beyond <= static_cast<std::int32_t>(c.set_up.mine.tracking_window)))
     return true;
-  if (c.state == State::open && now_ >= c.reset_asked_at + kPause) {
-    c.reset_asked_at = now_;
+  if (c.state == State::open && now_ >= c.life.reset_asked_at + kPause) {
+    c.life.reset_asked_at = now_;
     send_ping(c);
   }
   return false;

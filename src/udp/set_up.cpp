@@ -62,22 +62,22 @@ std::uint32_t Engine::largest_payload(const Address& to) const {
 }
 
 void Engine::draw_terms(Connection& c) {
-  c.mine.connection_id = 0;
+  c.set_up.mine.connection_id = 0;
   draw_id(c);
-  network_.random(c.mine.nonce);
-  c.mine.key_id = key_ ? key_->id() : 0;
-  c.mine.user_data = options_.user_data;
-  c.mine.initial_psn = {random32()};
-  c.mine.credit = std::min<std::uint32_t>(any_receives_.count() + options_.unexpected_messages,
-                                          options_.message_slots);
-  c.mine.idle_timeout_ms = static_cast<std::uint32_t>(options_.peer_timeout.count());
-  c.mine.paths = static_cast<std::uint16_t>(options_.paths);
-  c.mine.tracking_window = c.transport->tracking_window;
-  c.mine.transport = c.transport->id;
-  c.mine.ciphers = keyed() ? usable_ciphers() : 0;
-  c.mine.reply_port = network_.address().port;
-  c.set_up_path = static_cast<std::uint16_t>(random32());
-  c.granted = c.mine.credit;
+  network_.random(c.set_up.mine.nonce);
+  c.set_up.mine.key_id = key_ ? key_->id() : 0;
+  c.set_up.mine.user_data = options_.user_data;
+  c.set_up.mine.initial_psn = {random32()};
+  c.set_up.mine.credit = std::min<std::uint32_t>(
+      any_receives_.count() + options_.unexpected_messages, options_.message_slots);
+  c.set_up.mine.idle_timeout_ms = static_cast<std::uint32_t>(options_.peer_timeout.count());
+  c.set_up.mine.paths = static_cast<std::uint16_t>(options_.paths);
+  c.set_up.mine.tracking_window = c.transport->tracking_window;
+  c.set_up.mine.transport = c.transport->id;
+  c.set_up.mine.ciphers = keyed() ? usable_ciphers() : 0;
+  c.set_up.mine.reply_port = network_.address().port;
+  c.set_up.path = static_cast<std::uint16_t>(random32());
+  c.in.granted = c.set_up.mine.credit;
 }
 
 // ---- The initiator ----
@@ -99,17 +99,17 @@ Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cook
   c.connect_cookie = cookie;
   c.transport = transport_;
   draw_terms(c);
-  c.give_up_at = now_ + us(options_.connect_timeout.count() * 1'000);
-  c.mine.mtu = static_cast<std::uint16_t>(largest_payload(address));
-  c.initiator_terms = wire::encode_terms(c.mine);
+  c.set_up.give_up_at = now_ + us(options_.connect_timeout.count() * 1'000);
+  c.set_up.mine.mtu = static_cast<std::uint16_t>(largest_payload(address));
+  c.set_up.initiator_terms = wire::encode_terms(c.set_up.mine);
   send_hello(c);
   rearm(c);
   return c.id;
 }
 
 void Engine::send_hello(Connection& c) {
-  const auto attempt = static_cast<std::uint8_t>(std::min(c.attempts, 255u));
-  const wire::Hello hello{c.mine, wire::kHelloMinBytes, attempt, {}};
+  const auto attempt = static_cast<std::uint8_t>(std::min(c.set_up.attempts, 255u));
+  const wire::Hello hello{c.set_up.mine, wire::kHelloMinBytes, attempt, {}};
   const std::size_t n = wire::encode(scratch_, {0, keyed(), 0}, hello);
   if (key_) {
     const wire::Mac mac = key_->hello_mac({scratch_.data(), wire::kHelloMacAt});
@@ -121,13 +121,14 @@ void Engine::send_hello(Connection& c) {
 /// [D44] Sends what lies in scratch_. The path that it takes may be dead, or the answer's: each
 /// repetition takes others, and more of them.
 void Engine::ask(Connection& c, std::size_t size) {
-  const std::uint32_t copies = std::min(++c.attempts, kMostCopies);
-  c.asked_at = network_.now();
+  const std::uint32_t copies = std::min(++c.set_up.attempts, kMostCopies);
+  c.set_up.asked_at = network_.now();
   for (std::uint32_t i = 0; i < copies && (i == 0 || may_repeat(c)); ++i)
-    send_plain({scratch_.data(), size}, c.peer, c.local, ++c.set_up_path, true);
-  c.unanswered = true;
-  c.retry_interval = c.attempts == 1 ? kFirstRetry : std::min(2 * c.retry_interval, kLongestRetry);
-  c.retry_at = now_ + c.retry_interval;
+    send_plain({scratch_.data(), size}, c.peer, c.local, ++c.set_up.path, true);
+  c.life.unanswered = true;
+  c.set_up.retry_interval =
+      c.set_up.attempts == 1 ? kFirstRetry : std::min(2 * c.set_up.retry_interval, kLongestRetry);
+  c.set_up.retry_at = now_ + c.set_up.retry_interval;
 }
 
 void Engine::on_challenge(const wire::Header& header, wire::ConstBytes body, const Address& from) {
@@ -139,29 +140,32 @@ void Engine::on_challenge(const wire::Header& header, wire::ConstBytes body, con
   const auto found = by_local_id_.find(header.connection_id);
   Connection* c = found == by_local_id_.end() ? nullptr : found->second;
   if (c == nullptr || c->state > State::connect_sent || !c->peer.same_host(from) ||
-      challenge.value().echo != wire::nonce_echo(c->mine.nonce)) {
+      challenge.value().echo != wire::nonce_echo(c->set_up.mine.nonce)) {
     ++statistics_.refused_set_up;
     return;
   }
   // After a challenge to a connect (its cookie was old) the clock is not started again: whoever
   // makes up challenges gets one connect for each, of twice its size, and no more time.
   const bool first = c->state == State::hello_sent;
-  if (!first && c->cookie == challenge.value().cookie) return;  // it came by two ways
+  if (!first && c->set_up.cookie == challenge.value().cookie) return;  // it came by two ways
   heard(*c);
   if (first) note_set_up_rtt(*c);
   c->state = State::connect_sent;
-  c->cookie = challenge.value().cookie;
-  c->attempts = 0;
+  c->set_up.cookie = challenge.value().cookie;
+  c->set_up.attempts = 0;
   send_connect(*c);
   // However late this process looked: what it has just asked may be answered.
-  if (first) c->give_up_at = std::max(c->give_up_at, c->retry_at);
+  if (first) c->set_up.give_up_at = std::max(c->set_up.give_up_at, c->set_up.retry_at);
   rearm(*c);
 }
 
 void Engine::send_connect(Connection& c) {
-  const std::size_t n = wire::encode(
-      scratch_, {0, keyed(), 0},
-      wire::Connect{c.mine, c.cookie, {}, static_cast<std::uint8_t>(std::min(c.attempts, 255u))});
+  const std::size_t n =
+      wire::encode(scratch_, {0, keyed(), 0},
+                   wire::Connect{c.set_up.mine,
+                                 c.set_up.cookie,
+                                 {},
+                                 static_cast<std::uint8_t>(std::min(c.set_up.attempts, 255u))});
   if (key_) {
     put_mac(scratch_.data(), n, key_->connect_mac({scratch_.data(), n - wire::kTagBytes}));
   }
@@ -170,9 +174,9 @@ void Engine::send_connect(Connection& c) {
 
 /// Only of questions asked once: an answer does not say which repetition it answers.
 void Engine::note_set_up_rtt(Connection& c) {
-  if (c.attempts != 1) return;
-  const Picoseconds rtt = std::max(network_.now() - c.asked_at, us(1));
-  if (c.small_rtt == ps(0) || rtt < c.small_rtt) c.small_rtt = rtt;
+  if (c.set_up.attempts != 1) return;
+  const Picoseconds rtt = std::max(network_.now() - c.set_up.asked_at, us(1));
+  if (c.set_up.small_rtt == ps(0) || rtt < c.set_up.small_rtt) c.set_up.small_rtt = rtt;
 }
 
 void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, const Address& from) {
@@ -190,22 +194,23 @@ void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, co
   }
   const wire::Terms& terms = accept.value().terms;
   if (key_) {
-    const wire::Mac expected =
-        key_->accept_mac(c->initiator_terms, datagram.first(datagram.size() - wire::kTagBytes));
+    const wire::Mac expected = key_->accept_mac(c->set_up.initiator_terms,
+                                                datagram.first(datagram.size() - wire::kTagBytes));
     if (!same(expected, accept.value().mac)) {
       ++statistics_.refused_forged;
       return;
     }
   }
-  if (terms.mtu > c->mine.mtu || terms.key_id != c->mine.key_id ||
-      (terms.ciphers & c->mine.ciphers) != terms.ciphers || terms.transport != c->mine.transport ||
-      (terms.extensions & ~c->mine.extensions & wire::kCriticalExtensions) != 0) {
+  if (terms.mtu > c->set_up.mine.mtu || terms.key_id != c->set_up.mine.key_id ||
+      (terms.ciphers & c->set_up.mine.ciphers) != terms.ciphers ||
+      terms.transport != c->set_up.mine.transport ||
+      (terms.extensions & ~c->set_up.mine.extensions & wire::kCriticalExtensions) != 0) {
     ++statistics_.refused_set_up;
     return;
   }
   heard(*c);
   note_set_up_rtt(*c);
-  c->theirs = terms;
+  c->set_up.theirs = terms;
   start_session(*c);
   open_up(*c);
 }
@@ -219,30 +224,31 @@ void Engine::on_reject(const wire::Header& header, wire::ConstBytes body, const 
   const auto found = by_local_id_.find(header.connection_id);
   Connection* c = found == by_local_id_.end() ? nullptr : found->second;
   if (c == nullptr || c->state > State::connect_sent || !c->peer.same_host(from) ||
-      reject.value().echo != wire::nonce_echo(c->mine.nonce)) {
+      reject.value().echo != wire::nonce_echo(c->set_up.mine.nonce)) {
     ++statistics_.refused_set_up;
     return;
   }
-  c->rejected = reject.value().reason;
+  c->set_up.rejected = reject.value().reason;
   // With a key, anybody on the way could have made this up: go on until the time is over.
-  if (!keyed()) fail(*c, status_of(*c->rejected), std::nullopt);
+  if (!keyed()) fail(*c, status_of(*c->set_up.rejected), std::nullopt);
 }
 
 void Engine::on_set_up_timer(Connection& c) {
   const auto ask_again = [&] { (c.state == State::hello_sent) ? send_hello(c) : send_connect(c); };
-  if (now_ >= c.give_up_at && now_ - c.asked_at > 2 * c.retry_interval && c.asked == 0) {
+  if (now_ >= c.set_up.give_up_at && now_ - c.set_up.asked_at > 2 * c.set_up.retry_interval &&
+      c.life.asked == 0) {
     // This process was away. Nobody could answer what it did not ask.
-    c.asked = 1;
+    c.life.asked = 1;
     ask_again();
-    c.give_up_at = c.retry_at;
-  } else if (now_ >= c.give_up_at) {
-    fail(c, c.rejected ? status_of(*c.rejected) : Status::timed_out, std::nullopt);
-  } else if (now_ >= c.retry_at) {
+    c.set_up.give_up_at = c.set_up.retry_at;
+  } else if (now_ >= c.set_up.give_up_at) {
+    fail(c, c.set_up.rejected ? status_of(*c.set_up.rejected) : Status::timed_out, std::nullopt);
+  } else if (now_ >= c.set_up.retry_at) {
     if (may_send(c)) {
-      c.place = Instant::never();
+      c.life.place = Instant::never();
       ask_again();
     } else {
-      c.retry_at = c.place;
+      c.set_up.retry_at = c.life.place;
     }
   }
 }
@@ -344,12 +350,12 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
   const std::uint64_t echo = wire::nonce_echo(terms.nonce);
   if (const auto known = by_nonce_.find(echo); known != by_nonce_.end()) {
     Connection& c = *known->second;
-    if (c.peer == from && c.theirs.nonce == terms.nonce &&
-        c.theirs.connection_id == terms.connection_id) {
+    if (c.peer == from && c.set_up.theirs.nonce == terms.nonce &&
+        c.set_up.theirs.connection_id == terms.connection_id) {
       // Our accept was lost. Somebody who plays this again gets some more, and then one for each,
       // smaller than what he sent.
       if (c.state == State::half_open || c.state == State::open)
-        send_accept(c, c.accepts_sent < kGenerousAccepts ? copies_for(header) : 1);
+        send_accept(c, c.set_up.accepts_sent < kGenerousAccepts ? copies_for(header) : 1);
     } else {
       ++statistics_.refused_set_up;
     }
@@ -386,14 +392,15 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
   c.local = came_to_;
   c.state = State::half_open;
   ++half_open_;
-  c.theirs = terms;
+  c.set_up.theirs = terms;
   c.transport = udp::find(transports_, terms.transport);
   draw_terms(c);
   const std::uint32_t mtu = std::min<std::uint32_t>(terms.mtu, largest_payload(from));
-  c.mine.mtu = static_cast<std::uint16_t>(mtu);
-  c.mine.ciphers = key_ ? best_cipher(terms.ciphers) : std::uint8_t{0};
-  std::copy_n(wire::terms_bytes(datagram).begin(), wire::kTermsBytes, c.initiator_terms.begin());
-  c.give_up_at = now_ + kHalfOpenLife;
+  c.set_up.mine.mtu = static_cast<std::uint16_t>(mtu);
+  c.set_up.mine.ciphers = key_ ? best_cipher(terms.ciphers) : std::uint8_t{0};
+  std::copy_n(wire::terms_bytes(datagram).begin(), wire::kTermsBytes,
+              c.set_up.initiator_terms.begin());
+  c.set_up.give_up_at = now_ + kHalfOpenLife;
   by_nonce_.emplace(echo, &c);
   start_session(c);
   send_accept(c, copies_for(header));
@@ -401,47 +408,48 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
 }
 
 void Engine::send_accept(Connection& c, std::uint32_t copies) {
-  const std::size_t n =
-      wire::encode(scratch_, {c.theirs.connection_id, keyed(), 0}, wire::Accept{c.mine, {}});
+  const std::size_t n = wire::encode(scratch_, {c.set_up.theirs.connection_id, keyed(), 0},
+                                     wire::Accept{c.set_up.mine, {}});
   if (key_) {
     put_mac(scratch_.data(), n,
-            key_->accept_mac(c.initiator_terms, {scratch_.data(), n - wire::kTagBytes}));
+            key_->accept_mac(c.set_up.initiator_terms, {scratch_.data(), n - wire::kTagBytes}));
   }
-  c.accepts_sent += copies;
+  c.set_up.accepts_sent += copies;
   for (std::uint32_t i = 0; i < copies; ++i)
-    send_plain({scratch_.data(), n}, c.peer, c.local, ++c.set_up_path, true);
+    send_plain({scratch_.data(), n}, c.peer, c.local, ++c.set_up.path, true);
 }
 
 // ---- Both ----
 
 /// Both sides' terms are known: keys, receiver and queues can be made.
 void Engine::start_session(Connection& c) {
-  c.peer_id = c.theirs.connection_id;
+  c.peer_id = c.set_up.theirs.connection_id;
   by_peer_id_.emplace(c.peer_id, &c);
-  c.peer_credit = c.theirs.credit;
+  c.out.credit = c.set_up.theirs.credit;
   if (key_) {
-    const TermsBytes own = wire::encode_terms(c.mine);
-    const TermsBytes other = wire::encode_terms(c.theirs);
+    const TermsBytes own = wire::encode_terms(c.set_up.mine);
+    const TermsBytes other = wire::encode_terms(c.set_up.theirs);
     const auto keys = c.initiator ? key_->session_keys(own, other) : key_->session_keys(other, own);
-    const auto cipher = static_cast<wire::Cipher>(c.initiator ? c.theirs.ciphers : c.mine.ciphers);
-    c.seal.set(cipher, keys[c.initiator ? 0 : 1]);
-    c.open.set(cipher, keys[c.initiator ? 1 : 0]);
+    const auto cipher =
+        static_cast<wire::Cipher>(c.initiator ? c.set_up.theirs.ciphers : c.set_up.mine.ciphers);
+    c.keys.seal.set(cipher, keys[c.initiator ? 0 : 1]);
+    c.keys.open.set(cipher, keys[c.initiator ? 1 : 0]);
   }
   // The answer's mtu holds for both.
-  const std::uint32_t mtu = c.initiator ? c.theirs.mtu : c.mine.mtu;
+  const std::uint32_t mtu = c.initiator ? c.set_up.theirs.mtu : c.set_up.mine.mtu;
   c.session = c.transport->make_session(
       {.receiving = {.rate = {static_cast<std::int64_t>(options_.rate_bps)},
                      .rtt = kSchedulingNoise,
                      .full_rtt = ps(0),
                      .payload = mtu,
-                     .paths = c.theirs.paths,
-                     .window = c.mine.tracking_window},
-       .sends_from = c.mine.initial_psn,
-       .receives_from = c.theirs.initial_psn,
+                     .paths = c.set_up.theirs.paths,
+                     .window = c.set_up.mine.tracking_window},
+       .sends_from = c.set_up.mine.initial_psn,
+       .receives_from = c.set_up.theirs.initial_psn,
        .paths = options_.paths,
-       .salt = c.mine.connection_id,
+       .salt = c.set_up.mine.connection_id,
        .message_slots = options_.message_slots});
-  c.inbox.resize(options_.message_slots);
+  c.in.messages.resize(options_.message_slots);
   c.statistics.payload_bytes = mtu;
   c.mtu.start(mtu + static_cast<std::uint32_t>(wire::data_overhead_bytes(keyed())), now_);
   c.statistics.keyed = keyed();
@@ -449,13 +457,13 @@ void Engine::start_session(Connection& c) {
 
 /// One more sample. Once small and full packets' are known well enough, the connection can send.
 void Engine::note_rtt(Connection& c, Picoseconds rtt, bool full) {
-  if (c.sends) return;
+  if (c.out.sends) return;
   rtt = std::max(rtt, us(1));
-  Picoseconds& lowest = full ? c.full_rtt : c.small_rtt;
+  Picoseconds& lowest = full ? c.set_up.full_rtt : c.set_up.small_rtt;
   if (lowest == ps(0) || rtt < lowest) lowest = rtt;
   // Full ones may be too large for the path: then small ones have to do, and data goes in pieces.
-  if (full ? ++c.rtt_samples == kRttSamples || rtt < kSchedulingNoise / 2
-           : c.rtt_asked >= kMostRttQuestions) {
+  if (full ? ++c.set_up.rtt_samples == kRttSamples || rtt < kSchedulingNoise / 2
+           : c.set_up.rtt_asked >= kMostRttQuestions) {
     make_sender(c);
   } else if (full) {
     ask_rtt(c);
@@ -465,45 +473,45 @@ void Engine::note_rtt(Connection& c, Picoseconds rtt, bool full) {
 /// A small ping, and behind it a full one on the same path: what that takes longer tells how fast
 /// the path's links are. Another small one goes another way, should that path be dead [D44].
 void Engine::ask_rtt(Connection& c) {
-  ++c.rtt_asked;
+  ++c.set_up.rtt_asked;
   send_ping(c);
   send_ping(c);
   send_padded_ping(c, c.mtu.largest());
-  c.ping_retry_at = now_ + c.ping_interval;
+  c.life.ping_retry_at = now_ + c.life.ping_interval;
 }
 
 /// The RTT is known: now it can send.
 void Engine::make_sender(Connection& c) {
   // Without a small one's there is nothing to compare a full one's with.
-  if (c.small_rtt == ps(0)) std::swap(c.small_rtt, c.full_rtt);
+  if (c.set_up.small_rtt == ps(0)) std::swap(c.set_up.small_rtt, c.set_up.full_rtt);
   c.session->start_sending({.rate = {static_cast<std::int64_t>(options_.rate_bps)},
-                            .rtt = c.small_rtt,
-                            .full_rtt = c.full_rtt,
+                            .rtt = c.set_up.small_rtt,
+                            .full_rtt = c.set_up.full_rtt,
                             .payload = c.statistics.payload_bytes,
                             .paths = options_.paths,
-                            .window = c.theirs.tracking_window,
+                            .window = c.set_up.theirs.tracking_window,
                             .burst = options_.burst,
                             .oblivious = options_.oblivious});
-  c.sends = true;
-  c.statistics.rtt_ns = static_cast<std::uint64_t>(c.small_rtt.count() / 1'000);
+  c.out.sends = true;
+  c.statistics.rtt_ns = static_cast<std::uint64_t>(c.set_up.small_rtt.count() / 1'000);
   post(c);
 }
 
 void Engine::open_up(Connection& c) {
   if (c.state == State::half_open) --half_open_;
   c.state = State::open;
-  c.last_heard = c.last_asked = now_;
-  c.asked = 0;
-  c.give_up_at = c.retry_at = Instant::never();
+  c.life.last_heard = c.life.last_asked = now_;
+  c.life.asked = 0;
+  c.set_up.give_up_at = c.set_up.retry_at = Instant::never();
   ++statistics_.connections;
   ++statistics_.connections_made;
   complete({.kind = c.initiator ? Kind::connected : Kind::accepted,
             .connection = c.id,
             .cookie = c.connect_cookie,
-            .tag = c.theirs.user_data});
+            .tag = c.set_up.theirs.user_data});
   // The peer learns from them that we are there, and we the RTT: set-up's own answers told it too,
   // but not how long the peer's process slept before it gave them.
-  c.ping_interval = kFirstPing;
+  c.life.ping_interval = kFirstPing;
   ask_rtt(c);
   note_dryness(c);
   maybe_close(c);
