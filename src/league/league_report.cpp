@@ -116,6 +116,7 @@ report::Table cost_table(const Standings& standings) {
                       "What the network had to do for it, over all runs",
                       {{"transport", "left"},
                        {"fabric", "left"},
+                       {"headroom of a port", "right"},
                        {"deepest queue", "right"},
                        {"packets dropped", "right"},
                        {"trimmed", "right"},
@@ -126,11 +127,13 @@ report::Table cost_table(const Standings& standings) {
                       {}};
   for (const Standing& row : standings.rows) {
     const Cost& c = row.cost;
-    table.rows.push_back({row.label, row.fabric,
-                          size_text(bytes(static_cast<std::int64_t>(c.deepest_queue))),
-                          share_text(c.drops), share_text(c.trims), share_text(c.resent),
-                          fmt::format("{:.1f}", c.pauses), fmt::format("{:.2f}", c.control),
-                          fmt::format("{:.1f} s", c.cpu_s)});
+    const auto size = [](double amount) {
+      return size_text(bytes(static_cast<std::int64_t>(amount)));
+    };
+    table.rows.push_back({row.label, row.fabric, c.headroom > 0 ? size(c.headroom) : "none",
+                          size(c.deepest_queue), share_text(c.drops), share_text(c.trims),
+                          share_text(c.resent), fmt::format("{:.1f}", c.pauses),
+                          fmt::format("{:.2f}", c.control), fmt::format("{:.1f} s", c.cpu_s)});
   }
   return table;
 }

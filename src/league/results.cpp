@@ -54,6 +54,13 @@ std::string fabric_of(const std::vector<metrics::Setting>& settings) {
   return fabric;
 }
 
+double amount_of(const std::vector<metrics::Setting>& settings, std::string_view key) {
+  for (const metrics::Setting& one : settings) {
+    if (one.key == key && one.amount) return static_cast<double>(*one.amount);
+  }
+  return 0;
+}
+
 std::string left_text(const metrics::Summary& s) {
   const auto left = [](std::uint64_t unfinished, std::uint64_t all, const char* what) {
     return fmt::format("{} of {} {}", unfinished, all, what);
@@ -100,6 +107,7 @@ Result<Outcome, std::string> outcome_of(const PlannedRun& planned, Outcome out) 
   if (s.state.live) return fmt::format("{}: is still being written", file.string());
   out.ending = ending_of(s.state.status);
   out.fabric = fabric_of(s.run.settings);
+  if (s.run.pfc) out.headroom = amount_of(s.run.settings, "pfc.headroom");
   out.hosts = s.run.hosts;
   out.packets = static_cast<double>(s.counters.data_packets_sent);
   out.resent = static_cast<double>(s.retransmissions);
@@ -186,6 +194,7 @@ const Column kColumns[] = {
     number_column<&Outcome::trims>("trims"),
     number_column<&Outcome::pauses>("pauses"),
     number_column<&Outcome::deepest_queue>("deepest_queue"),
+    number_column<&Outcome::headroom>("headroom"),
     number_column<&Outcome::cpu_s>("cpu_s"),
     text_column<&Outcome::version>("version"),
     text_column<&Outcome::hash>("hash"),

@@ -43,6 +43,7 @@ struct Outcome {
   double trims = 0;
   double pauses = 0;         ///< frames
   double deepest_queue = 0;  ///< bytes
+  double headroom = 0;  ///< bytes that each port of a lossless switch keeps for what still comes
   double cpu_s = 0;
   std::string version;
   std::string hash;

@@ -93,6 +93,7 @@ Cost cost_of(const std::vector<Outcome>& outcomes, const std::string& scheme) {
     if (one.scheme != scheme) continue;
     packets += one.packets;
     cost.deepest_queue = std::max(cost.deepest_queue, one.deepest_queue);
+    cost.headroom = std::max(cost.headroom, one.headroom);
     cost.drops += one.drops;
     cost.trims += one.trims;
     cost.resent += one.resent;

@@ -28,6 +28,7 @@ struct Cell {
 /// What a scheme asked of the network, over all its runs.
 struct Cost {
   double deepest_queue = 0;  ///< bytes
+  double headroom = 0;       ///< the largest of any run: what each port sets aside for PFC
   double drops = 0;          ///< for each data packet, as the next three
   double trims = 0;
   double resent = 0;

@@ -386,7 +386,7 @@ export function lyingReport() {
 /// A heat map as wide and high as the league's: cells of every kind.
 export function heatReport() {
   const columns = Array.from({ length: 20 }, (_, i) => `case number ${i + 1}`);
-  const rows = Array.from({ length: 14 }, (_, i) => ({ name: i === 3 ? 'A transport with a long name' : `transport ${i + 1}`, note: i % 3 ? 'lossy' : 'lossless' }));
+  const rows = Array.from({ length: 14 }, (_, i) => ({ name: i === 3 ? 'A transport with a long name' : `transport ${i + 1}`, note: i === 5 ? 'lossless, destination-rotation' : i % 3 ? 'lossy' : 'lossless' }));
   const cells = rows.map((_, i) => columns.map((_, k) => {
     if (i === 13 && k === 19) return { value: null, text: '', note: '' };
     if (i === 12 && k === 3) return { value: null, text: '>590', note: 'time limit; 3 of 128 flows left' };

@@ -17,6 +17,7 @@ const kFoot = 26;    // names of groups
 const kTail = 84;    // what the last name leans over
 const kGap = 8;      // between groups
 const kNameFont = `12.5px ${kFont}`;
+const kNoteFont = `11px ${kFont}`;
 const kLeast = 40;   // of a column, on a screen
 const kHatch = 'heat-hatch';
 
@@ -62,9 +63,11 @@ function namesPart(fig: HeatFigure, of: Theme, width: number): SVGElement {
   const part = s('g');
   fig.rows.forEach((row, i) => {
     const y = kHead + kRow * (i + 0.5);
-    const note = width > 150 ? textWidth(row.note, `11px ${kFont}`) + 8 : 0;
+    // The name first; the note has what is left of the room, and never more than half.
+    const said = width > 150 && row.note ? wrap(row.note, width * 0.45, 1, kNoteFont) : '';
+    const note = said ? textWidth(said, kNoteFont) + 8 : 0;
     part.append(label(wrap(row.name, width - note - 8, 1, kNameFont), 0, y, { 'font-size': 12.5, fill: c.text }));
-    if (note > 0) part.append(label(row.note, width - 8, y, { 'font-size': 11, 'text-anchor': 'end', fill: c.muted }));
+    if (said) part.append(label(said, width - 8, y, { 'font-size': 11, 'text-anchor': 'end', fill: c.muted }));
   });
   return part;
 }
