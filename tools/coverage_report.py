@@ -14,7 +14,8 @@ import json
 import sys
 
 CORE = ("core", "transports")
-FLOORS = {"core": 95, "transports": 90, "base": 88}  # descriptors and hosts count among transports now
+FLOORS = {"core": 95, "transports": 90, "base": 89, "capi": 90, "cli": 23, "duet": 94, "metrics": 93, "paper": 87, "perf": 83, "report": 88, "run": 74,
+          "sim": 96, "transfer": 90, "udp": 90, "wire": 97, "workload": 96}  # three points below what was reached
 OTHERS = 0  # of a folder that has no floor yet
 
 
@@ -65,14 +66,16 @@ def judge(data):
 def self_test():
     def file(name, *counts):
         return {"file": name, "lines": [{"line_number": i, "count": c, "branches": [{"count": c}, {"count": 0}]} for i, c in enumerate(counts, 1)]}
-    files = [file("src/core/a.h", *[1] * 19, 0), file("src/transports/x/b.h", *[3] * 20), file("src/udp/c.cpp", 1, 0, 0), file("tests/d.cpp", 0)]
+    files = [file("src/core/a.h", *[1] * 19, 0), file("src/transports/x/b.h", *[3] * 20), file("src/cli/c.cpp", 1, 0, 0), file("tests/d.cpp", 0)]
     files[2]["lines"].append({"line_number": 9, "count": 0, "gcovr/noncode": True})
     head, table, low = judge({"files": files})
-    assert head == "core: 97.5 % of lines, 48.8 % of branches; udp 33", head
-    assert len(table) == 4 and table[1].split() == ["core", "20", "95.0", "%", "95", "%", "47.5", "%"], table
+    assert head == "core: 97.5 % of lines, 48.8 % of branches; cli 33", head
+    assert len(table) == 4 and table[2].split() == ["core", "20", "95.0", "%", "95", "%", "47.5", "%"], table
     assert low == [], low
     files[0]["lines"][0]["count"] = 0
     assert judge({"files": files})[2] == ["src/core: 90.0 % of lines, at least 95 %"]
+    files.append(file("src/udp/e.cpp", *[1] * 7, 0, 0, 0))
+    assert judge({"files": files})[2][1:] == ["src/udp: 70.0 % of lines, at least 90 %"]
     print("coverage_report: self-test passed")
 
 
