@@ -27,10 +27,24 @@ std::string count_of(std::uint64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// Whether its senders have rates that CNPs cut.
-bool has_rate_control(const Summary& s) {
-  const transports::Descriptor* transport = transports::find(s.run.scheme).transport;
-  return (transport != nullptr && transport->rate_controlled) || s.cnps > 0;
+/// Its transport, where this program has it.
+const transports::Descriptor* transport_of(const Summary& s) {
+  return transports::find(s.run.scheme).transport;
+}
+/// Whether CNPs mean something to it, or came all the same.
+bool counts_cnps(const Summary& s) {
+  const transports::Descriptor* transport = transport_of(s);
+  return s.cnps > 0 ||
+         (transport != nullptr &&
+          std::any_of(transport->counters.begin(), transport->counters.end(),
+                      [](const metrics::CounterName& own) { return own.name == "cnps"; }));
+}
+/// "12 CNPs, 1 NAK": what only its transport counts.
+std::string counted_text(const transports::Descriptor& transport, const Summary& s) {
+  std::string text;
+  for (const metrics::CounterName& own : transport.counters)
+    text += (text.empty() ? "" : ", ") + count_of(s.counted(own.name), own.one);
+  return text;
 }
 /// What the slowest took: of a run with jobs, the slowest job.
 Picoseconds slowest(const Summary& s) { return s.has_jobs() ? s.jobs.max_time : s.max_fct; }
@@ -96,6 +110,14 @@ std::string settings_json(const Summary& s) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", json_string(setting.key),
                         json_string(setting.value));
   }
+  return "{" + text + "}";
+}
+
+/// What only its transport counts.
+std::string own_counters_json(const metrics::Counters& counters) {
+  std::string text;
+  for (const metrics::OwnTotal& own : counters.own)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", json_string(own.name), own.value);
   return "{" + text + "}";
 }
 
@@ -196,9 +218,8 @@ std::string run_text(const Summary& s) {
   line("drops", drops);
   if (c.trims > 0) line("trimmed", count_of(c.trims, "packet"));
   line("marks", fmt::format("{}", c.marks));
-  if (has_rate_control(s)) {
-    line("rate control", fmt::format("{}, {}", count_of(s.cnps, "CNP"), count_of(s.naks, "NAK")));
-  }
+  if (const auto* transport = transport_of(s); transport != nullptr && !transport->counters.empty())
+    line(transport->counted, counted_text(*transport, s));
   if (has_pauses(s)) {
     line("pauses", fmt::format("{}; {} held, {} together; {} with {}",
                                count_of(c.pause_frames, "frame"), count_of(c.ports_paused, "port"),
@@ -300,7 +321,7 @@ std::string one_table(const std::vector<std::string>& label_names,
   for (const char* name : {"drops", "marks", "resent", "util %"}) header.emplace_back(name);
   // Two more where they mean something to any of the rows.
   const bool extended = std::any_of(rows.begin(), rows.end(), [](const SummaryRow& row) {
-    return has_rate_control(row.summary) || has_pauses(row.summary);
+    return counts_cnps(row.summary) || has_pauses(row.summary);
   });
   if (extended) {
     header.emplace_back("CNPs");
@@ -328,7 +349,7 @@ std::string one_table(const std::vector<std::string>& label_names,
     cells.push_back(fmt::format("{}", s.retransmissions));
     cells.push_back(decimal(s.utilisation_ppm, 10'000, 1));
     if (extended) {
-      cells.push_back(has_rate_control(s) ? fmt::format("{}", s.cnps) : "-");
+      cells.push_back(counts_cnps(s) ? fmt::format("{}", s.cnps) : "-");
       cells.push_back(has_pauses(s) ? fmt::format("{}", s.counters.pause_frames) : "-");
     }
     if (compare) {
@@ -492,26 +513,23 @@ std::string json_text(const std::string& file, const Summary& s) {
   number("span_ps", s.span.count());
   number("now_ps", s.state.now.ps);
   number("ideal_fct_ps", s.run.ideal_fct.count());
-  const auto fct = [&](std::string_view key, Picoseconds value) {
-    put(key, s.finished == 0 ? "null" : fmt::format("{}", value.count()));
+  const auto time = [&](std::string_view key, Picoseconds value, std::uint64_t finished) {
+    put(key, finished == 0 ? "null" : fmt::format("{}", value.count()));
   };
-  fct("max_fct_ps", s.max_fct);
-  fct("mean_fct_ps", s.mean_fct);
-  fct("p50_fct_ps", s.p50_fct);
-  fct("p99_fct_ps", s.p99_fct);
+  time("max_fct_ps", s.max_fct, s.finished);
+  time("mean_fct_ps", s.mean_fct, s.finished);
+  time("p50_fct_ps", s.p50_fct, s.finished);
+  time("p99_fct_ps", s.p99_fct, s.finished);
   number("messages", s.messages);
   if (s.finished > 0) number("slowest_flow", s.slowest_flow.flow);
   number("jobs_finished", s.jobs.finished);
   number("jobs_unfinished", s.jobs.unfinished);
-  const auto job_time = [&](std::string_view key, Picoseconds value) {
-    put(key, s.jobs.finished == 0 ? "null" : fmt::format("{}", value.count()));
-  };
-  job_time("max_job_ps", s.jobs.max_time);
-  job_time("mean_job_ps", s.jobs.mean_time);
-  job_time("min_job_ps", s.jobs.min_time);
-  job_time("p50_job_ps", s.jobs.p50_time);
-  job_time("p99_job_ps", s.jobs.p99_time);
-  job_time("slowest_job_ideal_ps", s.jobs.slowest_ideal);
+  time("max_job_ps", s.jobs.max_time, s.jobs.finished);
+  time("mean_job_ps", s.jobs.mean_time, s.jobs.finished);
+  time("min_job_ps", s.jobs.min_time, s.jobs.finished);
+  time("p50_job_ps", s.jobs.p50_time, s.jobs.finished);
+  time("p99_job_ps", s.jobs.p99_time, s.jobs.finished);
+  time("slowest_job_ideal_ps", s.jobs.slowest_ideal, s.jobs.finished);
   put("job_spread", s.jobs.finished == 0 ? "null" : decimal(s.jobs.spread_ppm, 1'000'000, 6));
   const bool comparable =
       (s.has_jobs() ? s.jobs.finished : s.finished) > 0 && slowest_ideal(s) > ps(0);
@@ -544,6 +562,7 @@ std::string json_text(const std::string& file, const Summary& s) {
   number("victim_packets", s.victim_packets);
   number("pause_loops", c.pause_loops);
   number("buffer_max_bytes", c.buffer_max.count());
+  put("own_counters", own_counters_json(c));
   words("hash", s.state.hash);
   return text + "}";
 }

@@ -1,9 +1,13 @@
 // What a run reports, row by row. Plain values; metrics/result_file.h stores them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/units.h"
 
@@ -18,6 +22,14 @@ struct Setting {
 
   friend bool operator==(const Setting&, const Setting&) = default;
 };
+
+/// A counter that not all transports have.
+struct CounterName {
+  std::string_view name;  ///< its row in the result file's table `counters`: "pulls"
+  std::string_view one;   ///< what it counts, for people: "pull"
+};
+/// So many of its own can a transport have.
+inline constexpr std::size_t kOwnCounters = 4;
 
 /// One flow, when it is done (or, with `end` at never, when the run stopped without it).
 struct FlowRecord {
@@ -37,6 +49,8 @@ struct FlowRecord {
   std::uint32_t naks = 0;          ///< negative acknowledgements received
   std::uint32_t victim_packets =
       0;  ///< held by a pause meant for others: their next queue was short
+  /// What only its transport counts. Not in the file: it has the totals.
+  std::array<std::uint32_t, kOwnCounters> own{};
 };
 
 /// One job of a run with jobs, when it is done (or, with `end` at never, when the run stopped).
@@ -128,6 +142,14 @@ struct LinkInfo {
   bool down = false;  ///< when the run began
 };
 
+/// The total of a counter of the transport's own.
+struct OwnTotal {
+  std::string name;
+  std::uint64_t value = 0;
+
+  friend bool operator==(const OwnTotal&, const OwnTotal&) = default;
+};
+
 /// Totals over the whole run.
 struct Counters {
   std::uint64_t data_packets_sent = 0;
@@ -155,6 +177,7 @@ struct Counters {
   std::uint64_t victim_packets = 0;       ///< see FlowRecord
   std::uint64_t victim_flows = 0;         ///< flows with any of those
   std::uint64_t pause_loops = 0;          ///< rings of ports seen waiting for each other
+  std::vector<OwnTotal> own = {};
   Bytes buffer_max{0};     ///< the fullest shared buffer of any switch, to what arrives in a window
   std::uint64_t hash = 0;  ///< over every completion, drop and mark: equal runs have equal hashes
 };

@@ -88,13 +88,6 @@ std::string schema() {
          std::string(kViews);
 }
 
-/// Calls visit(name, value) for each total; the hash is text in the table `run`.
-template <class Totals, class Visit>
-void for_each_total(Totals& counters, Visit&& visit) {
-  std::apply([&](const auto&... column) { (visit(column.name, counters.*column.field), ...); },
-             kCounterColumns);
-}
-
 struct StatusName {
   RunStatus status;
   std::string_view text;
@@ -406,11 +399,13 @@ std::optional<FileError> ResultWriter::finish(RunStatus status, Instant now,
     status = w.disk_full ? RunStatus::disk_full : RunStatus::failed;
     w.begin();
   }
-  for_each_total(counters, [&w](std::string_view name, auto value) {
+  const auto insert = [&w](std::string_view name, auto value) {
     if (w.error) return;
     w.insert_counter << name << value;
     w.require(w.insert_counter.done());
-  });
+  };
+  for_each_total(counters, insert);
+  for (const OwnTotal& own : counters.own) insert(own.name, own.value);
   if (!w.error) {
     Statement ending;
     const std::string hash = fmt::format("{:016x}", counters.hash);
@@ -567,16 +562,20 @@ Result<std::vector<ChannelInfo>, FileError> ResultReader::channels() {
 
 Result<Counters, FileError> ResultReader::counters() {
   Statement rows;
-  if (!rows.prepare(impl_->database, "SELECT name, value FROM counters")) {
+  if (!rows.prepare(impl_->database, "SELECT name, value FROM counters ORDER BY name")) {
     return impl_->database.failure(impl_->path);
   }
   Counters counters;
   while (rows.next()) {
     std::string name;
     rows >> name;
+    bool known = false;
     for_each_total(counters, [&](std::string_view total, auto& value) {
-      if (name == total) rows >> value;
+      if (name != total) return;
+      rows >> value;
+      known = true;
     });
+    if (!known) rows >> counters.own.emplace_back(OwnTotal{std::move(name), 0}).value;
   }
   if (!rows.ok()) return impl_->database.failure(impl_->path);
   const std::string& hash = impl_->state.hash;

@@ -390,6 +390,22 @@ TEST_F(ResultFile, HoldsARun) {
   EXPECT_EQ(flow_samples, 1);
 }
 
+// What only one transport counts has rows of its own, by name; a reader needs not know the transport.
+TEST_F(ResultFile, KeepsATransportsOwnCounters) {
+  Counters counters = some_counters();
+  counters.own = {{"credits", 0}, {"pulls", 7}};
+  {
+    auto writer = create(path_);
+    EXPECT_FALSE(writer->finish(RunStatus::finished, at(us(1)), counters, 0, 0));
+  }
+  const auto reader = ResultReader::open(path_);
+  ASSERT_TRUE(reader);
+  const auto read = reader.value()->counters();
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read.value().own, counters.own);
+  EXPECT_EQ(read.value().timeouts, counters.timeouts);
+}
+
 TEST(EventNames, AreWhatTheFileSays) {
   EXPECT_EQ(to_text(EventKind::sent), "sent");
   EXPECT_EQ(to_text(EventKind::ack), "ack");

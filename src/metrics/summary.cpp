@@ -52,6 +52,15 @@ JobSummary summarise_jobs(const RunInfo& run, const std::vector<JobRecord>& jobs
 
 }  // namespace
 
+std::uint64_t Summary::counted(std::string_view name) const {
+  if (name == "cnps") return cnps;
+  if (name == "naks") return naks;
+  for (const OwnTotal& own : counters.own) {
+    if (own.name == name) return own.value;
+  }
+  return 0;
+}
+
 Summary summarise(const RunInfo& run, const RunState& state, const std::vector<FlowRecord>& flows,
                   const Counters& counters, const std::vector<JobRecord>& jobs) {
   Summary summary;

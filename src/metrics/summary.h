@@ -64,6 +64,8 @@ struct Summary {
   /// Of jobs, every rank's port counts.
   std::int64_t utilisation_ppm = 0;
 
+  /// A counter that not all transports have, by its name in the file.
+  [[nodiscard]] std::uint64_t counted(std::string_view name) const;
   [[nodiscard]] bool has_jobs() const { return jobs.count() > 0; }
   [[nodiscard]] std::uint64_t drops() const {
     return counters.queue_drops + counters.failure_drops + counters.error_drops +

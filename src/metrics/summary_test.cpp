@@ -111,6 +111,7 @@ TEST(Summarise, JobsHaveTimesAndASpread) {
   counters.retransmissions = 7;
   counters.cnps = 8;
   counters.naks = 9;
+  counters.own = {{"pulls", 11}};
   counters.victim_packets = 10;
   counters.victim_flows = 11;
   const Summary s =
@@ -137,6 +138,10 @@ TEST(Summarise, JobsHaveTimesAndASpread) {
   EXPECT_EQ(s.retransmissions, 7u);
   EXPECT_EQ(s.cnps, 8u);
   EXPECT_EQ(s.naks, 9u);
+  EXPECT_EQ(s.counted("cnps"), 8u);
+  EXPECT_EQ(s.counted("naks"), 9u);
+  EXPECT_EQ(s.counted("pulls"), 11u);
+  EXPECT_EQ(s.counted("credits"), 0u);
   EXPECT_EQ(s.victim_packets, 10u);
   EXPECT_EQ(s.victim_flows, 11u);
 }

@@ -2,6 +2,8 @@
 // result_file.cpp.
 #pragma once
 
+#include <tuple>
+
 #include "metrics/records.h"
 #include "metrics/result_file.h"
 #include "metrics/table.h"
@@ -181,5 +183,12 @@ inline constexpr auto kCounterColumns = std::tuple{
     Column{"paused_ps", &Counters::paused},
     Column{"buffer_max_bytes", &Counters::buffer_max},
 };
+
+/// Calls visit(name, value) for each total; the hash is text in the table `run`.
+template <class Totals, class Visit>
+void for_each_total(Totals& counters, Visit&& visit) {
+  std::apply([&](const auto&... column) { (visit(column.name, counters.*column.field), ...); },
+             kCounterColumns);
+}
 
 }  // namespace strack::metrics

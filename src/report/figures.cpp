@@ -59,6 +59,12 @@ Label label_of(const RunInfo& run) {
   return {label.name, label.role};
 }
 
+std::optional<Picoseconds> target_qdelay(const RunInfo& run) {
+  const transports::Descriptor* transport = transports::find(run.scheme).transport;
+  if (transport == nullptr || transport->target_qdelay.empty()) return std::nullopt;
+  return scenario_time(run, transport->target_qdelay);
+}
+
 std::string what_is_sent(const RunInfo& run) {
   const std::string size = scenario_value(run, "workload.size");
   if (run.jobs > 0) {
@@ -207,7 +213,7 @@ std::vector<Notice> notices_of(const std::string& file, const Summary& s) {
 
 Table run_table(std::string id, const Summary& s) {
   Table table{std::move(id), "The run in figures", {{"what", "left"}, {"value", "right"}}, {}};
-  const auto row = [&](const char* what, Cell value) {
+  const auto row = [&](const std::string& what, Cell value) {
     table.rows.push_back({Cell(what), std::move(value)});
   };
   const Run run = run_row("", s);
@@ -253,10 +259,9 @@ Table run_table(std::string id, const Summary& s) {
     row("probes", Cell(s.counters.probes));
     row("deepest queue", size_text(s.counters.deepest_queue));
   }
-  const transports::Descriptor* transport = transports::find(s.run.scheme).transport;
-  if ((transport != nullptr && transport->rate_controlled) || s.cnps > 0) {
-    row("CNPs", Cell(s.cnps));
-    row("NAKs", Cell(s.naks));
+  if (const transports::Descriptor* transport = transports::find(s.run.scheme).transport) {
+    for (const metrics::CounterName& own : transport->counters)
+      row(fmt::format("{}s", own.one), Cell(s.counted(own.name)));
   }
   if (s.run.pfc || s.counters.pause_frames > 0) {
     row("pause frames", run.pause_frames);

@@ -37,6 +37,8 @@ namespace strack::report {
 [[nodiscard]] std::string scenario_value(const metrics::RunInfo& run, std::string_view key);
 /// The same as bytes, or as a time; sizes in BDP and times in RTT are worked out.
 [[nodiscard]] std::optional<Bytes> scenario_size(const metrics::RunInfo& run, std::string_view key);
+/// The queueing delay that its transport aims at, where it has such an aim.
+[[nodiscard]] std::optional<Picoseconds> target_qdelay(const metrics::RunInfo& run);
 [[nodiscard]] std::optional<Picoseconds> scenario_time(const metrics::RunInfo& run,
                                                        std::string_view key);
 

@@ -262,15 +262,14 @@ Result<FlowSeries, FileError> read_flows(ResultReader& reader, const FlowLimits&
                                                      row.flow, row.job, row.src, row.dst);
     }
   }
-  const bool strack = run.scheme.starts_with("strack");
+  const auto target = target_qdelay(run);
   for (FlowSeries::Flow& flow : series.flows) {
     InspectedFlow& one = flow.inspected;
     one.label = {flow.name, series.label.role};
     one.kinds.assign(kKinds.begin(), kKinds.end());
     if (run.base_rtt > ps(0)) one.base_rtt = in_us(run.base_rtt);
-    const auto target = scenario_time(run, "transport.target_qdelay_us");
     // Of the RTT, so that both can stand in one picture.
-    if (strack && target) one.target = in_us(run.base_rtt + *target);
+    if (target) one.target = in_us(run.base_rtt + *target);
     if (!one.events) continue;
     for (auto* column : {&one.events->path, &one.events->psn, &one.events->rtt, &one.events->ecn,
                          &one.events->cwnd}) {

@@ -70,11 +70,6 @@ bool recorded(const std::string& tier, Kind kind) {
 
 std::string name_of(const LinkInfo& link) { return fmt::format("{} to {}", link.from, link.to); }
 
-Picoseconds target_of(const RunInfo& run) {
-  if (!run.scheme.starts_with("strack")) return ps(0);
-  return scenario_time(run, "transport.target_qdelay_us").value_or(ps(0));
-}
-
 /// What rows were recorded at; where the scenario does not say, at what the first one was.
 class Interval {
  public:
@@ -271,7 +266,7 @@ Result<LinkSeries, FileError> read_links(ResultReader& reader, const LinkLimits&
   const RunInfo& run = reader.run();
   LinkSeries series;
   series.label = label_of(run);
-  series.target_qdelay = target_of(run);
+  series.target_qdelay = target_qdelay(run).value_or(ps(0));
   // With `links`, every busy link has a row, however short its queue.
   if (scenario_value(run, "record.links") != "true") {
     series.threshold = scenario_size(run, "record.queue_threshold").value_or(bytes(0));
@@ -511,7 +506,7 @@ Result<LinkTrace, FileError> read_link(
   if (!links) return links.error();
   LinkTrace trace;
   trace.label = label_of(reader.run());
-  trace.target_qdelay = target_of(reader.run());
+  trace.target_qdelay = target_qdelay(reader.run()).value_or(ps(0));
   std::optional<std::uint32_t> chosen;
   if (ends) {
     for (const LinkInfo& link : links.value()) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "transports/registry.h"
 
 namespace strack::report {
 namespace {
@@ -353,6 +354,9 @@ std::string to_json(const Report& report) {
   for (const Section& section : report.sections) sections.push_back(section_json(section));
   Json runs = Json::array();
   for (const Run& run : report.runs) runs.push_back(run_json(run));
+  Json roles = Json::array();
+  for (const transports::Role& role : transports::roles())
+    roles.push_back({{"name", role.name}, {"colour", transports::name_of(role.colour)}});
   const Json json{{"format", 1},
                   {"title", report.title},
                   {"lead", report.lead},
@@ -362,6 +366,7 @@ std::string to_json(const Report& report) {
                     {"at", report.made.at},
                     {"command", report.made.command}}},
                   {"notices", std::move(notices)},
+                  {"roles", std::move(roles)},
                   {"sections", std::move(sections)},
                   {"runs", std::move(runs)}};
   const std::string plain = json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -34,9 +34,10 @@ class Transport {
   [[nodiscard]] virtual Picoseconds longest_timeout() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Cluster> make_cluster(
       const SimConfig& config, workload::Workload workload) const = 0;
-  /// Two ends of a connection outside any cluster, for hosts that run any transport.
-  [[nodiscard]] virtual std::unique_ptr<Ends> make_ends(std::size_t slots,
-                                                        core::Psn first) const = 0;
+  /// Two ends of a connection outside any cluster, at ports of such a rate, for hosts that run any
+  /// transport.
+  [[nodiscard]] virtual std::unique_ptr<Ends> make_ends(std::size_t slots, core::Psn first,
+                                                        BitsPerSecond rate) const = 0;
 };
 
 /// One with such parameters: a transport may have several traits types that share them.
@@ -61,7 +62,8 @@ class TransportOf final : public TransportWith<typename Protocol::Params> {
   [[nodiscard]] Picoseconds longest_timeout() const override;
   [[nodiscard]] std::unique_ptr<Cluster> make_cluster(const SimConfig& config,
                                                       workload::Workload workload) const override;
-  [[nodiscard]] std::unique_ptr<Ends> make_ends(std::size_t slots, core::Psn first) const override;
+  [[nodiscard]] std::unique_ptr<Ends> make_ends(std::size_t slots, core::Psn first,
+                                                BitsPerSecond rate) const override;
 };
 
 template <class Protocol>

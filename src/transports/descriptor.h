@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "metrics/records.h"
 #include "sim/config.h"
 #include "sim/scenario/keys.h"
 
@@ -29,19 +30,47 @@ struct Resolution;
 
 namespace strack::transports {
 
+/// The colours of reports (report/web/src/palette.json), told apart by anybody: each comes with a dash,
+/// a symbol and a pattern of its own. Who asks for none gets the first that is free.
+enum class Colour : std::uint8_t {
+  any,
+  blue,
+  orange,
+  green,
+  amber,
+  pink,
+  indigo,
+  lime,
+  crimson,
+  teal,
+  brown,
+  magenta,
+  petrol,
+  olive,
+  plum,
+};
+
+/// Who a line or bar in a report belongs to: it looks the same in every figure.
+struct Role {
+  std::string_view name;
+  Colour colour = Colour::any;
+};
+
 /// One way to run a transport, as `scheme` in a scenario names it.
 struct Scheme {
   std::string_view name;
   std::string_view label;                     ///< in reports
-  std::string_view role;                      ///< its colour there, the same in every figure
+  std::string_view role;                      ///< there, too; only its own
   std::string_view help;                      ///< what it is, as a part of a sentence
   sim::Routing routing = sim::Routing::ecmp;  ///< of switches, unless the scenario says otherwise
+  Colour colour = Colour::any;                ///< of the role
 };
 
 /// What it wants of switches, unless the scenario says otherwise.
 struct SwitchWishes {
   std::string_view ecn = "switch";  ///< the section whose kmin, kmax and pmax they follow
   bool lossless = false;            ///< PFC
+  bool trimming = false;            ///< a full queue cuts packets down to their headers
 };
 
 /// A run as reports show it.
@@ -69,9 +98,22 @@ struct Descriptor {
 
   std::uint8_t udp = 0;  ///< its id on the wire, as in its udp.cpp; 0: it is simulated only
 
-  bool rate_controlled = false;  ///< counts congestion notifications (CNPs) and NAKs
+  /// Settings, "section.key=value", that make another machine of it: the conformance suite runs its
+  /// first scheme with each of them, too.
+  std::span<const std::string_view> variants = {};
+
+  /// Rows of the result file's table `counters` that mean something to it and not to all others:
+  /// its traits type's kCounters (sim/host/protocol.h), cnps, naks.
+  std::span<const metrics::CounterName> counters = {};
+  std::string_view counted = "transport";  ///< what the line with them is called in summaries
+
+  /// The key of the queueing delay it aims at, which figures show; none where it has no such aim.
+  std::string_view target_qdelay = {};
+
   /// Name and role of a run where settings have a say in it; null: the scheme's.
   Label (*label)(const Scheme& scheme, const SettingOf& setting) = nullptr;
+  /// Roles that `label` gives, beside those of the schemes.
+  std::span<const Role> roles = {};
   /// Of its settings, those that `label` has told already.
   std::span<const std::string_view> labelled = {};
 };

@@ -23,6 +23,13 @@ struct Found {
 /// The names of all schemes, in the order of all().
 [[nodiscard]] std::span<const std::string_view> scheme_names();
 
+/// The roles of all transports, in the order of all(), with colours settled: each has the one it asks
+/// for, the others take what is left, in order. Only beyond as many roles as colours do two share one.
+[[nodiscard]] std::span<const Role> roles();
+
+/// "blue"; `any` is "any".
+[[nodiscard]] std::string_view name_of(Colour colour);
+
 /// As the build found them; generated.
 [[nodiscard]] std::vector<const Descriptor*> collected();
 

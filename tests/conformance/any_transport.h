@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -21,19 +24,35 @@
 
 namespace strack::conformance {
 
+/// A scheme, and where not empty a setting that makes another machine of it.
+struct Variant {
+  std::string_view scheme;
+  std::string_view setting = {};
+
+  [[nodiscard]] std::vector<std::string> overrides() const {
+    std::vector<std::string> list{fmt::format("transport.scheme={}", scheme)};
+    if (!setting.empty()) list.emplace_back(setting);
+    return list;
+  }
+  friend std::ostream& operator<<(std::ostream& out, const Variant& variant) {
+    return out << variant.scheme << ' ' << variant.setting;
+  }
+};
+
 /// The transport of a scheme on a link, as a scenario would set it up.
-inline std::shared_ptr<const sim::Transport> transport_on(std::string_view scheme,
+inline std::shared_ptr<const sim::Transport> transport_on(const Variant& variant,
                                                           BitsPerSecond rate, Picoseconds base_rtt,
                                                           Bytes mtu) {
+  std::vector<std::string> overrides = variant.overrides();
+  overrides.push_back(fmt::format("transport.mtu={}", mtu.count()));
+  overrides.push_back(fmt::format("topology.link_gbps={}", rate / gbps(1)));
+  overrides.push_back(fmt::format("topology.base_rtt_us=\"{} ps\"", base_rtt.count()));
   // A base RTT holds four packets' serialisation; no link of a test is so short.
   const auto scenario = sim::load_text(
       "[topology]\nhosts = 8\nhosts_per_rack = 4\n[switch]\nqueue_limit = \"10 "
       "MB\"\n[pfc]\nenabled = "
       "false\n",
-      "conformance", {},
-      {fmt::format("transport.scheme={}", scheme), fmt::format("transport.mtu={}", mtu.count()),
-       fmt::format("topology.link_gbps={}", rate / gbps(1)),
-       fmt::format("topology.base_rtt_us=\"{} ps\"", base_rtt.count())});
+      "conformance", {}, overrides);
   if (!scenario) fmt::print(stderr, "{}\n", scenario.error().text());
   STRACK_CHECK(scenario.ok());
   return scenario.value().config.transport;

@@ -60,9 +60,9 @@ using Pair = duet::Duet<AnySender, AnyReceiver, core::MessageSlot, ScriptedNet>;
 /// One connection over a scripted network.
 class Transfer {
  public:
-  explicit Transfer(std::string_view scheme, Psn first = Psn{0})
+  explicit Transfer(const Variant& scheme, Psn first = Psn{0})
       : transport_(transport_on(scheme, kRate, us(10), kMtu)), pair_(net) {
-    std::shared_ptr<sim::Ends> ends = transport_->make_ends(duet::kQueueSlots, first);
+    std::shared_ptr<sim::Ends> ends = transport_->make_ends(duet::kQueueSlots, first, kRate);
     pair_.add_flow([&](auto /*slots*/) { return AnySender(ends); },
                    [&] { return AnyReceiver(ends); }, bytes(1) / kRate);
   }
@@ -93,7 +93,7 @@ std::vector<MessageId> ids_of(const std::vector<std::pair<MessageId, Instant>>& 
   return ids;
 }
 
-class Conformance : public ::testing::TestWithParam<std::string_view> {};
+class Conformance : public ::testing::TestWithParam<Variant> {};
 
 // On a perfect network each packet is sent once, and messages are delivered and complete in the
 // order they were posted. An empty message is a message.
@@ -244,7 +244,7 @@ TEST_P(Conformance, HostileInput) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Rng rng(seed);
     const auto transport = transport_on(GetParam(), kRate, us(10), kMtu);
-    const auto ends = transport->make_ends(4, Psn{0} - 8u);
+    const auto ends = transport->make_ends(4, Psn{0} - 8u, kRate);
     Instant now = at(us(1));
     ends->on_message({1, 100'000}, now);
     sim::SimPacket honest;
@@ -304,7 +304,7 @@ struct AnyPlan : swarm::Plan {
   std::shared_ptr<const sim::Transport> transport;
 };
 
-AnyPlan draw(std::string_view scheme, std::uint64_t seed) {
+AnyPlan draw(const Variant& scheme, std::uint64_t seed) {
   const Rng root(seed);
   AnyPlan plan;
   plan.link = swarm::draw_link(root);
@@ -325,7 +325,8 @@ class AnyConnection {
   using Flow = swarm::Pair<Sender, Receiver>::Flow;
 
   AnyConnection(const Plan& plan, std::size_t flow, const Instant& /*clock*/, bool /*trace*/)
-      : ends_(plan.transport->make_ends(duet::kQueueSlots, plan.loads[flow].initial_psn)) {}
+      : ends_(plan.transport->make_ends(duet::kQueueSlots, plan.loads[flow].initial_psn,
+                                        plan.link.rate)) {}
 
   Sender make_sender(std::span<core::MessageSlot> /*slots*/) { return Sender(ends_); }
   Receiver make_receiver() { return Receiver(ends_); }
@@ -363,18 +364,33 @@ TEST_P(Conformance, Swarm) {
 
 // --- In the simulator
 
+/// What its traits type counts is what its descriptor names; the rest of that all files have.
+void expect_own_counters(const metrics::Counters& counters,
+                         const transports::Descriptor& transport) {
+  std::vector<std::string_view> named;
+  for (const metrics::CounterName& counter : transport.counters) {
+    EXPECT_FALSE(counter.one.empty());
+    if (counter.name != "cnps" && counter.name != "naks") named.push_back(counter.name);
+  }
+  std::vector<std::string_view> counted;
+  for (const metrics::OwnTotal& own : counters.own) counted.push_back(own.name);
+  EXPECT_EQ(counted, named);
+}
+
 // A cluster runs it to the end, over the switches it wants and over those that it does not, to the
 // same bits for any number of threads.
 TEST_P(Conformance, RunsInACluster) {
   for (const char* pfc : {"pfc.enabled=false", "pfc.enabled=true"}) {
     std::set<std::uint64_t> hashes;
     for (const char* threads : {"run.threads=1", "run.threads=3"}) {
+      std::vector<std::string> overrides = GetParam().overrides();
+      overrides.insert(overrides.end(), {pfc, threads});
       const auto scenario = sim::load_text(
           "[topology]\nhosts = 16\nhosts_per_rack = 4\n[workload]\nsize = \"400 KB\"\n"
           "[record]\ninterval_us = 10\nflows = 4\ninspect = 4\n[[impairment]]\nrack = 0\nuplink = "
           "0\n"
           "loss = 0.01\n",
-          "conformance", {}, {fmt::format("transport.scheme={}", GetParam()), pfc, threads});
+          "conformance", {}, overrides);
       ASSERT_TRUE(scenario) << scenario.error().text();
       sim::Simulation simulation(sim::make_config(scenario.value(), 1),
                                  sim::make_workload(scenario.value(), 1));
@@ -382,6 +398,7 @@ TEST_P(Conformance, RunsInACluster) {
       ASSERT_EQ(simulation.run(observer), sim::Ending::finished) << pfc;
       hashes.insert(simulation.counters().hash);
       EXPECT_GE(simulation.counters().data_packets_delivered, 16u * 98u);
+      expect_own_counters(simulation.counters(), *scenario.value().transport);
     }
     EXPECT_EQ(hashes.size(), 1u) << pfc;
   }
@@ -401,6 +418,14 @@ TEST(Registry, DescriptorsAreComplete) {
       EXPECT_EQ(transports::find(scheme.name).scheme, &scheme) << scheme.name;
       EXPECT_FALSE(scheme.label.empty() || scheme.role.empty() || scheme.help.empty())
           << scheme.name;
+    }
+    EXPECT_LE(transport->counters.size(), metrics::kOwnCounters + 2) << transport->name;
+    if (!transport->target_qdelay.empty()) {
+      const std::size_t dot = transport->target_qdelay.find('.');
+      EXPECT_NE(sim::find_key(transport->target_qdelay.substr(0, dot),
+                              transport->target_qdelay.substr(dot + 1)),
+                nullptr)
+          << transport->name;
     }
     EXPECT_NE(sim::find_section(transport->switches.ecn), nullptr) << transport->name;
     for (const char* key : {"kmin", "kmax", "pmax"})
@@ -425,7 +450,7 @@ TEST(Registry, NamesWhatRunsOverUdp) {
 
 TEST(Registry, EstimatesAreThere) {
   for (const std::string_view scheme : transports::scheme_names()) {
-    const auto transport = transport_on(scheme, kRate, us(10), kMtu);
+    const auto transport = transport_on({scheme}, kRate, us(10), kMtu);
     EXPECT_EQ(transport->mtu(), kMtu) << scheme;
     EXPECT_GE(transport->window_packets(), 0) << scheme;
     EXPECT_GT(transport->connection_state(), bytes(0)) << scheme;
@@ -433,12 +458,22 @@ TEST(Registry, EstimatesAreThere) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Schemes, Conformance, ::testing::ValuesIn([] {
-                           const auto names = transports::scheme_names();
-                           return std::vector<std::string_view>(names.begin(), names.end());
-                         }()),
-                         [](const auto& scheme) {
-                           std::string name(scheme.param);
+/// Every scheme as it is, and the first of each transport with each of its variants.
+std::vector<Variant> variants() {
+  std::vector<Variant> list;
+  for (const transports::Descriptor* transport : transports::all()) {
+    for (const transports::Scheme& scheme : transport->schemes) list.push_back({scheme.name});
+    for (const std::string_view setting : transport->variants)
+      list.push_back({transport->schemes.front().name, setting});
+  }
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Schemes, Conformance, ::testing::ValuesIn(variants()),
+                         [](const auto& one) {
+                           std::string name(one.param.scheme);
+                           if (!one.param.setting.empty())
+                             name += fmt::format("_{}", one.param.setting);
                            std::replace_if(
                                name.begin(), name.end(),
                                [](unsigned char c) { return std::isalnum(c) == 0; }, '_');

@@ -14,6 +14,10 @@ function randomFrom(seed) {
   };
 }
 
+/// As the program has them.
+const kRoles = Object.entries({ strack: 'blue', oblivious: 'green', 'single-path': 'pink', rocev2: 'orange', 'rocev2-4qp': 'amber' })
+  .map(([name, colour]) => ({ name, colour }));
+
 const round = (v, digits = 3) => Number(v.toFixed(digits));
 const kSizes = [4096, 131072, 524288, 2097152, 16777216, 67108864, 100000000];
 
@@ -247,7 +251,7 @@ const section = (id, title, group, more) => ({
 export function richReport(seed = 1) {
   const random = randomFrom(seed);
   return {
-    format: 1,
+    format: 1, roles: kRoles,
     title: 'STrack, reproduced',
     lead: ['Every claim of the paper, run again in simulation at the scale the paper gives, with the number it states beside ours.',
            'Made by `strack paper report`; each figure can be zoomed, and gives its numbers as a table and as CSV.'],
@@ -298,7 +302,7 @@ export function richReport(seed = 1) {
 /// A run that was interrupted, and figures for which nothing was recorded.
 export function partialReport() {
   return {
-    format: 1, title: 'small.db', lead: [], made: { version: '0.1.0' },
+    format: 1, roles: kRoles, title: 'small.db', lead: [], made: { version: '0.1.0' },
     notices: [{ level: 'warning', text: 'small.db: the run was interrupted; 3 of 64 flows finished.' }],
     sections: [section('run', 'small', '', {
       figures: [
@@ -374,7 +378,7 @@ export function lyingReport() {
   const categories = Array.from({ length: 18 }, (_, i) => (i < names.length ? names[i] : `statement ${i + 1}`));
   const ours = categories.map((_, i) => 1 + ((i * 37) % 50) / 10);
   return {
-    format: 1, title: 'Lying bars', lead: [], made: {}, notices: [], runs: [],
+    format: 1, roles: kRoles, title: 'Lying bars', lead: [], made: {}, notices: [], runs: [],
     sections: [{ id: 'lying', title: 'Overview', group: 'Overview', verdict: null, claim: null, scale: null, checks: [], explanation: [], tables: [], figures: [{
       id: 'overview', kind: 'bars', horizontal: true, title: 'The paper, and here', caption: 'Each pair is one statement.', notices: [], categories,
       y: { label: 'times as fast', unit: 'x', scale: 'linear' }, marks: [{ axis: 'y', at: 1, label: 'as fast' }],
@@ -421,7 +425,7 @@ export function longFlowReport() {
     .forEach(([kind, t]) => add(t, kind, kind === 'resent' ? 7 : null));
   const t = Array.from({ length: 180 }, (_, i) => 2 * (i + 1));
   return {
-    format: 1, title: 'A long flow', lead: [], made: {}, notices: [], runs: [],
+    format: 1, roles: kRoles, title: 'A long flow', lead: [], made: {}, notices: [], runs: [],
     sections: [{ id: 'long', title: 'Long', group: '', verdict: null, claim: null, scale: null, checks: [], explanation: [], tables: [], figures: [{
       id: 'long-flow', kind: 'flow', title: 'One flow', caption: 'Packet by packet.', notices: [], flows: [{
         name: 'flow 0', role: 'strack', samples: { t, cwnd: t.map(() => 400000), gbps: t.map(() => 380) }, events, kinds,

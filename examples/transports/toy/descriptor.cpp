@@ -14,7 +14,7 @@ namespace transports {
 
 using Params = core::ToyParams;
 
-constexpr Scheme kSchemes[] = {{"toy", "Toy", "other", "a fixed window that goes back by timeout"}};
+constexpr Scheme kSchemes[] = {{"toy", "Toy", "toy", "a fixed window that goes back by timeout"}};
 
 constexpr sim::Key kKeys[] = {
     {.name = "window",
@@ -47,7 +47,8 @@ extern const Descriptor descriptor_of_toy{.name = "toy",
                                           .help = "The worked example of docs/add-a-transport.md.",
                                           .keys = kKeys,
                                           .resolve = resolve,
-                                          .udp = 255};
+                                          .udp = 255,
+                                          .counters = sim::ToyProtocol::kCounters};
 
 }  // namespace transports
 }  // namespace strack

@@ -12,6 +12,7 @@ namespace strack::sim {
 struct ToyProtocol : TransportDefaults {
   using Params = core::ToyParams;
   using Events = SimEvents;  // nothing of its own to record
+  static constexpr std::array kCounters{metrics::CounterName{"useless_acks", "useless ACK"}};
 
   struct SendingEnd {
     std::unique_ptr<core::MessageSlot[]> slots;
@@ -45,6 +46,7 @@ struct ToyProtocol : TransportDefaults {
   static void fill(metrics::FlowRecord& record, const SendingEnd& end) {
     record.retransmissions = end.sender.retransmissions;
     record.timeouts = end.sender.timeouts;
+    record.own = {end.sender.useless_acks};
   }
 };
 

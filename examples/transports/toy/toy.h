@@ -34,7 +34,8 @@ class ToySender {
     return PostResult::accepted;
   }
   constexpr void on_receiving_ack(const ToyAck& ack, Instant now) {
-    if (ack.expected <= una_ || ack.expected > high_) return;  // old, or of what was never sent
+    // Old, or of what was never sent.
+    if (ack.expected <= una_ || ack.expected > high_) return void(++useless_acks);
     for (; una_ < ack.expected; una_ = una_ + 1)
       acked_ += bytes(queue_.fragment(una_, mtu()).payload);
     next_ = max(next_, una_);
@@ -70,6 +71,7 @@ class ToySender {
   [[nodiscard]] constexpr Bytes acked() const { return acked_; }
   std::uint32_t retransmissions = 0;
   std::uint32_t timeouts = 0;
+  std::uint32_t useless_acks = 0;
 
  private:
   [[nodiscard]] constexpr std::uint32_t mtu() const {

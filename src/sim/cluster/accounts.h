@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/check.h"
@@ -23,6 +25,8 @@ template <class NetworkType>
     c.paused += paused;
     if (paused > ps(0)) ++c.ports_paused;
   };
+  for (const metrics::CounterName& own : NetworkType::Host::kCounters)
+    c.own.push_back({std::string(own.name), 0});
   for (const auto& host : network.all_hosts()) {
     c.data_packets_sent += host.data_sent;
     c.data_packets_delivered += host.data_received;
@@ -33,6 +37,7 @@ template <class NetworkType>
     c.timeouts += totals.timeouts;
     c.cnps += totals.cnps;
     c.naks += totals.naks;
+    for (std::size_t i = 0; i < c.own.size(); ++i) c.own[i].value += totals.own[i];
     c.failure_drops += host.port.drops.failure;
     c.error_drops += host.port.drops.error;
     c.victim_packets += host.victim_packets;

@@ -22,6 +22,7 @@ namespace strack::sim {
 template <class HostType, class SwitchType>
 class Network {
  public:
+  using Host = HostType;
   static constexpr bool kLossless = SwitchType::kLossless;
 
   explicit Network(const SimConfig& config)

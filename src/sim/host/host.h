@@ -77,6 +77,8 @@ class Host : private Protocol::Nic,
   using OutgoingEnd = Outgoing<Protocol>;
   using IncomingEnd = Incoming<Protocol>;
   using Nic = typename Protocol::Nic;
+  static constexpr auto& kCounters = Protocol::kCounters;
+  static_assert(kCounters.size() <= metrics::kOwnCounters);
   /// The NIC's shared object acts by itself.
   static constexpr bool kNicActs = requires(Nic & nic, Instant now) { nic.poll(now); };
 
@@ -151,6 +153,7 @@ class Host : private Protocol::Nic,
     std::uint64_t timeouts = 0;
     std::uint64_t cnps = 0;
     std::uint64_t naks = 0;
+    [[no_unique_address]] std::array<std::uint64_t, Protocol::kCounters.size()> own{};
 
     void add(const metrics::FlowRecord& r) {
       retransmissions += r.retransmissions;
@@ -158,6 +161,7 @@ class Host : private Protocol::Nic,
       timeouts += r.timeouts;
       cnps += r.cnps;
       naks += r.naks;
+      for (std::size_t i = 0; i < own.size(); ++i) own[i] += r.own[i];
     }
   };
   [[nodiscard]] FlowTotals totals() const {

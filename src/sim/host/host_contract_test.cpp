@@ -15,6 +15,7 @@
 #include "sim/config.h"
 #include "sim/host/host.h"
 #include "sim/net/packing.h"
+#include "sim/transport_impl.h"
 #include "transports/rocev2/sim.h"
 #include "transports/strack/sim.h"
 
@@ -91,7 +92,8 @@ struct LazyProtocol : TransportDefaults {
 
   struct SendingEnd {
     SilentSender sender;
-    SendingEnd(const Params& /*params*/, std::size_t /*slots*/, Events /*events*/) {}
+    SendingEnd(const Params& /*params*/, std::size_t /*slots*/, Events /*events*/,
+               core::Psn /*first*/ = core::Psn{0}) {}
     [[nodiscard]] Bytes acked() const { return bytes(0); }
   };
   struct ReceivingEnd {
@@ -154,7 +156,9 @@ struct PacedProtocol : LazyProtocol {
   static_assert(core::TransportReceiver<Receiver>);
   struct ReceivingEnd {
     Receiver receiver;
-    ReceivingEnd(const Params& /*params*/, std::uint32_t slot, Nic& nic) : receiver{slot, &nic} {}
+    ReceivingEnd(const Params& /*params*/, std::uint32_t slot, Nic& nic,
+                 core::Psn /*first*/ = core::Psn{0})
+        : receiver{slot, &nic} {}
   };
 };
 
@@ -278,6 +282,22 @@ TEST(SharedNic, PacesItsConnections) {
   bench.run(20'000'000);
   EXPECT_EQ(bench.said,
             (PacedBench::Said{{300, 1, 1'000}, {300, 1, 2'001'000}, {301, 1, 4'001'000}}));
+}
+
+// So it does outside of a cluster: a connection's two ends alone have a NIC each.
+TEST(SharedNic, SpeaksForEndsOutsideOfACluster) {
+  EndsOf<PacedProtocol> ends({}, 1, core::Psn{0}, gbps(100));
+  EXPECT_EQ(PacedProtocol::Nic::rate_seen, gbps(100));
+  EXPECT_EQ(ends.receiver_deadline(), Instant::never());
+  ends.on_packet({}, {}, t(0));
+  ends.on_packet({}, {}, t(0));
+  EXPECT_EQ(ends.poll_ack(t(0))->w1, 1u);
+  EXPECT_FALSE(ends.poll_ack(t(0)));
+  EXPECT_EQ(ends.receiver_deadline(), t(2'000'000));
+  EXPECT_EQ(ends.sender_deadline(), Instant::never());
+  ends.on_receiver_timeout(t(2'000'000));
+  EXPECT_EQ(ends.poll_ack(t(2'000'000))->w1, 1u);
+  EXPECT_EQ(ends.receiver_deadline(), Instant::never());
 }
 
 // What a transport does not use takes no space: timers of receivers, what a NIC shares.

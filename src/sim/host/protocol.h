@@ -20,6 +20,7 @@
 // and derives it from TransportDefaults, replacing what does not suit it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/units.h"
@@ -42,12 +43,17 @@ struct TransportDefaults {
   ///   std::optional<NicAck<Ack>> poll(Instant now);    // ... what to say, for which connection
   ///
   /// and is polled after whatever happens at its host. Ends that use it have it as an argument:
-  /// SendingEnd(..., Events, Nic&), and ReceivingEnd(const Params&, std::uint32_t slot, Nic&), where
-  /// `slot` is the name by which NicAck knows the connection.
+  /// SendingEnd(..., Events, Nic&, core::Psn first = core::Psn{0}), and ReceivingEnd(const Params&,
+  /// std::uint32_t slot, Nic&, core::Psn first = core::Psn{0}), where `slot` is the name by which
+  /// NicAck knows the connection.
   struct Nic {};
 
   /// Its receivers have deadlines. Where they never do, saying so saves asking.
   static constexpr bool kReceiverTimers = true;
+
+  /// What it counts beside what all do, at most metrics::kOwnCounters: fill() puts them into
+  /// FlowRecord::own in this order, the result file has their totals by name.
+  static constexpr std::array<metrics::CounterName, 0> kCounters{};
 
   /// Its receivers want core::Signals::hops and utilisation. Else switches measure nothing, and
   /// nothing is paid for it.

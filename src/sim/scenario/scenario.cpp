@@ -55,11 +55,11 @@ namespace {
 [[nodiscard]] Scenario resolve(Resolution resolution) {
   Settings& settings = resolution.all;
   if (settings.plain.given("topology.file")) read_topology_file(resolution);
+  resolve_scheme(resolution);
   settings.plain.check_applies();
   resolve_top(resolution);
   resolve_packets(resolution);
   resolve_topology(resolution);
-  resolve_scheme(resolution);
   resolve_switches(resolution);
   resolve_hosts(resolution);
   hide_paths(resolution);

@@ -373,7 +373,10 @@ bool Group::applies(const Setting& setting) {
   STRACK_CHECK(other != nullptr);
   if (!applies(*other)) return false;
   const auto* word = std::get_if<std::string>(&other->value);
-  const std::string value = word != nullptr ? *word : other->literal.text();
+  const bool follows = std::holds_alternative<std::monostate>(other->value);
+  const std::string value = word != nullptr ? *word
+                            : follows       ? other->derived
+                                            : other->literal.text();
   return word_index(condition.substr(equals + 1), value) >= 0;
 }
 
@@ -393,7 +396,8 @@ void Group::check_applies() {
     for (std::size_t bar = wanted.find('|'); bar != wanted.npos; bar = wanted.find('|'))
       wanted.replace(bar, 1, " or ");
     setting.fail(fmt::format("{} is set, but {} is {}. leave it out: it is for {} = {}",
-                             setting.key->name, other->key->name, other->literal.found(),
+                             setting.key->name, other->key->name,
+                             other->derived.empty() ? other->literal.found() : other->derived,
                              other->key->name, wanted));
   }
 }

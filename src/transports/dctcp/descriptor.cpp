@@ -18,7 +18,7 @@ using sim::kTebibyte;
 using Params = core::DctcpParams;
 
 constexpr Scheme kSchemes[] = {
-    {"dctcp", "DCTCP", "other",
+    {"dctcp", "DCTCP", "dctcp",
      "DCTCP (RFC 8257): a window cut by the share of marked bytes, on a single path"},
 };
 

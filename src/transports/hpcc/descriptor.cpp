@@ -18,7 +18,7 @@ using sim::kTebibyte;
 using Params = core::HpccParams;
 
 constexpr Scheme kSchemes[] = {
-    {"hpcc", "HPCC", "other",
+    {"hpcc", "HPCC", "hpcc",
      "HPCC (SIGCOMM 2019): a window that follows the fullest link's utilisation, on a single path"},
 };
 

@@ -30,7 +30,12 @@ using sim::kTebibyte;
 using sim::Setting;
 using Params = core::RoceParams;
 
-constexpr Scheme kSchemes[] = {{"rocev2", "RoCEv2", "rocev2", "RoCEv2 with DCQCN and PFC"}};
+constexpr Scheme kSchemes[] = {{.name = "rocev2",
+                                .label = "RoCEv2",
+                                .role = "rocev2",
+                                .help = "RoCEv2 with DCQCN and PFC",
+                                .colour = Colour::orange}};
+constexpr metrics::CounterName kCounters[] = {{"cnps", "CNP"}, {"naks", "NAK"}};
 
 constexpr auto kDcqcnWords = words_of<DcqcnSet>({{DcqcnSet::paper2015, "paper2015"},
                                                  {DcqcnSet::nic_default, "nic-default"},
@@ -284,6 +289,7 @@ std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const
 }
 
 /// A connection of several queue pairs is told from one of a single one.
+constexpr Role kRoles[] = {{"rocev2-4qp", Colour::amber}};
 constexpr std::string_view kLabelled[] = {"rocev2.qps_per_conn"};
 Label label(const Scheme& scheme, const SettingOf& setting) {
   const std::string qps = setting("rocev2.qps_per_conn");
@@ -306,8 +312,10 @@ const Descriptor descriptor_of_rocev2{
         "comparison.",
     .keys = kKeys,
     .resolve = resolve,
-    .rate_controlled = true,
+    .counters = kCounters,
+    .counted = "rate control",
     .label = label,
+    .roles = kRoles,
     .labelled = kLabelled,
 };
 

@@ -20,7 +20,8 @@ using sim::kTebibyte;
 using Params = core::SmarttParams;
 
 constexpr Scheme kSchemes[] = {
-    {"smartt", "SMaRTT", "other", "SMaRTT (arXiv 2404.01630): marks and delay together, with REPS"},
+    {"smartt", "SMaRTT", "smartt",
+     "SMaRTT (arXiv 2404.01630): marks and delay together, with REPS"},
 };
 
 constexpr sim::Key kKeys[] = {

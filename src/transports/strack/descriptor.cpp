@@ -33,12 +33,24 @@ using sim::Setting;
 using Params = core::StrackParams;
 
 constexpr Scheme kSchemes[] = {
-    {"strack", "STrack", "strack", "STrack as in the paper"},
-    {"strack-oblivious", "STrack, oblivious", "oblivious",
-     "its congestion control with oblivious spray, that is round robin over the paths"},
-    {"strack-single-path", "STrack, single path", "single-path",
-     "the same on a single path per flow"},
+    {.name = "strack",
+     .label = "STrack",
+     .role = "strack",
+     .help = "STrack as in the paper",
+     .colour = Colour::blue},
+    {.name = "strack-oblivious",
+     .label = "STrack, oblivious",
+     .role = "oblivious",
+     .help = "its congestion control with oblivious spray, that is round robin over the paths",
+     .colour = Colour::green},
+    {.name = "strack-single-path",
+     .label = "STrack, single path",
+     .role = "single-path",
+     .help = "the same on a single path per flow",
+     .colour = Colour::pink},
 };
+/// A sender with path health has other memory and other rules [D39].
+constexpr std::string_view kVariants[] = {"transport.path_health=true"};
 constexpr const Scheme& kOblivious = kSchemes[1];
 constexpr const Scheme& kSinglePath = kSchemes[2];
 
@@ -397,6 +409,8 @@ const Descriptor descriptor_of_strack{
     .keys = kKeys,
     .resolve = resolve,
     .udp = 1,
+    .variants = kVariants,
+    .target_qdelay = "transport.target_qdelay_us",
 };
 
 }  // namespace strack::transports

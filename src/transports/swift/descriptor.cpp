@@ -20,7 +20,7 @@ using sim::kTebibyte;
 using Params = core::SwiftParams;
 
 constexpr Scheme kSchemes[] = {
-    {"swift", "Swift", "other",
+    {"swift", "Swift", "swift",
      "Swift (SIGCOMM 2020): a window that holds the delay at a target, on a single path"},
 };
 

@@ -162,6 +162,7 @@ export interface Report {
   lead: string[];
   made: Record<string, string>;
   notices: { level: string; text: string }[];
+  roles: { name: string; colour: string }[];
   sections: Section[];
   runs: Run[];
 }
@@ -387,6 +388,7 @@ export function parseReport(source: string): Parsed {
     report: {
       title: text(raw.title, 'STrack report'), lead: texts(raw.lead), made,
       notices: list(raw.notices).map(object).map((n) => ({ level: text(n.level, 'info'), text: text(n.text) })),
+      roles: list(raw.roles).map(object).map((r) => ({ name: text(r.name), colour: text(r.colour) })),
       sections: list(raw.sections).map(section),
       runs: list(raw.runs).map((r) => object(r) as Run),
     },

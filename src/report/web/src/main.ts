@@ -6,7 +6,7 @@ import { frameFigure, type Framed } from './figure';
 import { buildMessage, buildPage } from './page';
 import { heatHeight } from './heat';
 import { h } from './dom';
-import { isPrinting, onTheme, setPrinting, startTheme } from './theme';
+import { isPrinting, onTheme, setPrinting, setRoles, startTheme } from './theme';
 
 declare global {
   interface Window {
@@ -150,6 +150,7 @@ function start(): void {
     if (id !== null) notReady(parsed.error);
     return;
   }
+  setRoles(parsed.report.roles);
   if (id !== null) showOne(parsed.report, id);
   else showAll(parsed.report);
   window.addEventListener('hashchange', () => {

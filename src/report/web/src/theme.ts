@@ -1,5 +1,7 @@
 // Light and dark. The reader's system decides until the toggle is used; paper and exported pictures are always light.
 
+import palette from './palette.json';
+
 export type Theme = 'light' | 'dark';
 
 let chosen: Theme | null = null;
@@ -64,8 +66,9 @@ export function ink(of: Theme = theme()): Ink {
   return of === 'dark' ? kDark : kLight;
 }
 
-// Okabe and Ito's colours, which people with any kind of colour vision can tell apart; lighter ones on dark ground. The
-// dashes, symbols and patterns tell the schemes apart without any colour.
+// The first five of the palette are Okabe and Ito's colours, which people with any kind of colour vision can tell apart, lighter
+// ones on dark ground; a test sees to the distance between all of them. The dashes, symbols and patterns tell series apart
+// without any colour.
 export interface Look {
   color: string;
   dash: number[] | 'solid';
@@ -84,40 +87,43 @@ interface RoleLook {
   pattern: Pattern;
 }
 
-const kRoles: Record<string, RoleLook> = {
-  'strack': { light: '#0072b2', dark: '#4fb0ee', dash: 'solid', symbol: 'circle', pattern: 'plain' },
-  'oblivious': { light: '#00805e', dark: '#2fc79b', dash: [9, 3], symbol: 'triangle', pattern: 'rising' },
-  'single-path': { light: '#b3568a', dark: '#e79ac8', dash: [2, 3], symbol: 'down', pattern: 'dots' },
-  'rocev2': { light: '#c94f00', dark: '#ff8f4d', dash: [12, 3, 3, 3], symbol: 'rect', pattern: 'falling' },
-  'rocev2-4qp': { light: '#b87a00', dark: '#f2bd3a', dash: [5, 3], symbol: 'diamond', pattern: 'level' },
-  'paper': { light: '#b4bec6', dark: '#6f7c88', dash: [4, 4], symbol: 'none', pattern: 'plain' },
-  'ideal': { light: '#6d7780', dark: '#98a4af', dash: [4, 4], symbol: 'none', pattern: 'plain' },
-};
+const kPalette = palette as (RoleLook & { name: string })[];
 
-const kOthers: RoleLook[] = [
-  { light: '#2b8fc9', dark: '#7cc8f5', dash: 'solid', symbol: 'circle', pattern: 'plain' },
-  { light: '#c94f00', dark: '#ff8f4d', dash: [9, 3], symbol: 'triangle', pattern: 'falling' },
-  { light: '#00805e', dark: '#2fc79b', dash: [5, 3], symbol: 'rect', pattern: 'rising' },
-  { light: '#b3568a', dark: '#e79ac8', dash: [12, 3, 3, 3], symbol: 'diamond', pattern: 'dots' },
-  { light: '#a67c00', dark: '#f2d04a', dash: [2, 3], symbol: 'plus', pattern: 'level' },
-  { light: '#4b4f9e', dark: '#a9adf5', dash: [14, 4], symbol: 'down', pattern: 'plain' },
-  { light: '#6d7780', dark: '#98a4af', dash: [3, 5], symbol: 'circle', pattern: 'falling' },
-  { light: '#7a4a21', dark: '#c79a6d', dash: [8, 3, 2, 3, 2, 3], symbol: 'rect', pattern: 'rising' },
-];
+const roleLooks = new Map<string, RoleLook>();
+let leading = '';
+
+/// Which role has which colour, as the report says. The first role leads: the others are what it is compared with.
+export function setRoles(roles: { name: string; colour: string }[]): void {
+  roleLooks.clear();
+  roleLooks.set('paper', { light: '#b4bec6', dark: '#6f7c88', dash: [4, 4], symbol: 'none', pattern: 'plain' });
+  roleLooks.set('ideal', { light: '#6d7780', dark: '#98a4af', dash: [4, 4], symbol: 'none', pattern: 'plain' });
+  for (const role of roles) {
+    const look = kPalette.find((one) => one.name === role.colour);
+    if (look) roleLooks.set(role.name, look);
+  }
+  leading = roles[0]?.name ?? '';
+}
+
+export function leads(role: string): boolean {
+  return role !== '' && role === leading;
+}
 
 /// The look of each series of one figure, in order. The same role looks the same in every figure; series that share a role
-/// (two seeds, say) differ by dash and symbol.
+/// (two seeds, say) differ by dash and symbol; those without a role of their own get what no role in the figure has.
 export function looks(series: { role: string; dashed?: boolean }[], of: Theme = theme()): Look[] {
+  const known = new Set(series.map((one) => roleLooks.get(one.role)));
+  const free = kPalette.filter((one) => !known.has(one));
+  const rest = free.length > 0 ? free : kPalette;
   let others = 0;
   const used = new Map<string, number>();
   return series.map((one) => {
-    const known = kRoles[one.role];
-    const base = known ?? kOthers[others++ % kOthers.length]!;
-    const before = known ? used.get(one.role) ?? 0 : 0;
+    const own = roleLooks.get(one.role);
+    const base = own ?? rest[others++ % rest.length]!;
+    const before = own ? used.get(one.role) ?? 0 : 0;
     used.set(one.role, before + 1);
-    const again = before > 0 ? kOthers[before % kOthers.length]! : base;
+    const again = before > 0 ? kPalette[before % kPalette.length]! : base;
     const dash = one.dashed ? [6, 4] : again.dash;
-    return { color: base[of], dash, symbol: known && before > 0 ? again.symbol : base.symbol,
-             width: one.role === 'strack' ? 2.5 : one.role === 'ideal' ? 1.5 : 2, pattern: again.pattern };
+    return { color: base[of], dash, symbol: own && before > 0 ? again.symbol : base.symbol,
+             width: leads(one.role) ? 2.5 : one.role === 'ideal' ? 1.5 : 2, pattern: again.pattern };
   });
 }

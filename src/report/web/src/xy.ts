@@ -9,7 +9,7 @@ import {
 } from './chart';
 import type { Point, XyFigure, XySeries } from './data';
 import { h } from './dom';
-import { ink, looks, theme, type Look, type Theme } from './theme';
+import { ink, leads, looks, theme, type Look, type Theme } from './theme';
 import { rawUnit, sizeName, value } from './units';
 import { kPaper, type View } from './view';
 
@@ -120,7 +120,7 @@ function xyOption(fig: XyFigure, cx: Context): Option {
     if (cx.hidden.has(one.name)) return;
     const look = all[i]!;
     const shared = { name: one.name, id: `series-${i}`, data: one.points, color: look.color,
-                     encode: { x: 0, y: 1 }, z: one.role === 'strack' ? 4 : 3 };
+                     encode: { x: 0, y: 1 }, z: leads(one.role) ? 4 : 3 };
     const many = one.points.length > kFewPoints;
     if (one.draw === 'points') {
       series.push({ ...shared, type: 'scatter', symbol: look.symbol === 'none' ? 'circle' : symbolOf(look),

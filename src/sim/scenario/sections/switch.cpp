@@ -75,7 +75,7 @@ constexpr Key kKeys[] = {
      .help = "Whether ports to hosts mark too. A mark there tells of an incast, not of the path."},
     {.name = "trimming",
      .kind = Kind::flag,
-     .fallback = "false",
+     .otherwise = "as the scheme's transport wants it",
      .needs = "it is true or false",
      .help = "A data packet that would exceed queue_limit is cut down to its header instead of "
              "dropped; headers have a queue of their own, after control and before data. Of use to "
@@ -132,8 +132,9 @@ class SwitchResolver : Resolving {
     s.queue_limit = set_.size("switch.queue_limit");
     s.control_priority = set_.flag("switch.control_priority");
     s.ecn_last_hop = set_.flag("switch.ecn_last_hop");
-    s.trimming = {set_.flag("switch.trimming"), set_.size("switch.trim_size"),
-                  set_.size("switch.trim_queue_limit")};
+    const bool trims = set_.given("switch.trimming") ? set_.flag("switch.trimming")
+                                                     : out_.transport->switches.trimming;
+    s.trimming = {trims, set_.size("switch.trim_size"), set_.size("switch.trim_queue_limit")};
     out_.config.failures.convergence = set_.time("switch.convergence_us");
     if (s.kmin > s.kmax) {
       later(from + "kmin", from + "kmax")

@@ -59,6 +59,9 @@ void resolve_scheme(Resolution& resolution) {
   out.scheme = resolution.all.plain.text("transport.scheme");
   out.transport = transports::find(out.scheme).transport;
   STRACK_CHECK(out.transport != nullptr);  // the key's words are the schemes there are
+  // Other keys of switches depend on it.
+  Setting& trimming = resolution.all.plain["switch.trimming"];
+  if (!trimming.given) trimming.derived = out.transport->switches.trimming ? "true" : "false";
 }
 
 void resolve_transports(Resolution& resolution) {
