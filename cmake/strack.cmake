@@ -7,6 +7,7 @@
 #   strack_test(NAME SOURCES ... [LINKS ...] [SHARDS n] [LABELS ...] [TIMEOUT seconds])
 #   strack_fuzz(NAME SOURCE file [LINKS ...] [CORPUS folder] [RUNS n] [MAX_LEN bytes])
 #   strack_registry(NAME DESCRIPTORS ...)
+#   strack_check_transport(FOLDER OTHERS)
 
 include(cmake/quick_build.cmake)
 
@@ -114,6 +115,31 @@ function(strack_library name)
   endif()
 endfunction()
 
+# Stops where a folder cannot be a transport, or where another one of `others` has its name.
+function(strack_check_transport folder others)
+  cmake_path(GET folder FILENAME transport)
+  if(NOT transport MATCHES "^[a-z][a-z0-9_]*$")
+    message(FATAL_ERROR "${folder}: ${transport} is no name for a transport. it becomes a part of C++ names: small letters, digits "
+                        "and _, such as my_transport")
+  endif()
+  foreach(file descriptor.cpp core.cpp)
+    if(NOT EXISTS ${folder}/${file})
+      message(FATAL_ERROR "${folder}: a transport's folder has a ${file}, and this one has not. docs/add-a-transport.md lists "
+                          "the files")
+    endif()
+  endforeach()
+  file(READ ${folder}/descriptor.cpp text)
+  if(NOT text MATCHES "descriptor_of_${transport}[^a-z0-9_]")
+    message(FATAL_ERROR "${folder}/descriptor.cpp: no descriptor_of_${transport}. the descriptor has the folder's name in its own")
+  endif()
+  foreach(other IN LISTS others)
+    cmake_path(GET other FILENAME name)
+    if(name STREQUAL transport)
+      message(FATAL_ERROR "${folder}: there is a transport ${transport} already, ${other}. call one of them something else")
+    endif()
+  endforeach()
+endfunction()
+
 # The transports whose descriptors these are, and the list of them. What links it is a program: it
 # decides which transports there are, the libraries below it only ask (src/transports/registry.h).
 function(strack_registry name)
@@ -122,9 +148,12 @@ function(strack_registry name)
   set(objects "")
   set(declarations "")
   set(entries "")
+  set(folders "")
   foreach(descriptor IN LISTS arg_DESCRIPTORS)
     cmake_path(GET descriptor PARENT_PATH folder)
     cmake_path(GET folder FILENAME transport)
+    strack_check_transport(${folder} "${folders}")
+    list(APPEND folders ${folder})
     set(part strack_transport_${transport})
     if(NOT TARGET ${part})
       file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
