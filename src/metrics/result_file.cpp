@@ -102,12 +102,6 @@ constexpr std::array kStatuses{
     StatusName{RunStatus::failed, "partial: failed"},
 };
 
-/// Their numbers in the file are those of the enumerations.
-constexpr std::array<std::string_view, 8> kEventKinds{
-    "sent", "ack", "resent", "loss", "probe", "probe_ack", "nak", "cnp",
-};
-constexpr std::array<std::string_view, 4> kLossCauses{"out_of_order", "probe", "timeout", "nak"};
-
 constexpr auto kCommitEvery = std::chrono::milliseconds(500);
 constexpr std::int64_t kCommitRows = 100'000;
 constexpr std::int64_t kRowsPerLookAtTheClock = 1'024;

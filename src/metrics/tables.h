@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "base/enum_words.h"
 #include "metrics/records.h"
 #include "metrics/result_file.h"
 #include "metrics/table.h"
@@ -190,5 +191,19 @@ void for_each_total(Totals& counters, Visit&& visit) {
   std::apply([&](const auto&... column) { (visit(column.name, counters.*column.field), ...); },
              kCounterColumns);
 }
+
+/// Their numbers in the file are those of the enumerations.
+inline constexpr auto kEventKinds = words_of<EventKind>({{EventKind::sent, "sent"},
+                                                         {EventKind::ack, "ack"},
+                                                         {EventKind::resent, "resent"},
+                                                         {EventKind::loss, "loss"},
+                                                         {EventKind::probe, "probe"},
+                                                         {EventKind::probe_ack, "probe_ack"},
+                                                         {EventKind::nak, "nak"},
+                                                         {EventKind::cnp, "cnp"}});
+inline constexpr auto kLossCauses = words_of<LossCause>({{LossCause::out_of_order, "out_of_order"},
+                                                         {LossCause::probe, "probe"},
+                                                         {LossCause::timeout, "timeout"},
+                                                         {LossCause::nak, "nak"}});
 
 }  // namespace strack::metrics

@@ -10,13 +10,19 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/enum_words.h"
 
 namespace strack::workload {
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames{"allreduce-ring", "allreduce-hd", "allreduce-dbt",
-                                                 "alltoall",       "allgather",    "reduce-scatter",
-                                                 "broadcast"};
+constexpr auto kNames =
+    words_of<Collective>({{Collective::allreduce_ring, "allreduce-ring"},
+                          {Collective::allreduce_halving_doubling, "allreduce-hd"},
+                          {Collective::allreduce_double_binary_tree, "allreduce-dbt"},
+                          {Collective::alltoall, "alltoall"},
+                          {Collective::allgather, "allgather"},
+                          {Collective::reduce_scatter, "reduce-scatter"},
+                          {Collective::broadcast, "broadcast"}});
 
 constexpr std::uint64_t kMostMessages = 200'000'000;
 

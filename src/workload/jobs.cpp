@@ -9,12 +9,15 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/enum_words.h"
 #include "base/prng.h"
 
 namespace strack::workload {
 
 std::string_view name_of(Placement placement) {
-  constexpr std::array<std::string_view, 3> kNames{"random", "packed", "striped"};
+  constexpr auto kNames = words_of<Placement>({{Placement::random, "random"},
+                                               {Placement::packed, "packed"},
+                                               {Placement::striped, "striped"}});
   return kNames[static_cast<std::size_t>(placement)];
 }
 

@@ -69,9 +69,7 @@ class ToySender {
   [[nodiscard]] constexpr Instant next_deadline() const { return deadline_; }
   [[nodiscard]] constexpr bool idle() const { return una_ == queue_.end(); }
   [[nodiscard]] constexpr Bytes acked() const { return acked_; }
-  std::uint32_t retransmissions = 0;
-  std::uint32_t timeouts = 0;
-  std::uint32_t useless_acks = 0;
+  std::uint32_t retransmissions = 0, timeouts = 0, useless_acks = 0;
 
  private:
   [[nodiscard]] constexpr std::uint32_t mtu() const {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/enum_words.h"
 #include "base/prng.h"
 #include "workload/formats/chakra_import.h"
 #include "workload/formats/goal_binary.h"
@@ -22,7 +23,8 @@ constexpr std::array kMoments{Moment::started, Moment::sent, Moment::received};
 }  // namespace
 
 std::string_view name_of(TraceFormat format) {
-  constexpr std::array<std::string_view, 3> kNames{"cm", "goal", "chakra"};
+  constexpr auto kNames = words_of<TraceFormat>(
+      {{TraceFormat::cm, "cm"}, {TraceFormat::goal, "goal"}, {TraceFormat::chakra, "chakra"}});
   return kNames[static_cast<std::size_t>(format)];
 }
 
