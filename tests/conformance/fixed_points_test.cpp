@@ -130,5 +130,23 @@ TEST(FixedPoint, HpccUsesEtaOfTheLink) {
   EXPECT_NEAR(t.utilisation(), 0.8, 0.01);
 }
 
+// [SMARTT.trim] [WIN.nack] Over switches that trim, losses are told and not timed: an incast that overflows the queue ends
+// without a timeout or a probe's verdict, each trimmed packet sent again.
+TEST(Trimming, SmarttIsToldOfEachLoss) {
+  const auto scenario = sim::load_text(
+      "[topology]\nhosts = 16\nhosts_per_rack = 2\n[workload]\nkind = \"incast\"\nsize = \"400 "
+      "KB\"\n"
+      "fan_in = 12\n[switch]\ntrimming = true\nqueue_limit = \"1 BDP\"\n[transport]\nscheme = "
+      "\"smartt\"\n",
+      "trimming", {}, {});
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  sim::Simulation simulation(sim::make_config(scenario.value(), 1),
+                             sim::make_workload(scenario.value(), 1));
+  sim::Observer observer;
+  ASSERT_EQ(simulation.run(observer), sim::Ending::finished);
+  EXPECT_GT(simulation.counters().retransmissions, 100u);
+  EXPECT_EQ(simulation.counters().timeouts, 0u);
+}
+
 }  // namespace
 }  // namespace strack::conformance

@@ -50,4 +50,21 @@ concept WindowControl = requires(C control, const C& idle, const Params& params,
   { idle.pacing(params, Bytes{}) } -> std::same_as<Picoseconds>;
 };
 
+/// What a control that knows packets says of one in flight.
+enum class PacketFate : std::uint8_t {
+  lost,
+  open,
+  recent,  ///< and so is all with a higher PSN
+};
+
+/// A control that follows single packets: it says which path each takes, and which are lost.
+template <class C, class Params>
+concept PacketControl = WindowControl<C, Params> &&
+    requires(C control, const C& idle, const Params& params, Psn psn, PathId path, Instant now) {
+  { control.next_path(params) } -> std::same_as<PathId>;
+  { control.on_sent(psn, Bytes{}, path, bool{}, now) } -> std::same_as<void>;
+  { control.on_left(psn, Bytes{}, bool{}) } -> std::same_as<void>;  ///< arrived, or lost
+  { idle.fate_of(params, psn) } -> std::same_as<PacketFate>;
+};
+
 }  // namespace strack::core

@@ -179,6 +179,8 @@ class WindowSender {
   [[nodiscard]] constexpr const WindowCounters& counters() const { return counters_; }
 
  private:
+  static constexpr bool kKnowsPackets = PacketControl<Control, Params>;
+
   // ---- Sending ----
 
   [[nodiscard]] constexpr bool may_send(std::uint16_t payload, Instant now) {
@@ -198,6 +200,8 @@ class WindowSender {
     const Picoseconds gap = control_.pacing(*params_, bytes(fragment.payload));
     if (gap > ps(0)) pace_until_ = std::max(pace_until_ + gap, now);
     Packet packet = make(now);
+    if constexpr (kKnowsPackets)
+      control_.on_sent(psn, bytes(fragment.payload), packet.path_id, again, now);
     packet.retransmission = again;
     packet.payload = fragment.payload;
     packet.psn = psn;
@@ -222,7 +226,12 @@ class WindowSender {
 
   constexpr Packet make(Instant now) {
     Packet packet;
-    packet.path_id = last_path_ = spray_.next(params_->spray, now);
+    if constexpr (kKnowsPackets) {
+      last_path_ = control_.next_path(*params_);
+    } else {
+      last_path_ = spray_.next(params_->spray, now);
+    }
+    packet.path_id = last_path_;
     packet.timestamp = Timestamp::of(now);
     return packet;
   }
@@ -295,11 +304,12 @@ class WindowSender {
       lost_.clear(psn.value);
       --lost_count_;
     } else {
-      leave_flight(payload);
+      leave_flight(psn, payload, false);
     }
   }
 
-  constexpr void leave_flight(Bytes payload) {
+  constexpr void leave_flight(Psn psn, Bytes payload, bool lost) {
+    if constexpr (kKnowsPackets) control_.on_left(psn, payload, lost);
     inflight_ -= payload;
     --inflight_packets_;
   }
@@ -349,7 +359,7 @@ class WindowSender {
       const Bytes payload{messages_.fragment(psn, params_->mtu_bytes()).payload};
       lost_.set(psn.value);
       ++lost_count_;
-      leave_flight(payload);
+      leave_flight(psn, payload, true);
       lost += payload;
       ++newly;
       lost_next_ = min(lost_next_, psn);
@@ -368,6 +378,7 @@ class WindowSender {
 
   /// [WIN.loss.order] So many that were sent later have arrived that it is not merely late.
   constexpr void judge_by_order(const WindowAck& ack, Instant now) {
+    if constexpr (kKnowsPackets) return judge_each(now);
     const auto least = static_cast<std::int64_t>(params_->reorder_packets);
     const bool overtakes =
         resent_unheard_ && ack.kind == AckKind::data && ack.timestamp.since(resent_) > ps(0);
@@ -386,6 +397,20 @@ class WindowSender {
       resent_unheard_ = false;
       overtaken_by_ = 0;
       if (epsn_ < judged_) lose(epsn_, judged_, LossSign::order, now);
+    }
+  }
+
+  /// [WIN.loss.each] Where the control knows packets, it says which are lost.
+  constexpr void judge_each(Instant now) {
+    if constexpr (kKnowsPackets) {
+      for (Psn psn = epsn_; psn < psn_next_; ++psn) {
+        psn = psn + acked_.next_clear(psn.value, static_cast<std::uint32_t>(psn_next_ - psn));
+        if (psn == psn_next_) return;
+        if (lost_.test(psn.value)) continue;
+        const PacketFate fate = control_.fate_of(*params_, psn);
+        if (fate == PacketFate::recent) return;
+        if (fate == PacketFate::lost) lose(psn, psn + 1, LossSign::order, now);
+      }
     }
   }
 

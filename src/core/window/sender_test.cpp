@@ -465,6 +465,63 @@ TEST(WindowSender, Wraps) {
   EXPECT_TRUE(b.sender.idle());
 }
 
+// A control that knows packets: it sends odd PSNs on path 1, and calls PSN 2 lost once it is told to.
+class PacketTestControl : public TestControl {
+ public:
+  using TestControl::TestControl;
+  PathId next_path(const TestParams&) { return static_cast<PathId>(count_++ % 2); }
+  void on_sent(Psn psn, Bytes, PathId path, bool again, Instant) {
+    sent.push_back({psn, path, again});
+  }
+  void on_left(Psn psn, Bytes, bool lost) { left.push_back({psn, 0, lost}); }
+  [[nodiscard]] PacketFate fate_of(const TestParams&, Psn psn) const {
+    if (psn == Psn{2} && two_is_lost) return PacketFate::lost;
+    return psn > Psn{5} ? PacketFate::recent : PacketFate::open;
+  }
+
+  struct Told {
+    Psn psn;
+    PathId path = 0;
+    bool flag = false;
+  };
+  std::vector<Told> sent;
+  std::vector<Told> left;
+  static inline bool two_is_lost = false;
+
+ private:
+  std::uint32_t count_ = 0;
+};
+
+// [WIN.loss.each] A control that knows packets gives each its path, hears of each, and says which are lost.
+TEST(WindowSender, ControlThatKnowsPackets) {
+  const TestParams p = params();
+  std::array<MessageSlot, 8> slots{};
+  WindowSender<TestParams, PacketTestControl> sender(p, slots, Psn{0});
+  sender.on_message({1, 8'000}, at(us(100)));
+  std::vector<Packet> packets;
+  while (const auto packet = sender.poll_transmit(at(us(100)))) packets.push_back(*packet);
+  ASSERT_EQ(packets.size(), 8u);
+  EXPECT_EQ(packets[3].path_id, 1);
+  EXPECT_EQ(sender.control().sent[3].path, 1);
+  WindowAck ack;
+  ack.epsn = ack.sack_base = Psn{0};
+  ack.psn = Psn{7};
+  ack.timestamp = packets[7].timestamp;
+  sender.on_receiving_ack(ack, at(us(108)));
+  EXPECT_EQ(sender.lost_packets(), 0u);  // seven later: order counts nothing
+  ASSERT_EQ(sender.control().left.size(), 1u);
+  EXPECT_EQ(sender.control().left[0].psn, Psn{7});
+  EXPECT_FALSE(sender.control().left[0].flag);
+  PacketTestControl::two_is_lost = true;
+  sender.on_receiving_ack(ack, at(us(108)));
+  PacketTestControl::two_is_lost = false;
+  EXPECT_TRUE(sender.is_lost(Psn{2}));
+  EXPECT_EQ(sender.lost_packets(), 1u);
+  EXPECT_TRUE(sender.control().left[1].flag);
+  ASSERT_TRUE(sender.poll_transmit(at(us(109))));
+  EXPECT_TRUE(sender.control().sent.back().flag);
+}
+
 // --- The receiver
 
 Packet data(std::uint32_t psn, std::uint32_t packets = 200) {

@@ -42,6 +42,7 @@ inline std::string sample_value(const Key& key) {
     case Kind::flag:
       return key.fallback == "true" ? "false" : "true";
     case Kind::fraction:
+      if (key.low.num >= key.low.den) return key.fallback == "2" ? "3" : "2";
       return key.fallback == "0.25" ? "0.5" : "0.25";
     case Kind::choice: {
       const std::string first = '"' + std::string(key.words[0]) + '"';

@@ -108,12 +108,15 @@ void fail_param(Resolution& resolution, std::string_view section, const core::Pa
   Group& set = resolution.all.plain;
   const std::string field = error.field;
   if (field == "base_rtt") set["topology.base_rtt_us"].fail(message);
+  if (field == "paths") set["paths.count"].fail(message);
   for (const std::string_view where : {section, kSection}) {
     for (const std::string& name : {field, field + "_us"}) {
       if (Setting* setting = set.find(where, name); setting != nullptr && setting->given)
         setting->fail(message);
     }
   }
+  // A default that does not suit the tracking window.
+  if (Setting& tracking = set["window.tracking_window"]; tracking.given) tracking.fail(message);
   throw Failed{{resolution.file, 0, message}};
 }
 

@@ -1,0 +1,60 @@
+// Constants of the Falcon-like transport. docs/transports/falcon-like.md has the rules, and what was assumed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "core/param_error.h"
+#include "core/window/params.h"
+#include "transports/swift/params.h"
+
+namespace strack::core {
+
+struct FalconParams : SwiftParams {
+  static constexpr std::uint32_t kFlows = 4;  ///< [FALCON.flows]
+
+  Ratio plb_delay{101, 100};  ///< [FALCON.plb.late] times the target: later ones count
+  Ratio plb_late{1, 2};       ///< [FALCON.plb.round] with this share of them a round is congested
+  std::uint32_t plb_rounds = 5;  ///< [FALCON.plb.move]
+  Picoseconds rack_window{0};    ///< [FALCON.rack]
+
+  [[nodiscard]] static constexpr Result<FalconParams, ParamError> for_link(BitsPerSecond rate,
+                                                                           Picoseconds rtt,
+                                                                           Bytes packet) {
+    const auto swift = SwiftParams::for_link(rate, rtt, packet);
+    if (!swift) return swift.error();
+    FalconParams p;
+    static_cast<SwiftParams&>(p) = swift.value();
+    p.spray.paths = 256;
+    p.spray.policy = SprayPolicy::plb;  // what [paths] shows: each flow keeps its path for long
+    p.probe_interval = std::max(2 * rtt, us(50));  // [FALCON.tlp]
+    p.adapt();
+    p.derive();
+    return p.validated();
+  }
+
+  template <class Given = NothingGiven>
+  constexpr void derive(const Given& given = {}) {
+    SwiftParams::derive(given);
+    if (!given("init_cwnd"))
+      init_cwnd = std::clamp(32 * mtu, min_cwnd, max_cwnd);  // [FALCON.start]
+    if (!given("rack_window_us")) rack_window = base_rtt / 4;
+  }
+
+  [[nodiscard]] constexpr Result<FalconParams, ParamError> validated() const {
+    if (const auto wrong = SwiftParams::validated(); !wrong) return wrong.error();
+    if (spray.paths < kFlows) return ParamError{"paths", spray.paths, "at least 4"};
+    if (plb_delay.num < plb_delay.den || plb_delay.den < 1 || plb_delay.num > 1'000'000)
+      return ParamError{"plb_delay", plb_delay.num, "at least 1"};
+    if (plb_late.num < 0 || plb_late.den < 1 || plb_late.den > 1'000'000)
+      return ParamError{"plb_late", plb_late.num, "a fraction from 0 to 1"};
+    if (plb_rounds < 1) return ParamError{"plb_rounds", plb_rounds, "at least 1"};
+    if (rack_window < ps(0) || rack_window > seconds(1))
+      return ParamError{"rack_window", rack_window.count(), "a time from 0 to 1 s"};
+    return *this;
+  }
+};
+
+}  // namespace strack::core
