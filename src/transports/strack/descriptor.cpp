@@ -85,7 +85,9 @@ constexpr sim::Key kKeys[] = {
      .high = {256},
      .needs = "it is from 1 to 256, such as min_paths = 8",
      .field = field<&Params::min_paths>(),
-     .help = "Fewer unmarked paths than this are not worth rotating over."},
+     .help = "The least number of paths: adaptive spray goes over twice the window in packets, but "
+             "never "
+             "over fewer than this."},
     {.name = "path_policy",
      .kind = Kind::choice,
      .words = kPathPolicyWords,

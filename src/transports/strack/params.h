@@ -68,7 +68,7 @@ struct StrackParams {
   PathPolicy path_policy = PathPolicy::adaptive;
   bool recycle_moves_rotation = true;  ///< [D30] the rotation goes on from a path taken from an ACK
   std::uint32_t max_paths = kMaxPaths;  ///< [P.max_paths]
-  std::uint32_t min_paths = 8;          ///< [A2.L18] fewer are not worth rotating over
+  std::uint32_t min_paths = 8;          ///< [A2.L18] the floor of the path count
   Picoseconds ecn_bitmap_reset{0};      ///< [D9] forget all marks this often; 0: never
 
   // Hosts in software: off, unless they ask for it.
