@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kMaxPaths = 256;
 /// one.
 enum class PathPolicy : std::uint8_t {
   adaptive,      ///< Algorithm 2
-  oblivious,     ///< round robin over the entropies, ECN ignored
+  oblivious,     ///< round robin over all entropies, ECN ignored [D60]
   bitmap_only,   ///< skip marked paths, do not reuse the path of a clean ACK
   recycle_only,  ///< reuse the path of a clean ACK, do not skip marked ones
 };

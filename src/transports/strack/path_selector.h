@@ -96,9 +96,11 @@ class PathSelector {
   /// [D9] Forgets every mark.
   constexpr void reset_ecn_bitmap() { marked_.clear_all(); }
 
-  /// [A2.L17] [A2.L18] [D24] What a window can keep fresh information about.
+  /// [A2.L17] [A2.L18] [D24] What a window can keep fresh information about; oblivious spray keeps
+  /// none and takes them all [D60].
   [[nodiscard]] static constexpr std::uint32_t path_count(const StrackParams& params,
                                                           std::uint32_t cwnd_packets) {
+    if (params.path_policy == PathPolicy::oblivious) return params.max_paths;
     const std::uint32_t paths = std::min(params.max_paths, 2 * cwnd_packets);
     return std::min(params.max_paths, std::max(params.min_paths, paths));
   }

@@ -47,6 +47,7 @@ class Algorithm2 {
       int paths = std::min(max_paths, 2 * cwnd);
       paths = std::max(static_cast<int>(params_.min_paths), paths);
       paths = std::min(max_paths, paths);
+      if (params_.path_policy == PathPolicy::oblivious) paths = max_paths;  // [D60]
       rr_ = (rr_ + 1) % paths;
       const int first = rr_;
       int looked_at = 1;

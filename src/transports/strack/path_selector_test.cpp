@@ -502,18 +502,21 @@ TEST(PathSelector, Oblivious_IgnoresWhatAcksEcho) {
   Selector selector(PathPolicy::oblivious);
   selector.mark(0, 8);
   selector.ack(kClean, 5);
-  EXPECT_EQ(selector.choose_many(9), (Paths{1, 2, 3, 4, 5, 6, 7, 0, 1}));
+  EXPECT_EQ(selector.choose_many(9), (Paths{1, 2, 3, 4, 5, 6, 7, 8, 9}));
   EXPECT_EQ(selector.marked_paths(), 0U);
   for (const PathChosen& chosen : selector.events().chosen) EXPECT_FALSE(chosen.recycled);
 }
 
-// [P.oblivious] [A2.L17] [A2.L18] The number of paths is Algorithm 2's.
-TEST(PathSelector, Oblivious_FollowsTheWindow) {
+// [P.oblivious] [D60] It goes over all paths, however small the window; max_paths bounds it.
+TEST(PathSelector, Oblivious_GoesOverAllPaths) {
   Selector selector(PathPolicy::oblivious);
-  const Paths paths = selector.choose_many(11, 5);
-  EXPECT_EQ(paths.at(8), 9);
-  EXPECT_EQ(paths.at(9), 0);
-  EXPECT_EQ(paths.at(10), 1);
+  const Paths paths = selector.choose_many(257, 1);
+  EXPECT_EQ(paths.at(9), 10);
+  EXPECT_EQ(paths.at(254), 255);
+  EXPECT_EQ(paths.at(255), 0);
+  EXPECT_EQ(paths.at(256), 1);
+  selector.params().max_paths = 4;
+  EXPECT_EQ(selector.choose_many(4, 1), (Paths{2, 3, 0, 1}));
 }
 
 // [P.oblivious] bitmap_only: marks are skipped, clean ACKs clear them and invite nobody.
