@@ -1,0 +1,123 @@
+// Links and switches that fail or are impaired, as scenario files say it.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "sim/config.h"
+#include "sim/scenario/scenario.h"
+
+namespace strack::sim {
+namespace {
+
+Scenario loaded(std::string_view text, const std::vector<std::string>& overrides = {}) {
+  const auto scenario = load_text(text, "x.toml", {}, overrides);
+  if (!scenario) {
+    ADD_FAILURE() << scenario.error().text();
+    return {};
+  }
+  return scenario.value();
+}
+
+TEST(Failures, NamedLinksAndSwitches) {
+  const Scenario s = loaded(R"([[failure]]
+rack = 3
+uplink = 7
+from_us = 100
+until_us = 200
+[[failure]]
+host = 5
+[[failure]]
+switch = "spine 3"
+[[failure]]
+switch = "tor 127"
+[[impairment]]
+rack = 1
+uplink = 63
+rate = 0.5
+loss = 1e-3
+bit_error_rate = 1e-12
+)");
+  const auto& failures = s.config.failures.failures;
+  ASSERT_EQ(failures.size(), 4u);
+  EXPECT_EQ(failures[0].link->tier, LinkRef::Tier::fabric);
+  EXPECT_EQ(failures[0].link->lower, 3u);
+  EXPECT_EQ(failures[0].link->upper, 7u);
+  EXPECT_EQ(failures[0].from, at(us(100)));
+  EXPECT_EQ(failures[0].until, at(us(200)));
+  EXPECT_EQ(failures[1].link->tier, LinkRef::Tier::host);
+  EXPECT_EQ(failures[1].link->lower, 5u);
+  EXPECT_EQ(failures[1].from, Instant{});
+  EXPECT_EQ(failures[1].until, Instant::never());
+  EXPECT_FALSE(failures[2].link);
+  EXPECT_EQ(failures[2].node->tier, SwitchRef::Tier::agg);
+  EXPECT_EQ(failures[2].node->index, 3u);
+  EXPECT_EQ(failures[3].node->tier, SwitchRef::Tier::tor);
+  const auto& impairments = s.config.failures.impairments;
+  ASSERT_EQ(impairments.size(), 1u);
+  EXPECT_EQ(impairments[0].link.upper, 63u);
+  EXPECT_EQ(impairments[0].rate, (Ratio{1, 2}));
+  EXPECT_EQ(impairments[0].loss, (Ratio{1, 1'000}));
+  EXPECT_DOUBLE_EQ(impairments[0].bit_error_rate, 1e-12);
+}
+
+TEST(Failures, ThreeTiersHaveMoreNames) {
+  const Scenario s = loaded(
+      "[topology]\ntiers = 3\n[[failure]]\nagg = 511\nuplink = 15\n"
+      "[[failure]]\nswitch = \"agg 2\"\n[[failure]]\nswitch = \"core 1023\"");
+  const auto& failures = s.config.failures.failures;
+  ASSERT_EQ(failures.size(), 3u);
+  EXPECT_EQ(failures[0].link->tier, LinkRef::Tier::core);
+  EXPECT_EQ(failures[0].link->lower, 511u);
+  EXPECT_EQ(failures[0].link->upper, 15u);
+  EXPECT_EQ(failures[1].node->tier, SwitchRef::Tier::agg);
+  EXPECT_EQ(failures[2].node->tier, SwitchRef::Tier::core);
+}
+
+// The paper: on 16 ToRs, 4 or 16 links each.
+TEST(Failures, RandomLinksAreSpreadOverRacks) {
+  for (const std::uint32_t links : {64u, 256u}) {
+    const Scenario s = loaded("[[failure]]\nrandom_links = " + std::to_string(links));
+    EXPECT_TRUE(s.config.failures.failures.empty());
+    const SimConfig config = make_config(s, 5);
+    EXPECT_EQ(config.seed, 5u);
+    ASSERT_EQ(config.failures.failures.size(), links);
+    std::map<std::uint32_t, std::set<std::uint32_t>> by_rack;
+    for (const Failure& failure : config.failures.failures) {
+      ASSERT_LT(failure.link->lower, 128u);
+      ASSERT_LT(failure.link->upper, 64u);
+      ASSERT_TRUE(by_rack[failure.link->lower].insert(failure.link->upper).second);
+    }
+    ASSERT_EQ(by_rack.size(), 16u);
+    for (const auto& [rack, uplinks] : by_rack) EXPECT_EQ(uplinks.size(), links / 16);
+  }
+}
+
+TEST(Failures, RandomLinksFollowTheSeed) {
+  const Scenario s = loaded("[[failure]]\nrandom_links = 64\nfrom_us = 10");
+  const auto racks = [&s](std::uint64_t seed) {
+    std::vector<std::uint32_t> numbers;
+    for (const Failure& failure : make_config(s, seed).failures.failures) {
+      EXPECT_EQ(failure.from, at(us(10)));
+      numbers.push_back(failure.link->lower * 64 + failure.link->upper);
+    }
+    return numbers;
+  };
+  EXPECT_EQ(racks(1), racks(1));
+  EXPECT_NE(racks(1), racks(2));
+}
+
+TEST(Failures, RandomLinksCanBeImpaired) {
+  const Scenario s = loaded("[[impairment]]\nrandom_links = 8\nracks = 2\nloss = 0.01");
+  const SimConfig config = make_config(s, 1);
+  ASSERT_EQ(config.failures.impairments.size(), 8u);
+  EXPECT_EQ(config.failures.impairments[3].loss, (Ratio{1, 100}));
+  EXPECT_EQ(config.failures.impairments[3].link.tier, LinkRef::Tier::fabric);
+}
+
+}  // namespace
+}  // namespace strack::sim
