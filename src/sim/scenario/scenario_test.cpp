@@ -278,6 +278,7 @@ echo_rule = "any_mark"
 tracking_window = 512
 ooo_cwnd = 0.5
 ooo_min = 3
+ooo_window = "current"
 probe_interval_us = "2 RTT"
 probe_rtt_limit_us = 12
 probe_recovers = "highest_received"
@@ -313,6 +314,7 @@ silent_window = "4 MTU"
   p.tracking_window = 512;
   p.ooo_cwnd = {1, 2};
   p.ooo_min = 3;
+  p.ooo_window = core::OooWindow::current;
   p.probe_interval = us(16);
   p.probe_rtt_limit = us(12);
   p.probe_recovers = core::ProbeRecovers::highest_received;
@@ -781,6 +783,7 @@ constexpr Sample kSamples[] = {
     {"transport", "tracking_window", "256", ""},
     {"transport", "ooo_cwnd", "1.5", ""},
     {"transport", "ooo_min", "9", ""},
+    {"transport", "ooo_window", "\"current\"", ""},
     {"transport", "probe_interval_us", "99", ""},
     {"transport", "probe_rtt_limit_us", "98", ""},
     {"transport", "probe_recovers", "\"highest_received\"", ""},

@@ -38,6 +38,7 @@ inline void expect_same(const core::StrackParams& a, const core::StrackParams& b
   EXPECT_EQ(a.tracking_window, b.tracking_window);
   EXPECT_EQ(a.ooo_cwnd, b.ooo_cwnd);
   EXPECT_EQ(a.ooo_min, b.ooo_min);
+  EXPECT_EQ(a.ooo_window, b.ooo_window);
   EXPECT_EQ(a.probe_interval, b.probe_interval);
   EXPECT_EQ(a.probe_rtt_limit, b.probe_rtt_limit);
   EXPECT_EQ(a.probe_recovers, b.probe_recovers);

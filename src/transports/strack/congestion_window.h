@@ -39,6 +39,7 @@ class CongestionWindow {
   template <class Events>
   constexpr void adjust_cwnd(const StrackParams& params, const AckSample& ack, Instant now,
                              Events& events) {
+    const std::uint32_t before = cwnd_packets_;
     const bool can_decrease = now - last_decrease_ts_ > base_rtt_;        // [A3.L2]
     const bool can_fairness_shuffle = now - last_selfai_ts_ > base_rtt_;  // [A3.L3]
     // [A3.L4] [D23] The shift rounds down: the average is at most 8 ps off what real numbers would
@@ -64,11 +65,20 @@ class CongestionWindow {
       last_selfai_ts_ = now;                                                       // [A3.L20]
     }
     STRACK_DCHECK(cwnd_ >= params.min_cwnd && cwnd_ <= params.max_cwnd);
+    if (cwnd_packets_ < before && now >= largest_until_) {  // [D61]
+      largest_packets_ = before;
+      largest_until_ = now + base_rtt_ + ack.qdelay;
+    }
   }
 
   [[nodiscard]] constexpr Bytes cwnd() const { return cwnd_; }  // [A3.L22]
   /// [D24] Whole packets of one MTU.
   [[nodiscard]] constexpr std::uint32_t cwnd_packets() const { return cwnd_packets_; }
+  /// [D61] The largest window whose packets may still be under way: what was cut counts for one RTT
+  /// more, however often it is cut in that time.
+  [[nodiscard]] constexpr std::uint32_t largest_packets(Instant now) const {
+    return now < largest_until_ ? std::max(largest_packets_, cwnd_packets_) : cwnd_packets_;
+  }
   [[nodiscard]] constexpr Picoseconds base_rtt() const { return base_rtt_; }
   [[nodiscard]] constexpr Picoseconds avg_qdelay() const { return avg_qdelay_; }
 
@@ -119,6 +129,8 @@ class CongestionWindow {
   Instant last_decrease_ts_ = Instant::distant_past();
   Instant last_selfai_ts_ = Instant::distant_past();
   std::uint32_t cwnd_packets_ = 0;
+  std::uint32_t largest_packets_ = 0;  ///< [D61]
+  Instant largest_until_ = Instant::distant_past();
 };
 
 }  // namespace strack::core

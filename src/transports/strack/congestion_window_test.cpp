@@ -68,6 +68,31 @@ AckSample marked(Picoseconds qdelay, Bytes achieved_bdp = kPlenty) {
   return {.ecn = true, .qdelay = qdelay, .acked = bytes(4'096), .achieved_bdp = achieved_bdp};
 }
 
+// ---- The largest window of the last RTT ----
+
+// [D61] It counts for the RTT of the ACK that cut it, here 8 + 30 us, and not longer where it is cut again
+// in that time. A cut after that counts anew.
+TEST(CongestionWindow, LargestPackets_OutlivesACutByOneRtt) {
+  CongestionWindow window(kQuiet);
+  EXPECT_EQ(window.largest_packets(at(ps(0))), 97u);
+  StrackParams params = kQuiet;
+  params.ewma_q16 = 65'536;
+  adjust(window, params, marked(us(30), kb(40)), at(us(100)));
+  EXPECT_EQ(window.cwnd_packets(), 9u);
+  EXPECT_EQ(window.largest_packets(at(us(138) - ps(1))), 97u);
+  EXPECT_EQ(window.largest_packets(at(us(138))), 9u);
+
+  adjust(window, params, marked(us(30), kb(20)), at(us(120)));
+  EXPECT_EQ(window.cwnd_packets(), 4u);
+  EXPECT_EQ(window.largest_packets(at(us(138) - ps(1))), 97u);
+  EXPECT_EQ(window.largest_packets(at(us(138))), 4u);
+
+  adjust(window, params, marked(us(30), kb(12)), at(us(140)));
+  EXPECT_EQ(window.cwnd_packets(), 2u);
+  EXPECT_EQ(window.largest_packets(at(us(178) - ps(1))), 4u);
+  EXPECT_EQ(window.largest_packets(at(us(178))), 2u);
+}
+
 // ---- The beginning ----
 
 // [P.window] [D8] One window, which starts at its maximum: the BDP.

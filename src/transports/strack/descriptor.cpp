@@ -21,6 +21,7 @@ namespace {
 
 using core::EchoRule;
 using core::IncreaseRule;
+using core::OooWindow;
 using core::PathPolicy;
 using core::ProbeRecovers;
 using core::WindowRule;
@@ -65,6 +66,8 @@ constexpr auto kWindowRuleWords =
     words_of<WindowRule>({{WindowRule::fit, "fit"}, {WindowRule::overshoot, "overshoot"}});
 constexpr auto kEchoRuleWords =
     words_of<EchoRule>({{EchoRule::trigger, "trigger"}, {EchoRule::any_mark, "any_mark"}});
+constexpr auto kOooWindowWords =
+    words_of<OooWindow>({{OooWindow::largest, "largest"}, {OooWindow::current, "current"}});
 constexpr auto kProbeRecoversWords =
     words_of<ProbeRecovers>({{ProbeRecovers::sent_before_probe, "sent_before_probe"},
                              {ProbeRecovers::highest_received, "highest_received"}});
@@ -272,6 +275,15 @@ constexpr sim::Key kKeys[] = {
      .needs = "it is from 0 to 1024 packets, such as ooo_min = 5",
      .field = field<&Params::ooo_min>(),
      .help = "And at least so many packets."},
+    {.name = "ooo_window",
+     .kind = Kind::choice,
+     .words = kOooWindowWords,
+     .fallback = "\"largest\"",
+     .needs = "it is",
+     .field = field<&Params::ooo_window>(),
+     .help =
+         "Which window ooo_cwnd counts in: the largest of the last RTT, whose packets may still "
+         "be under way, or the current one, which may just have been cut."},
     {.name = "probe_interval_us",
      .kind = Kind::time,
      .unit = "us",

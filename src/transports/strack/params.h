@@ -35,6 +35,8 @@ enum class IncreaseRule : std::uint8_t { acked_bytes, per_ack };
 enum class EchoRule : std::uint8_t { trigger, any_mark };
 /// [D19] When the next packet may go.
 enum class WindowRule : std::uint8_t { fit, overshoot };
+/// [D61] Which window the out-of-order threshold is taken from.
+enum class OooWindow : std::uint8_t { largest, current };
 /// [D17] What a probe's verdict declares lost.
 enum class ProbeRecovers : std::uint8_t { sent_before_probe, highest_received };
 
@@ -86,8 +88,9 @@ struct StrackParams {
   std::uint32_t tracking_window = kMaxTrackingWindow;  ///< [D26]
   Ratio ooo_cwnd{1, 1};                                ///< [D14] the OOO threshold in windows
   std::uint32_t ooo_min = 5;                           ///< [D14] and at least
-  Picoseconds probe_interval;                          ///< [R.probe.send] silence before a probe
-  Picoseconds probe_rtt_limit;  ///< [A1.L13] a probe's RTT that rules out queues
+  OooWindow ooo_window = OooWindow::largest;  ///< [D61] of the last RTT, or the current one
+  Picoseconds probe_interval;                 ///< [R.probe.send] silence before a probe
+  Picoseconds probe_rtt_limit;                ///< [A1.L13] a probe's RTT that rules out queues
   ProbeRecovers probe_recovers = ProbeRecovers::sent_before_probe;
   Picoseconds rto;                    ///< [R.timeout.value] [D15]
   std::uint32_t rto_backoff_max = 3;  ///< [D15] doublings at most

@@ -180,6 +180,7 @@ TEST(StrackParams, ForLink_ReliabilityHasItsDefaults) {
   EXPECT_EQ(params.echo_rule, EchoRule::trigger);
   EXPECT_EQ(params.ooo_cwnd, (Ratio{1, 1}));
   EXPECT_EQ(params.ooo_min, 5U);
+  EXPECT_EQ(params.ooo_window, OooWindow::largest);
   EXPECT_EQ(params.rto_backoff_max, 3U);
   EXPECT_EQ(params.probe_recovers, ProbeRecovers::sent_before_probe);
   EXPECT_EQ(params.window_rule, WindowRule::fit);

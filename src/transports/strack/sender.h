@@ -447,8 +447,11 @@ class Sender {
   constexpr void detect_out_of_order(const Sack& sack, Instant now) {
     if (in_recovery() || sack.epsn != epsn_)
       return;  // [D17] one episode at a time, on the newest view
+    const std::uint32_t window = params_->ooo_window == OooWindow::largest
+                                     ? window_.largest_packets(now)  // [D61]
+                                     : window_.cwnd_packets();
     const std::int64_t threshold =
-        std::max<std::int64_t>(params_->ooo_cwnd.of(window_.cwnd_packets()), params_->ooo_min);
+        std::max<std::int64_t>(params_->ooo_cwnd.of(window), params_->ooo_min);
     if (sack.ooo_count <= threshold) return;
     declare_loss(LossCause::out_of_order, highest_received_ + 1, now);  // [R.ooo.range]
   }

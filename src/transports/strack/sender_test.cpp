@@ -1157,16 +1157,16 @@ TEST_P(SenderTest, OnReceivingAck_OooThresholdFollowsItsFloor) {
   EXPECT_TRUE(sender.in_recovery());
 }
 
-// [A1.L18] The out-of-order test comes last: its threshold is of the window this SACK has just set.
+// [A1.L18] [D61] With ooo_window = current the test comes last, by the window just set.
 TEST_P(SenderTest, OnReceivingAck_OooThresholdUsesTheWindowJustSet) {
   params.max_cwnd = bytes(60'000);
+  params.ooo_window = OooWindow::current;
   for (const std::uint16_t held : {std::uint16_t{6}, std::uint16_t{7}}) {
     TestSender sender = sending(20'000);
     const Instant late = after_start(us(116));
     Sack congested = sack(0, 0b111'1110, late, us(116));
     congested.ooo_count = held;
     congested.ecn = true;
-
     sender.on_receiving_ack(congested, late);
 
     EXPECT_EQ(sender.window().cwnd(), bytes(6'008));
@@ -1174,11 +1174,11 @@ TEST_P(SenderTest, OnReceivingAck_OooThresholdUsesTheWindowJustSet) {
   }
 }
 
-// [A1.L18] And not of the window before it: one that grows from 6 to 15 packets forgives the
-// seventh held one.
+// [A1.L18] And not the window before: one that grows from 6 to 15 packets forgives the seventh.
 TEST_P(SenderTest, OnReceivingAck_OooThresholdIsNotOfTheWindowBefore) {
   params.max_cwnd = bytes(60'000);
   params.alpha = bytes(60'000);
+  params.ooo_window = OooWindow::current;
   TestSender sender = sending(20'000);
   const Instant late = after_start(us(116));
   Sack congested = sack(0, 0b111'1110, late, us(116));
