@@ -1,0 +1,130 @@
+// What the runs decide: each check by its rule, each row by its checks.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "paper/evidence.h"
+#include "report/figures.h"
+
+namespace strack::paper {
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::reproduced:
+      return "reproduced";
+    case Verdict::partly:
+      return "partly";
+    case Verdict::not_reproduced:
+      return "not";
+    case Verdict::open:
+      return "open";
+  }
+  return "open";
+}
+
+std::string value_text(double value, const std::string& unit) {
+  if (!std::isfinite(value)) return value > 0 ? "any" : "none";
+  const double size = std::abs(value);
+  // Enough to see on which side of a limit near 1 it is, and that a small number is not 0.
+  const bool fine = (size > 0.9 && size < 1.1) || (size > 0 && size < 0.1);
+  const int digits = size >= 100 ? 0 : size >= 10 ? 1 : fine ? 3 : 2;
+  std::string text = fmt::format("{:.{}f}", value, digits);
+  if (text.find('.') != text.npos) {
+    while (text.back() == '0') text.pop_back();
+    if (text.back() == '.') text.pop_back();
+  }
+  if (unit.empty()) return text;
+  return unit == "x" ? text + "x" : text + " " + unit;
+}
+
+namespace {
+std::string range_text(const Range& range, const std::string& unit) {
+  if (std::isinf(range.low) && std::isinf(range.high)) return "whatever it is";
+  if (std::isinf(range.high)) return "from " + value_text(range.low, unit);
+  if (std::isinf(range.low)) return "up to " + value_text(range.high, unit);
+  if (range.low == range.high) return "at " + value_text(range.low, unit);
+  return "from " + value_text(range.low, unit) + " to " + value_text(range.high, unit);
+}
+
+Verdict verdict_of(const Check& check, double value) {
+  if (check.reproduced.contains(value)) return Verdict::reproduced;
+  if (check.partly && check.partly->contains(value)) return Verdict::partly;
+  return Verdict::not_reproduced;
+}
+
+/// Numbers in the place of {names}.
+Result<std::string, FileError> fill(const Row& row, const std::string& text, Evidence& evidence) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t end = text[i] == '{' ? text.find('}', i) : std::string::npos;
+    if (end == std::string::npos) {
+      out += text[i++];
+      continue;
+    }
+    const std::string name = text.substr(i + 1, end - i - 1);
+    const auto found = row.numbers.find(name);
+    if (found == row.numbers.end()) {
+      return FileError{fmt::format("{}: explain names {{{}}}, which [paper.numbers] does not have",
+                                   row.file.string(), name)};
+    }
+    const auto values = evidence.values(found->second);
+    if (!values) return FileError{fmt::format("{}: {}", row.file.string(), values.error().message)};
+    out += values.value().empty() ? "(no runs yet)"
+                                  : value_text(report::spread_of(values.value()).median, "");
+    i = end + 1;
+  }
+  return out;
+}
+}  // namespace
+
+std::string rule_text(const Check& check) {
+  std::string text = "reproduced " + range_text(check.reproduced, check.unit);
+  if (check.partly) text += ", partly " + range_text(*check.partly, check.unit);
+  return text;
+}
+
+Result<std::vector<RowFinding>, FileError> judge(Evidence& evidence, const std::vector<Row>& rows) {
+  std::vector<RowFinding> all;
+  for (const Row& row : rows) {
+    RowFinding& finding = all.emplace_back();
+    finding.row = &row;
+    std::size_t good = 0;
+    std::size_t bad = 0;
+    const Evidence::Count& count = evidence.count(row.id);
+    bool open = row.checks.empty() || count.done < count.planned;
+    for (const Check& check : row.checks) {
+      if (check.full_only && evidence.scale() != kFullScale) continue;
+      Finding& one = finding.findings.emplace_back();
+      one.check = &check;
+      const auto values = evidence.values(check.value);
+      if (!values) {
+        return FileError{fmt::format("{}: {}", row.file.string(), values.error().message)};
+      }
+      one.values = values.value();
+      if (one.values.empty()) {
+        open = true;
+        continue;
+      }
+      const report::Spread spread = report::spread_of(one.values);
+      one.median = spread.median;
+      one.low = spread.low;
+      one.high = spread.high;
+      one.verdict = verdict_of(check, one.median);
+      good += one.verdict == Verdict::reproduced;
+      bad += one.verdict == Verdict::not_reproduced;
+    }
+    finding.verdict = open                              ? Verdict::open
+                      : good == finding.findings.size() ? Verdict::reproduced
+                      : bad == finding.findings.size()  ? Verdict::not_reproduced
+                                                        : Verdict::partly;
+    for (const std::string& paragraph : row.explain) {
+      const auto filled = fill(row, paragraph, evidence);
+      if (!filled) return filled.error();
+      finding.explanation.push_back(filled.value());
+    }
+  }
+  return all;
+}
+
+}  // namespace strack::paper
