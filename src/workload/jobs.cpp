@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <numeric>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,24 +20,100 @@ namespace strack::workload {
 std::string_view name_of(Placement placement) {
   constexpr auto kNames = words_of<Placement>({{Placement::random, "random"},
                                                {Placement::packed, "packed"},
-                                               {Placement::striped, "striped"}});
+                                               {Placement::striped, "striped"},
+                                               {Placement::blocks, "blocks"},
+                                               {Placement::listed, "hosts"}});
   return kNames[static_cast<std::size_t>(placement)];
 }
 
-std::vector<HostId> place(const Racks& racks, Placement placement, std::uint32_t count,
+namespace {
+
+constexpr HostId kLastHost = (1u << 20) - 1;
+
+std::optional<std::uint32_t> number(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value > kLastHost)
+    return std::nullopt;
+  return value;
+}
+
+/// "0-7,16": the hosts 0 to 7 and 16.
+Result<std::vector<HostId>, std::string> parse_hosts(std::string_view text) {
+  std::vector<HostId> hosts;
+  std::set<HostId> seen;
+  while (true) {
+    const std::string_view part = text.substr(0, text.find(','));
+    const std::size_t dash = part.find('-');
+    const auto first = number(part.substr(0, dash));
+    const auto last = dash == part.npos ? first : number(part.substr(dash + 1));
+    if (!first || !last || *last < *first) {
+      return fmt::format("\"{}\" is no host, nor hosts such as 0-7", part);
+    }
+    for (HostId host = *first; host <= *last; ++host) {
+      if (!seen.insert(host).second) return fmt::format("host {} is named twice", host);
+      hosts.push_back(host);
+    }
+    if (part.size() == text.size()) return hosts;
+    text.remove_prefix(part.size() + 1);
+  }
+}
+
+void shuffle(std::vector<HostId>& items, std::uint64_t seed) {
+  Rng rng = Rng(seed).stream("placement");
+  for (auto i = static_cast<std::uint32_t>(items.size()) - 1; i > 0; --i)
+    std::swap(items[i], items[rng.below(i + 1)]);
+}
+
+}  // namespace
+
+Result<Placing, std::string> parse_placing(std::string_view text) {
+  for (const Placement plain : {Placement::random, Placement::packed, Placement::striped}) {
+    if (text == name_of(plain)) return Placing(plain);
+  }
+  constexpr std::string_view kBlocks = "blocks:";
+  constexpr std::string_view kHosts = "hosts:";
+  if (text.starts_with(kBlocks)) {
+    Placing placing(Placement::blocks);
+    const auto block = number(text.substr(kBlocks.size()));
+    if (!block || *block == 0) return std::string("a block has at least one host");
+    placing.block = *block;
+    return placing;
+  }
+  if (text.starts_with(kHosts)) {
+    auto hosts = parse_hosts(text.substr(kHosts.size()));
+    if (!hosts) return hosts.error();
+    Placing placing(Placement::listed);
+    placing.hosts = std::move(hosts.value());
+    return placing;
+  }
+  return std::string(
+      "a placement is \"random\", \"packed\", \"striped\", \"blocks:8\" or \"hosts:0-7,16\"");
+}
+
+std::vector<HostId> place(const Racks& racks, const Placing& placing, std::uint32_t count,
                           std::uint64_t seed) {
   STRACK_CHECK(racks.hosts_per_rack >= 1);
   STRACK_CHECK_OP(racks.hosts % racks.hosts_per_rack, ==, 0);
   STRACK_CHECK_OP(count, <=, racks.hosts);
+  if (placing.kind == Placement::listed) {
+    STRACK_CHECK_OP(count, <=, placing.hosts.size());
+    return {placing.hosts.begin(), placing.hosts.begin() + count};
+  }
   std::vector<HostId> hosts(racks.hosts);
   std::iota(hosts.begin(), hosts.end(), HostId{0});
-  if (placement == Placement::random) {
+  if (placing.kind == Placement::random) {
     // All of them are drawn, whatever the count: a smaller job has the same hosts as the first
     // ranks of a larger one.
-    Rng rng = Rng(seed).stream("placement");
-    for (std::uint32_t i = racks.hosts - 1; i > 0; --i)
-      std::swap(hosts[i], hosts[rng.below(i + 1)]);
-  } else if (placement == Placement::striped) {
+    shuffle(hosts, seed);
+  } else if (placing.kind == Placement::blocks) {
+    STRACK_CHECK_OP(racks.hosts_per_rack % placing.block, ==, 0);
+    std::vector<HostId> blocks(racks.hosts / placing.block);
+    std::iota(blocks.begin(), blocks.end(), HostId{0});
+    shuffle(blocks, seed);
+    for (std::uint32_t i = 0; i < racks.hosts; ++i)
+      hosts[i] = blocks[i / placing.block] * placing.block + i % placing.block;
+  } else if (placing.kind == Placement::striped) {
     const std::uint32_t rack_count = racks.hosts / racks.hosts_per_rack;
     for (std::uint32_t i = 0; i < racks.hosts; ++i)
       hosts[i] = i % rack_count * racks.hosts_per_rack + i / rack_count;

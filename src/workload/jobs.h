@@ -22,11 +22,26 @@ enum class Placement : std::uint8_t {
   random,   ///< hosts in an order drawn by the seed
   packed,   ///< consecutive ranks on consecutive hosts, so in as few racks as possible
   striped,  ///< consecutive ranks in consecutive racks, so in as many as possible
+  blocks,   ///< blocks of consecutive hosts in one rack, in an order drawn by the seed [D63]
+  listed,   ///< as the user lists them
 };
+/// "random", "packed", "striped"; the others take a number or a list, as `written`.
 [[nodiscard]] std::string_view name_of(Placement placement);
 
+/// A placement with what it needs.
+struct Placing {
+  Placement kind = Placement::random;
+  std::uint32_t block = 1;    ///< blocks: so many hosts each; it divides a rack
+  std::vector<HostId> hosts;  ///< listed: no host twice
+
+  Placing() = default;
+  Placing(Placement plain) : kind(plain) {}  // NOLINT: a word alone is a placing too
+};
+/// "random", "packed", "striped", "blocks:8", "hosts:0-7,16"; or what is wrong with it.
+[[nodiscard]] Result<Placing, std::string> parse_placing(std::string_view text);
+
 /// The first `count` hosts in the order in which ranks take them.
-[[nodiscard]] std::vector<HostId> place(const Racks& racks, Placement placement,
+[[nodiscard]] std::vector<HostId> place(const Racks& racks, const Placing& placing,
                                         std::uint32_t count, std::uint64_t seed);
 
 struct JobsParams {
@@ -34,7 +49,7 @@ struct JobsParams {
   std::uint32_t jobs = 1;
   std::shared_ptr<const Graph> graph;  ///< of every job
   std::string name;                    ///< the same
-  Placement placement = Placement::random;
+  Placing placement;
   Instant start{};              ///< of every rank,
   Picoseconds start_jitter{0};  ///< and each up to this much later, uniformly
 };

@@ -62,6 +62,43 @@ TEST(Place, RandomFollowsTheSeed) {
   EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin()));
 }
 
+// [D63] 16 blocks of 4 hosts: each whole, their order drawn.
+TEST(Place, BlocksStayTogether) {
+  Placing blocks(Placement::blocks);
+  blocks.block = 4;
+  const std::vector<HostId> hosts = place(kRacks, blocks, 64, 1);
+  EXPECT_EQ(std::set<HostId>(hosts.begin(), hosts.end()).size(), 64u);
+  for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(hosts[i], hosts[i / 4 * 4] + i % 4) << i;
+  EXPECT_NE(hosts, place(kRacks, blocks, 64, 2));
+  EXPECT_NE(hosts, place(kRacks, Placement::packed, 64, 1));
+}
+
+TEST(Place, ListedHostsAreTakenInTheirOrder) {
+  const auto listed = parse_placing("hosts:9,3-5");
+  ASSERT_TRUE(listed) << listed.error();
+  EXPECT_EQ(place(kRacks, listed.value(), 3, 1), (std::vector<HostId>{9, 3, 4}));
+}
+
+TEST(ParsePlacing, SaysWhatIsWrong) {
+  const auto error = [](std::string_view text) {
+    const auto parsed = parse_placing(text);
+    return parsed ? "parsed" : parsed.error();
+  };
+  for (const char* good : {"random", "packed", "striped", "blocks:8", "hosts:0", "hosts:0-7,16"})
+    EXPECT_EQ(error(good), "parsed") << good;
+  const std::string words =
+      "a placement is \"random\", \"packed\", \"striped\", \"blocks:8\" or \"hosts:0-7,16\"";
+  EXPECT_EQ(error(""), words);
+  EXPECT_EQ(error("blocks"), words);
+  EXPECT_EQ(error("blocks:0"), "a block has at least one host");
+  EXPECT_EQ(error("blocks:8x"), "a block has at least one host");
+  EXPECT_EQ(error("hosts:"), "\"\" is no host, nor hosts such as 0-7");
+  EXPECT_EQ(error("hosts:1,"), "\"\" is no host, nor hosts such as 0-7");
+  EXPECT_EQ(error("hosts:7-3"), "\"7-3\" is no host, nor hosts such as 0-7");
+  EXPECT_EQ(error("hosts:0-4294967295"), "\"0-4294967295\" is no host, nor hosts such as 0-7");
+  EXPECT_EQ(error("hosts:1,0-3"), "host 1 is named twice");
+}
+
 TEST(MakeJobs, ShareOneGraphAndNoHost) {
   const JobsParams p = params(4, 16, Placement::random);
   const std::vector<Job> jobs = jobs_of(p);

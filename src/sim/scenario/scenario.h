@@ -61,12 +61,12 @@ struct WorkloadSpec {
   std::uint64_t flows = 0;     ///< random: so many, or 0
   Picoseconds duration{0};     ///< random: or arriving within this time
   workload::SizeDistribution sizes = workload::SizeDistribution::fixed(bytes(1));  ///< random
-  workload::Flows list;                                         ///< file: as read
-  workload::CollectiveParams collective;                        ///< collective: of every job
-  std::uint32_t jobs = 0;                                       ///< collective, trace
-  workload::Placement placement = workload::Placement::random;  ///< collective, trace
-  std::shared_ptr<const workload::Graph> graph;                 ///< trace: as read
-  std::string trace;                                            ///< trace: the file's name
+  workload::Flows list;                          ///< file: as read
+  workload::CollectiveParams collective;         ///< collective: of every job
+  std::uint32_t jobs = 0;                        ///< collective, trace
+  workload::Placing placement;                   ///< collective, trace
+  std::shared_ptr<const workload::Graph> graph;  ///< trace: as read
+  std::string trace;                             ///< trace: the file's name
 };
 
 /// Links that fail or suffer, drawn anew for each seed: `links` in all, the same number on each of

@@ -642,7 +642,7 @@ TEST(Workload, CollectiveTakesAllHostsUnlessSaid) {
   EXPECT_EQ(s.workload.collective.ranks, 128u);
   EXPECT_EQ(s.workload.collective.parallel, 0u);
   EXPECT_EQ(s.workload.jobs, 1u);
-  EXPECT_EQ(s.workload.placement, workload::Placement::random);
+  EXPECT_EQ(s.workload.placement.kind, workload::Placement::random);
   EXPECT_NE(to_toml(s).find("# ranks = 128  # follows: all hosts over jobs\n"), std::string::npos);
   EXPECT_EQ(to_toml(s).find("parallel"), std::string::npos);
   EXPECT_EQ(expected_flows(s), 0u);
@@ -685,6 +685,29 @@ start_jitter_us = 2
   EXPECT_EQ(starts.size(), 10u);
 }
 
+// [D63] Blocks stay within racks, and a list is taken as it stands.
+TEST(Workload, CollectivePlacementInBlocksAndByList) {
+  const Scenario blocks = loaded(kCollective + "ranks = 16\nplacement = \"blocks:4\"");
+  const std::vector<workload::HostId> hosts = make_workload(blocks, 1).jobs[0].hosts;
+  for (std::size_t i = 0; i < 16; i += 4) {
+    EXPECT_EQ(hosts[i] % 4, 0u);
+    for (std::uint32_t k = 1; k < 4; ++k) EXPECT_EQ(hosts[i + k], hosts[i] + k);
+  }
+  EXPECT_NE(make_workload(blocks, 2).jobs[0].hosts, hosts);
+  const Scenario listed = loaded(kCollective + "ranks = 3\nplacement = \"hosts:7,2-3\"");
+  EXPECT_EQ(make_workload(listed, 1).jobs[0].hosts, (std::vector<workload::HostId>{7, 2, 3}));
+  EXPECT_EQ(error_of(kCollective + "placement = \"blocks:12\""),
+            "x.toml:6: placement is \"blocks:12\". a block is within a rack, and racks have 16 "
+            "hosts: \"blocks:8\" would work");
+  EXPECT_EQ(
+      error_of(kCollective + "ranks = 3\nplacement = \"hosts:0-1\""),
+      "x.toml:7: placement is \"hosts:0-1\". it names 2 hosts, and there are 3 ranks to place");
+  EXPECT_EQ(
+      error_of(kCollective + "ranks = 3\nplacement = \"hosts:0-128\""),
+      "x.toml:7: placement is \"hosts:0-128\". there is no host 128: hosts are numbered from 0 "
+      "to 127");
+}
+
 TEST(Workload, CollectivePlacementFollowsTheSeed) {
   const Scenario random = loaded(kCollective + "ranks = 16");
   EXPECT_EQ(make_workload(random, 1).jobs[0].hosts, make_workload(random, 1).jobs[0].hosts);
@@ -703,9 +726,6 @@ TEST(Workload, CollectivesHaveTheNamesOfTheirMakers) {
   const auto collectives = find_key("workload", "collective")->words;
   for (std::size_t i = 0; i < collectives.size(); ++i)
     EXPECT_EQ(collectives[i], name_of(static_cast<workload::Collective>(i)));
-  const auto places = find_key("workload", "placement")->words;
-  for (std::size_t i = 0; i < places.size(); ++i)
-    EXPECT_EQ(places[i], name_of(static_cast<workload::Placement>(i)));
 }
 
 // --- Every key, there and back
@@ -1468,9 +1488,13 @@ TEST(Error, CollectiveImpossibleValues) {
       error("collective = \"alltoall\"\nparallel = -1"),
       "x.toml:7: parallel is -1. it is a number of connections, or 0 for all, such as parallel "
       "= 8");
-  EXPECT_EQ(
-      error("placement = \"near\""),
-      "x.toml:6: placement is \"near\". a placement is \"random\", \"packed\" or \"striped\"");
+  EXPECT_EQ(error("placement = \"near\""),
+            "x.toml:6: placement is \"near\". a placement is \"random\", \"packed\", \"striped\", "
+            "\"blocks:8\" or \"hosts:0-7,16\"");
+  EXPECT_EQ(error("placement = \"blocks:0\""),
+            "x.toml:6: placement is \"blocks:0\". a block has at least one host");
+  EXPECT_EQ(error("placement = \"hosts:3-x\""),
+            "x.toml:6: placement is \"hosts:3-x\". \"3-x\" is no host, nor hosts such as 0-7");
   EXPECT_EQ(
       error_of(kCollective, {"workload.size=2 TB"}),
       "--set: size is \"2 TB\". a flow has 1 to 4294967295 bytes and a collective's buffer up to "

@@ -24,8 +24,8 @@ class CollectiveResolver : Resolving {
     p.chunk = set_.size("workload.chunk");
     if (p.collective == workload::Collective::alltoall)
       p.parallel = set_.count("workload.parallel");
-    resolve_placement(r_, workload::Placement::random);
     ranks_and_jobs();
+    resolve_placement(r_, workload::Placement::random, std::uint64_t{w.jobs} * p.ranks);
 
     // What make_collective would refuse is refused here, at its key and before anything is made.
     Setting& ranks = set_["workload.ranks"];

@@ -43,7 +43,7 @@ void resolve_collective(Resolution& resolution);
 void resolve_trace(Resolution& resolution);
 /// The key `size` where it is that of one message.
 [[nodiscard]] Bytes flow_size(Resolution& resolution);
-/// The key `placement`, or what is usual.
-void resolve_placement(Resolution& resolution, workload::Placement usual);
+/// The key `placement`, or what is usual, for so many ranks of all jobs together.
+void resolve_placement(Resolution& resolution, workload::Placement usual, std::uint64_t ranks);
 
 }  // namespace strack::sim

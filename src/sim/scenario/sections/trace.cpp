@@ -34,7 +34,6 @@ class TraceResolver : Resolving {
     WorkloadSpec& w = out_.workload;
     w.trace = set_.text("workload.file");
     w.jobs = 1;
-    resolve_placement(r_, workload::Placement::packed);
     workload::Trace read = read_trace_named(setting, w.trace);
     if (read.graph.ranks() > topology().hosts()) {
       later("workload.file", "topology.hosts")
@@ -44,6 +43,7 @@ class TraceResolver : Resolving {
                           workload::quoted(w.trace), read.graph.ranks(), topology().hosts(),
                           full_racks(read.graph.ranks())));
     }
+    resolve_placement(r_, workload::Placement::packed, read.graph.ranks());
     for (const workload::Graph::Timed& timed : read.graph.timed()) {
       check_before_end(w.start + timed.time, setting,
                        fmt::format("{} has a message that starts at", workload::quoted(w.trace)));

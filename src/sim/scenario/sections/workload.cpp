@@ -1,4 +1,5 @@
 // [workload]: who sends what to whom, and when.
+#include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -39,10 +40,6 @@ constexpr auto kCollectiveWords = words_of<workload::Collective>(
      {workload::Collective::allgather, "allgather"},
      {workload::Collective::reduce_scatter, "reduce-scatter"},
      {workload::Collective::broadcast, "broadcast"}});
-constexpr auto kPlacementWords =
-    words_of<workload::Placement>({{workload::Placement::random, "random"},
-                                   {workload::Placement::packed, "packed"},
-                                   {workload::Placement::striped, "striped"}});
 
 constexpr Key kKeys[] = {
     {.name = "kind",
@@ -225,14 +222,15 @@ constexpr Key kKeys[] = {
      .applies = "collective=alltoall",
      .help = "Connections active at each sender and at each receiver; 0 is all at once."},
     {.name = "placement",
-     .kind = Kind::choice,
-     .words = kPlacementWords,
+     .kind = Kind::text,
      .otherwise = "\"random\", and \"packed\" for a trace",
-     .needs = "a placement is",
+     .needs = "a placement is \"random\", \"packed\", \"striped\", \"blocks:8\" or "
+              "\"hosts:0-7,16\"",
      .applies = "kind=collective|trace",
-     .help = "Which hosts ranks are on: drawn by the seed; consecutive hosts, so that rank 3 is on "
-             "host "
-             "3; or consecutive racks."},
+     .help = "Which hosts ranks are on. \"random\": drawn by the seed. \"packed\": consecutive "
+             "hosts, so that rank 3 is on host 3. \"striped\": consecutive racks. \"blocks:8\": so "
+             "many consecutive hosts of one rack at a time, the blocks drawn by the seed. "
+             "\"hosts:0-7,16\": these, in this order."},
     {.name = "start_us",
      .kind = Kind::time,
      .unit = "us",
@@ -336,11 +334,31 @@ Bytes flow_size(Resolution& resolution) {
   return size;
 }
 
-void resolve_placement(Resolution& resolution, workload::Placement usual) {
+void resolve_placement(Resolution& resolution, workload::Placement usual, std::uint64_t ranks) {
   Group& set = resolution.all.plain;
   Setting& setting = set["workload.placement"];
   if (!setting.given) setting.settle({std::string(workload::name_of(usual))});
-  resolution.out.workload.placement = set.choice<workload::Placement>("workload.placement");
+  const auto parsed = workload::parse_placing(set.text("workload.placement"));
+  if (!parsed) setting.fail_value(parsed.error());
+  const workload::Placing& placing = parsed.value();
+  const TopologyParams& t = resolution.out.config.topology;
+  if (placing.kind == workload::Placement::blocks && t.hosts_per_rack % placing.block != 0) {
+    std::uint32_t works = std::min(placing.block, t.hosts_per_rack);
+    while (t.hosts_per_rack % works != 0) --works;
+    setting.fail_value(
+        fmt::format("a block is within a rack, and racks have {} hosts: \"blocks:{}\" would work",
+                    t.hosts_per_rack, works));
+  }
+  for (const workload::HostId host : placing.hosts) {
+    if (host < t.hosts()) continue;
+    setting.fail_value(
+        fmt::format("there is no host {}: hosts are numbered from 0 to {}", host, t.hosts() - 1));
+  }
+  if (placing.kind == workload::Placement::listed && placing.hosts.size() < ranks) {
+    setting.fail_value(fmt::format("it names {} hosts, and there are {} ranks to place",
+                                   placing.hosts.size(), ranks));
+  }
+  resolution.out.workload.placement = placing;
 }
 
 }  // namespace strack::sim
