@@ -111,7 +111,7 @@ TEST(Defaults, TransportIsWhatTheCoreDerives) {
       const Scenario s = loaded("[topology]\nlink_gbps = " + std::string(gigabits) +
                                 "\nbase_rtt_us = " + rtt + "\n[switch]\nqueue_limit = \"1 MB\"");
       const auto expected =
-          core::StrackParams::for_link(s.config.topology.host_rate, s.base_rtt, bytes(4'096));
+          core::StrackParams::for_nic(s.config.topology.host_rate, s.base_rtt, bytes(4'096));
       ASSERT_TRUE(expected);
       expect_same(params_of<StrackProtocol>(s.config), expected.value());
     }

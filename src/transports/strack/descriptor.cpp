@@ -203,10 +203,10 @@ constexpr sim::Key kKeys[] = {
      .help = "Strength of the multiplicative decrease."},
     {.name = "max_cwnd",
      .kind = Kind::size,
-     .otherwise = "1 BDP, as far as the tracking window holds it",
+     .otherwise = "1.25 BDP, as far as the tracking window holds it",
      .low = {1},
      .high = {kTebibyte},
-     .needs = "a window is a size from min_cwnd to 1 TiB, such as max_cwnd = \"1 BDP\"",
+     .needs = "a window is a size from min_cwnd to 1 TiB, such as max_cwnd = \"1.25 BDP\"",
      .field = field<&Params::max_cwnd>(),
      .help = "Largest window, and the first."},
     {.name = "min_cwnd",
@@ -233,7 +233,7 @@ constexpr sim::Key kKeys[] = {
      .help = "Whether a packet must fit the window whole."},
     {.name = "sack_bytes",
      .kind = Kind::size,
-     .fallback = "\"1 MTU\"",
+     .fallback = "\"16 KiB\"",
      .low = {1},
      .high = {1 << 30},
      .needs = "it is a size from 1 byte to 1 GiB, such as sack_bytes = \"16 KiB\"",
@@ -347,7 +347,7 @@ class StrackResolver : sim::Resolving {
       : Resolving(resolution), scheme_(scheme) {}
 
   Params resolve() {
-    Params p = checked(Params::for_link(topology().host_rate, out_.base_rtt, r_.mtu));
+    Params p = checked(Params::for_nic(topology().host_rate, out_.base_rtt, r_.mtu));
     if (scheme_ == &kOblivious) p.path_policy = PathPolicy::oblivious;
     if (scheme_ == &kSinglePath) p.max_paths = 1;
     take_fields(set_, kSection, kKeys, p);
@@ -357,10 +357,7 @@ class StrackResolver : sim::Resolving {
     if (p.gamma.den > 1'000'000)
       set_["transport.gamma"].fail_value(set_["transport.gamma"].key->needs);
     if (!set_.given("transport.target_qhigh_us")) p.target_qhigh = 3 * p.target_qdelay;
-    if (!set_.given("transport.max_cwnd")) {
-      p.max_cwnd = std::clamp(p.bdp, p.mtu, std::int64_t{p.tracking_window} * p.mtu);
-      p.max_cwnd = std::max(p.max_cwnd, p.min_cwnd);
-    }
+    if (!set_.given("transport.max_cwnd")) p.max_cwnd = p.nic_window();
     show_fields(set_, kSection, kKeys, p);
     return checked(p.validated());
   }

@@ -104,6 +104,15 @@ struct StrackParams {
                                                                            Picoseconds net_base_rtt,
                                                                            Bytes mtu);
 
+  /// The same as a NIC has it [D62]: windows of up to 1.25 BDP, a SACK for 16 KiB.
+  [[nodiscard]] static constexpr Result<StrackParams, ParamError> for_nic(BitsPerSecond rate,
+                                                                          Picoseconds net_base_rtt,
+                                                                          Bytes mtu);
+  /// [D8] [D62] The largest window of a NIC, as far as its tracking window holds it.
+  [[nodiscard]] constexpr Bytes nic_window() const {
+    return std::max(min_cwnd, std::clamp(5 * bdp / 4, mtu, std::int64_t{tracking_window} * mtu));
+  }
+
   /// Holds after any change of a field, or says which value cannot work.
   [[nodiscard]] constexpr Result<StrackParams, ParamError> validated() const;
 
@@ -155,6 +164,17 @@ constexpr Result<StrackParams, ParamError> StrackParams::for_link(BitsPerSecond 
   p.probe_interval = 3 * net_base_rtt;   // [A1.L12] [R.probe.send]
   p.probe_rtt_limit = 2 * net_base_rtt;  // [A1.L13]
   p.rto = 25 * net_base_rtt;             // [R.timeout.value] [D15]
+  return p.validated();
+}
+
+constexpr Result<StrackParams, ParamError> StrackParams::for_nic(BitsPerSecond rate,
+                                                                 Picoseconds net_base_rtt,
+                                                                 Bytes mtu) {
+  const auto scaled = for_link(rate, net_base_rtt, mtu);
+  if (!scaled) return scaled;
+  StrackParams p = scaled.value();
+  p.max_cwnd = p.nic_window();
+  p.sack_bytes = kib(16);
   return p.validated();
 }
 

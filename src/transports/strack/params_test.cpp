@@ -243,6 +243,24 @@ TEST(StrackParams, ForLink_GainsBeyondReasonAreRefused) {
   EXPECT_EQ(complaint(gbps(100'000), seconds(1), kMtu), "beta");
 }
 
+// [D62] [D8] [D11] A NIC: one and a quarter BDP, as far as 1024 packets reach, and a SACK for 16 KiB. All else
+// stays.
+TEST(StrackParams, ForNic_HasALargerWindowAndCoalescesSacks) {
+  const StrackParams nic = StrackParams::for_nic(gbps(400), us(8), bytes(4'096)).value();
+  EXPECT_EQ(nic.max_cwnd, kb(500));
+  EXPECT_EQ(nic.sack_bytes, kib(16));
+  StrackParams rest = nic;
+  rest.max_cwnd = kb(400);
+  rest.sack_bytes = bytes(4'096);
+  const StrackParams link = StrackParams::for_link(gbps(400), us(8), bytes(4'096)).value();
+  EXPECT_EQ(rest.beta, link.beta);
+  EXPECT_EQ(rest.bdp, link.bdp);
+  EXPECT_EQ(rest.ooo_cwnd, link.ooo_cwnd);
+  EXPECT_EQ(StrackParams::for_nic(gbps(800), us(100), bytes(4'096)).value().max_cwnd,
+            1'024 * bytes(4'096));
+  EXPECT_FALSE(StrackParams::for_nic(gbps(400), us(8), bytes(1)));
+}
+
 // ---- validated(): after any change of a field ----
 
 TEST(StrackParams, Validated_ReturnsThemUnchanged) {
