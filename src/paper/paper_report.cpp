@@ -275,9 +275,9 @@ std::string tally_text(const std::vector<RowFinding>& findings) {
 constexpr const char* kHowToRead =
     "Better by p % means that the other takes 1 + p/100 times as long. A statement `p times as "
     "fast` is "
-    "judged by the gain, p - 1: from two thirds to one and a half of the paper's is reproduced; at "
-    "least a third, "
-    "or more than the paper's, is partly reproduced. Other statements have their ranges beside "
+    "judged by the gain, p - 1: from two thirds to one and a half of the paper's is reproduced; "
+    "from a third to three times it is partly reproduced. Other statements have their ranges "
+    "beside "
     "them. All rules stand in the scenario files.";
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <limits>
 #include <set>
 #include <sstream>
 
@@ -17,8 +16,6 @@
 namespace strack::paper {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
 
@@ -184,12 +181,12 @@ class Reader {
 };
 
 /// The rule for a statement "p times as fast", by the gain p - 1: from two thirds to one and a half
-/// of it is reproduced; at least a third of it, or a larger one, is partly.
+/// of it is reproduced; from a third to three times it is partly.
 void judge_as_ratio(Check& check, double paper) {
   const double gain = paper - 1;
   check.ratio = true;
   check.reproduced = {1 + gain / 1.5, 1 + gain * 1.5};
-  check.partly = Range{1 + gain / 3, kInfinity};
+  check.partly = Range{1 + gain / 3, 1 + gain * 3};
 }
 
 void read_check(Row& row, Reader& reader) {
