@@ -1,4 +1,5 @@
-// `strack paper ...`: the paper's evaluation run, judged and reported. Exit statuses as in sim.h.
+// `strack paper ...`: the paper's evaluation run, judged and reported. Exit statuses as in sim.h, and 3
+// for a part that ended in time with runs still to be made.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,10 @@ struct PaperOptions {
 struct PaperRunOptions : PaperOptions {
   unsigned jobs = 0;  ///< 0: one per processor
   std::optional<std::uint32_t> threads;
+  double stop_after_s = 0;                  ///< 0: when all is done
+  std::vector<std::filesystem::path> have;  ///< tables of runs made elsewhere
+  std::filesystem::path table;              ///< where such a table goes at the end; empty: nowhere
+  bool dry_run = false;
   bool force = false;
   bool quiet = false;
 };
@@ -31,9 +36,10 @@ struct PaperReportOptions : PaperOptions {
   std::filesystem::path out;       ///< the page; empty: <results>/report.html
   std::filesystem::path markdown;  ///< docs/validation.md, say; empty: none
   std::filesystem::path data;      ///< the table of runs, as CSV; empty: none
-  std::filesystem::path from;      ///< such a table, in the place of results: then no page is made
-  std::filesystem::path csv;       ///< a folder, a file for each figure; empty: none
-  std::filesystem::path png;       ///< the same for pictures
+  std::vector<std::filesystem::path>
+      from;                   ///< such tables, in the place of results: then no page is made
+  std::filesystem::path csv;  ///< a folder, a file for each figure; empty: none
+  std::filesystem::path png;  ///< the same for pictures
   bool force = false;
 };
 int paper_report(const PaperReportOptions& options);

@@ -141,6 +141,42 @@ class PaperTest(unittest.TestCase):
         self.good("report", "--scale", "full", "--from", "runs.csv", "--markdown", "again.md")
         self.assertEqual((self.folder / "v.md").read_text(), (self.folder / "again.md").read_text())
 
+    def test_parts_on_other_machines_are_put_together(self):
+        said = self.good("run", "--scale", "full", "--dry-run")
+        self.assertRegex(said, r"8 of 8 runs at the full scale are missing: about 0.0 hours of CPU time")
+        self.assertFalse((self.folder / "results").exists())
+
+        # No time at all: nothing is begun, and the status says that there is more to do.
+        part = self.strack("run", "--scale", "full", "--stop-after", "0.001s", "--table", "none.csv")
+        self.assertEqual(part.returncode, 3, part.stdout + part.stderr)
+        self.assertIn("0 of 8 runs are done; the same command goes on from here", part.stdout)
+
+        self.write("ORDER", "A\nB\n")
+        self.write("B.toml", ROW.replace("'A'", "'B'"))
+        self.good("run", "A", "--scale", "full", "--stop-after", "1h", "--table", "first.csv")
+        shutil.rmtree(self.folder / "results")
+        said = self.good("run", "--scale", "full", "--have", "first.csv", "--table", "both.csv")
+        self.assertIn("16 runs at the full scale, 8 of them there already", said)
+        self.assertFalse(list((self.folder / "results/paper-full/A").glob("*.db")))
+        self.good("report", "--scale", "full", "--from", "both.csv", "--markdown", "both.md")
+        self.assertIn("2 rows: 2 reproduced", (self.folder / "both.md").read_text())
+        # Overlapping tables count each run once.
+        self.good("report", "--scale", "full", "--from", "first.csv", "both.csv", "--markdown", "again.md")
+        self.assertEqual((self.folder / "both.md").read_text(), (self.folder / "again.md").read_text())
+
+        # A note above a table stands in what is made of it.
+        text = (self.folder / "both.csv").read_text()
+        (self.folder / "both.csv").write_text("# Older than the rules.\n" + text)
+        self.good("report", "--scale", "full", "--from", "both.csv", "--markdown", "noted.md")
+        self.assertIn("\n\nOlder than the rules.\n\n", (self.folder / "noted.md").read_text())
+
+    def test_the_program_carries_its_rows(self):
+        shutil.rmtree(self.folder / "scenarios")
+        said = self.good("run", "--scale", "full", "--dry-run")
+        self.assertIn("P400 ", said)
+        self.assertTrue((self.folder / "results/paper-full/rows/P400.toml").exists())
+        self.assertIn("leave --rows out", self.bad("run", "--rows", "nowhere"))
+
     def test_a_changed_row_is_run_anew_and_only_that(self):
         self.good("run")
         self.write("A.toml", ROW.replace('size = "200 KB"', 'size = "200 KB"\nstart_us = 1'))

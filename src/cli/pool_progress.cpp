@@ -16,6 +16,7 @@ bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
   run::PoolOptions options;
   options.jobs = view.jobs;
   options.threads = view.threads;
+  options.stop_after = view.stop_after;
   options.on_progress = [&line](const run::PoolProgress& p) {
     if (!line.due()) return;
     line.show(fmt::format("{} of {} runs done, {} running{}  {}", p.done, p.missing, p.running,

@@ -1,6 +1,7 @@
 // A pool of runs as a command shows it: one line that says how far it is, and Ctrl-C.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -15,9 +16,10 @@ struct PoolView {
   unsigned jobs = 0;
   std::optional<std::uint32_t> threads;
   bool quiet = false;
+  std::optional<std::chrono::milliseconds> stop_after;
 };
 
-/// run::run_all for somebody at a terminal. False: Ctrl-C came first.
+/// run::run_all for somebody at a terminal. False: Ctrl-C came first, or the time was over.
 [[nodiscard]] bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs);
 
 /// A set of runs that is made once and added to: the paper's, the league's.

@@ -61,6 +61,22 @@ std::vector<Command> add_reports(CLI::App& app) {
       ->check(CLI::Range(1, 4'096));
   paper_run_command->add_option("--threads", paper_runs.threads, "of each run; else one")
       ->check(CLI::Range(1, 1'024));
+  paper_run_command
+      ->add_option(
+          "--stop-after", paper_runs.stop_after_s,
+          "a time such as 9min: no run is begun that would take longer; ends with status 3 "
+          "while runs are missing")
+      ->transform(
+          CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"min", 60}, {"h", 3'600}}))
+      ->type_name("TIME");
+  paper_run_command
+      ->add_option("--have", paper_runs.have, "tables (--table) of runs made before or elsewhere")
+      ->type_name("FILE");
+  paper_run_command
+      ->add_option("--table", paper_runs.table, "write all runs there are as a table, a CSV file")
+      ->type_name("FILE");
+  paper_run_command->add_flag("--dry-run", paper_runs.dry_run,
+                              "say what would be run, and how long about");
   paper_run_command->add_flag("--force", paper_runs.force, "run again what is finished");
   paper_run_command->add_flag("--quiet", paper_runs.quiet, "print errors only");
 
@@ -85,7 +101,7 @@ std::vector<Command> add_reports(CLI::App& app) {
       ->type_name("FILE");
   paper_report_command
       ->add_option("--from", paper_page.from,
-                   "take such a table instead of results; makes no page, only --markdown")
+                   "take such tables instead of results; makes no page, only --markdown")
       ->type_name("FILE");
   paper_report_command->add_option("--csv", paper_page.csv, "a CSV file for each figure")
       ->type_name("FOLDER");

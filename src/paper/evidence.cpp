@@ -1,6 +1,7 @@
 #include "paper/evidence.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -8,11 +9,10 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
-#include "base/csv_text.h"
 #include "metrics/sqlite.h"
 #include "metrics/summary.h"
+#include "paper/csv_table.h"
 #include "report/figures.h"
-#include "sim/scenario/files.h"
 #include "workload/amount.h"
 
 namespace strack::paper {
@@ -86,43 +86,31 @@ std::string quoted(const std::string& name) { return '"' + name + '"'; }
 
 /// Those of them that are words even where they look like numbers.
 const std::vector<std::string>& text_columns() {
-  static const std::vector<std::string> names{"row",  "file",   "status", "version",
-                                              "hash", "scheme", "who"};
+  static const std::vector<std::string> names{"row",     "file", "run",    "scenario", "status",
+                                              "version", "hash", "scheme", "who"};
   return names;
 }
 
 /// What every run has, besides its axes and measures.
 const std::vector<std::string>& base_columns() {
-  static const std::vector<std::string> names{"row",
-                                              "file",
-                                              "seed",
-                                              "status",
-                                              "version",
-                                              "hash",
-                                              "hosts",
-                                              "flows",
-                                              "jobs",
-                                              "scheme",
-                                              "who",
-                                              "max_us",
-                                              "mean_us",
-                                              "p50_us",
-                                              "p99_us",
-                                              "min_us",
-                                              "ideal_us",
-                                              "slowdown",
-                                              "spread",
-                                              "drops",
-                                              "marks",
-                                              "packets",
-                                              "retransmissions",
-                                              "timeouts",
-                                              "cnps",
-                                              "pause_frames",
-                                              "paused_us",
-                                              "deepest_queue",
-                                              "cpu_s"};
+  static const std::vector<std::string> names{
+      "row",      "file",    "run",          "scenario",  "seed",
+      "status",   "version", "hash",         "hosts",     "flows",
+      "jobs",     "scheme",  "who",          "max_us",    "mean_us",
+      "p50_us",   "p99_us",  "min_us",       "ideal_us",  "slowdown",
+      "spread",   "drops",   "marks",        "packets",   "retransmissions",
+      "timeouts", "cnps",    "pause_frames", "paused_us", "deepest_queue",
+      "cpu_s"};
   return names;
+}
+
+/// The whole of a text as a number.
+std::optional<double> number_of(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || at != end || !std::isfinite(value)) return std::nullopt;
+  return value;
 }
 
 /// "16 MB" is 16000000, "8 us" is 8, "256" is 256, "strack" a text.
@@ -143,6 +131,8 @@ Line line_of(const PlannedRun& run, const fs::path& file, const metrics::Summary
   const auto count = [&](const char* name, auto value) { line[name] = static_cast<double>(value); };
   line["row"] = run.row;
   line["file"] = file.string();
+  line["run"] = run.name;
+  line["scenario"] = run.digest;
   line["status"] = std::string(metrics::to_text(s.state.status));
   line["version"] = s.run.version + (s.run.source.empty() ? "" : "/" + s.run.source);
   line["hash"] = s.state.hash;
@@ -181,11 +171,10 @@ Line line_of(const PlannedRun& run, const fs::path& file, const metrics::Summary
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
-/// A value as a cell of a table; nothing for NULL.
-std::string csv_cell(const Value& value) {
+std::string cell_text(const Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return number_text(*number);
-  const auto* text = std::get_if<std::string>(&value);
-  return text == nullptr ? std::string() : strack::csv_cell(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return {};
 }
 
 }  // namespace
@@ -198,6 +187,8 @@ struct Evidence::Impl {
   std::map<std::string, Count> counts;
   std::map<std::string, std::vector<PlannedRun>> planned;
   std::vector<std::string> problems;
+  std::vector<std::string> notes;
+  std::set<std::string> taken;  ///< runs that are in the table, by run_key()
 
   /// Plans all rows, and makes the empty table.
   std::optional<FileError> prepare_table(const std::vector<Row>& rows) {
@@ -266,6 +257,104 @@ struct Evidence::Impl {
     }
   }
 
+  /// The finished results of planned runs: <folder>/<row>/<name>.db.
+  void take_results(const std::vector<Row>& rows, const fs::path& folder) {
+    for (const Row& row : rows) {
+      for (const PlannedRun& run : planned[row.id]) {
+        const fs::path file = folder / row.id / (run.name + ".db");
+        std::error_code ignored;
+        if (fs::exists(file, ignored)) take_result(row, run, file);
+      }
+    }
+  }
+
+  void take_result(const Row& row, const PlannedRun& run, const fs::path& file) {
+    const auto summary = metrics::summarise(file);
+    if (!summary) {
+      problems.push_back(summary.error().message);
+      return;
+    }
+    const metrics::Summary& s = summary.value();
+    // A run that left flows unfinished would look fast.
+    if (s.state.status != metrics::RunStatus::finished) {
+      problems.push_back(fmt::format("{}: the run is not finished ({}), so it is left out",
+                                     file.string(), report::status_text(s.state)));
+      return;
+    }
+    if (s.run.scenario != run.scenario) {
+      problems.push_back(fmt::format(
+          "{}: holds another scenario than the row has now, so it is left out", file.string()));
+      return;
+    }
+    Line line = line_of(run, file, s);
+    measure(row, file, line);
+    taken.insert(run_key(row.id, run.name, run.digest));
+    insert(line);
+  }
+
+  /// Lines of a table that stand for planned runs which are not there yet.
+  std::optional<FileError> take_table(const fs::path& file) {
+    const auto table = read_csv_table(file);
+    if (!table) return table.error();
+    notes.insert(notes.end(), table.value().notes.begin(), table.value().notes.end());
+    std::map<std::string, std::size_t> changed;
+    for (const CsvTable::Line& cells : table.value().lines) {
+      Line line;
+      if (auto error = line_from(file, table.value().names, cells, line)) return error;
+      const std::string& row = std::get<std::string>(line.at("row"));
+      if (!counts.contains(row)) continue;
+      if (line.contains("run")) {
+        const std::string& run = std::get<std::string>(line.at("run"));
+        const auto known = std::find_if(planned[row].begin(), planned[row].end(),
+                                        [&](const PlannedRun& p) { return p.name == run; });
+        if (known == planned[row].end() || !line.contains("scenario") ||
+            known->digest != std::get<std::string>(line.at("scenario"))) {
+          ++changed[row];
+          continue;
+        }
+        if (!taken.insert(run_key(row, run, known->digest)).second) continue;
+      }
+      insert(line);
+    }
+    for (const auto& [row, count] : changed) {
+      problems.push_back(
+          fmt::format("{}: {} runs of {} are of other scenarios than the row has "
+                      "now, so they are left out",
+                      file.string(), count, row));
+    }
+    return std::nullopt;
+  }
+
+  /// The cells that this table of runs has columns for; what each run must have is there.
+  std::optional<FileError> line_from(const fs::path& file, const std::vector<std::string>& names,
+                                     const CsvTable::Line& from, Line& line) const {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string& cell = from.cells[i];
+      if (cell.empty() || std::find(columns.begin(), columns.end(), names[i]) == columns.end())
+        continue;
+      const auto value = number_of(cell);
+      const std::vector<std::string>& texts = text_columns();
+      const bool text_column = std::find(texts.begin(), texts.end(), names[i]) != texts.end();
+      if (value && !text_column) {
+        line[names[i]] = *value;
+      } else {
+        line[names[i]] = cell;
+      }
+    }
+    for (const char* needed : {"row", "version"}) {
+      if (line.contains(needed)) continue;
+      return FileError{fmt::format("{}:{}: has no {}", file.string(), from.number, needed)};
+    }
+    for (const char* needed : {"seed", "hosts"}) {
+      const auto found = line.find(needed);
+      const double* value = found == line.end() ? nullptr : std::get_if<double>(&found->second);
+      if (value != nullptr && *value >= 0 && *value <= 9e15) continue;
+      return FileError{
+          fmt::format("{}:{}: {} is not a whole number", file.string(), from.number, needed)};
+    }
+    return std::nullopt;
+  }
+
   void measure(const Row& row, const fs::path& file, Line& line) {
     if (row.measures.empty()) return;
     Database result;
@@ -293,39 +382,18 @@ const Evidence::Count& Evidence::count(const std::string& row) const {
 }
 const std::string& Evidence::scale() const { return impl_->scale; }
 const std::vector<std::string>& Evidence::problems() const { return impl_->problems; }
+const std::vector<std::string>& Evidence::notes() const { return impl_->notes; }
 
 Result<std::shared_ptr<Evidence>, FileError> Evidence::read(const std::vector<Row>& rows,
                                                             const std::string& scale,
-                                                            const fs::path& folder) {
+                                                            const fs::path& folder,
+                                                            const std::vector<fs::path>& tables) {
   auto impl = std::make_unique<Impl>();
   impl->scale = scale;
   if (const auto error = impl->prepare_table(rows)) return *error;
-  for (const Row& row : rows) {
-    for (const PlannedRun& run : impl->planned[row.id]) {
-      const fs::path file = folder / row.id / (run.name + ".db");
-      std::error_code ignored;
-      if (!fs::exists(file, ignored)) continue;
-      const auto summary = metrics::summarise(file);
-      if (!summary) {
-        impl->problems.push_back(summary.error().message);
-        continue;
-      }
-      const metrics::Summary& s = summary.value();
-      // A run that left flows unfinished would look fast.
-      if (s.state.status != metrics::RunStatus::finished) {
-        impl->problems.push_back(fmt::format("{}: the run is not finished ({}), so it is left out",
-                                             file.string(), report::status_text(s.state)));
-        continue;
-      }
-      if (s.run.scenario != run.scenario) {
-        impl->problems.push_back(fmt::format(
-            "{}: holds another scenario than the row has now, so it is left out", file.string()));
-        continue;
-      }
-      Line line = line_of(run, file, s);
-      impl->measure(row, file, line);
-      impl->insert(line);
-    }
+  if (!folder.empty()) impl->take_results(rows, folder);
+  for (const fs::path& table : tables) {
+    if (const auto error = impl->take_table(table)) return *error;
   }
   std::set<std::string> versions;
   for (const auto& [row, count] : impl->counts) {
@@ -335,7 +403,8 @@ Result<std::shared_ptr<Evidence>, FileError> Evidence::read(const std::vector<Ro
     impl->problems.push_back(
         fmt::format("{}: the runs are of {} versions of the program ({}). `strack paper run` makes "
                     "the older ones anew",
-                    folder.string(), versions.size(), fmt::join(versions, ", ")));
+                    folder.empty() ? tables.front().string() : folder.string(), versions.size(),
+                    fmt::join(versions, ", ")));
   }
   return std::shared_ptr<Evidence>(new Evidence(std::move(impl)));
 }
@@ -343,55 +412,7 @@ Result<std::shared_ptr<Evidence>, FileError> Evidence::read(const std::vector<Ro
 Result<std::shared_ptr<Evidence>, FileError> Evidence::read_csv(const std::vector<Row>& rows,
                                                                 const std::string& scale,
                                                                 const fs::path& file) {
-  auto impl = std::make_unique<Impl>();
-  impl->scale = scale;
-  if (const auto error = impl->prepare_table(rows)) return *error;
-  const auto text = sim::read_file(file);
-  if (!text) return FileError{fmt::format("{}: {}", file.string(), text.error().message)};
-  std::vector<std::string> names;
-  std::size_t at = 0;
-  for (int number = 1; at < text.value().size(); ++number) {
-    const std::size_t end = std::min(text.value().find('\n', at), text.value().size());
-    const std::vector<std::string> cells = csv_cells(text.value().substr(at, end - at));
-    at = end + 1;
-    if (number == 1) {
-      names = cells;
-      continue;
-    }
-    if (cells.size() != names.size()) {
-      return FileError{fmt::format("{}:{}: {} cells under {} names", file.string(), number,
-                                   cells.size(), names.size())};
-    }
-    Line line;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::vector<std::string>& known = impl->columns;
-      if (cells[i].empty() || std::find(known.begin(), known.end(), names[i]) == known.end())
-        continue;
-      const auto value = number_of(cells[i]);
-      const std::vector<std::string>& texts = text_columns();
-      const bool text_column = std::find(texts.begin(), texts.end(), names[i]) != texts.end();
-      if (value && !text_column) {
-        line[names[i]] = *value;
-      } else {
-        line[names[i]] = cells[i];
-      }
-    }
-    for (const char* needed : {"row", "version"}) {
-      if (!line.contains(needed)) {
-        return FileError{fmt::format("{}:{}: has no {}", file.string(), number, needed)};
-      }
-    }
-    for (const char* needed : {"seed", "hosts"}) {
-      const auto found = line.find(needed);
-      const double* value = found == line.end() ? nullptr : std::get_if<double>(&found->second);
-      if (value == nullptr || *value < 0 || *value > 9e15) {
-        return FileError{
-            fmt::format("{}:{}: {} is not a whole number", file.string(), number, needed)};
-      }
-    }
-    if (impl->counts.contains(std::get<std::string>(line.at("row")))) impl->insert(line);
-  }
-  return std::shared_ptr<Evidence>(new Evidence(std::move(impl)));
+  return read(rows, scale, {}, {file});
 }
 
 std::string Evidence::to_csv() {
@@ -407,7 +428,7 @@ std::string Evidence::to_csv() {
                                     text += '\n';
                                     for (int i = 0; i < row.columns(); ++i) {
                                       if (i > 0) text += ',';
-                                      text += csv_cell(next_value(row));
+                                      text += csv_cell(cell_text(next_value(row)));
                                     }
                                   });
   STRACK_CHECK(!wrong);
@@ -469,7 +490,7 @@ Result<std::vector<Evidence::Cells>, FileError> Evidence::cells(const std::strin
     const auto* number = std::get_if<double>(&y);
     if (number == nullptr) return;
     Cells& cell = all.emplace_back();
-    cell.series = csv_cell(series);
+    cell.series = cell_text(series);
     cell.y = *number;
     if (const auto* at = std::get_if<double>(&x)) {
       cell.x_number = *at;

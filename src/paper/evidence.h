@@ -1,7 +1,7 @@
 // The runs that were made, as one table that SQL can be asked about, and what they decide.
 //
 // The table `runs` has a line for each run:
-//   row, file, seed, status, version, hash, hosts, flows, jobs, scheme
+//   row, file, run, scenario (its name in the row, and a fingerprint), seed, status, version, hash, hosts, flows, jobs, scheme
 //   who       strack, oblivious, single-path, rocev2, rocev2-4qp
 //   max_us, mean_us, p50_us, p99_us, min_us (jobs), ideal_us, slowdown, spread (jobs: slowest over fastest)
 //   drops, marks, packets, retransmissions, timeouts, cnps, pause_frames, paused_us, deepest_queue (bytes), cpu_s
@@ -28,9 +28,12 @@ class Evidence {
  public:
   /// Reads the results of all planned runs that are in `folder` (<row>/<name>.db) and finished. What
   /// is left out, and results of several versions of the program, are among problems().
+  /// Runs that are not there are taken from `tables` that to_csv() wrote, of this or of other machines;
+  /// each run once. Without a folder tables are all there is.
   [[nodiscard]] static Result<std::shared_ptr<Evidence>, FileError> read(
-      const std::vector<Row>& rows, const std::string& scale, const std::filesystem::path& folder);
-  /// The same from a table that to_csv() wrote.
+      const std::vector<Row>& rows, const std::string& scale, const std::filesystem::path& folder,
+      const std::vector<std::filesystem::path>& tables = {});
+  /// The same from one table.
   [[nodiscard]] static Result<std::shared_ptr<Evidence>, FileError> read_csv(
       const std::vector<Row>& rows, const std::string& scale, const std::filesystem::path& file);
   ~Evidence();
@@ -74,6 +77,8 @@ class Evidence {
   [[nodiscard]] const std::string& scale() const;
   /// Files that could not be read, and measures that failed.
   [[nodiscard]] const std::vector<std::string>& problems() const;
+  /// What stands above a table for those who read it.
+  [[nodiscard]] const std::vector<std::string>& notes() const;
 
  private:
   struct Impl;

@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "paper/csv_table.h"
+#include "paper/own_rows.h"
 #include "paper/paper_report.h"
+#include "sim/scenario/files.h"
 
 namespace strack::paper {
 namespace {
@@ -137,6 +140,54 @@ TEST_F(EvidenceTest, JudgesByTheRule) {
   const auto judged = judge(*again.value(), rows_);
   ASSERT_TRUE(judged);
   EXPECT_EQ(make_markdown(*again.value(), judged.value()).value(), markdown.value());
+}
+
+// What one machine has made and what another has are one set: each run once, and none of a row that has
+// changed since. Notes above a table are for readers.
+TEST_F(EvidenceTest, TablesOfOtherMachinesAddWhatIsMissing) {
+  const auto planned = plan(rows_.front(), kFullScale);
+  ASSERT_TRUE(planned);
+  const std::vector<PlannedRun>& runs = planned.value();
+  for (std::size_t i = 0; i < 5; ++i) result(runs[i], 100);
+  const auto there = Evidence::read(rows_, kFullScale, folder_ / "r");
+  ASSERT_TRUE(there) << there.error().message;
+  const fs::path table = folder_ / "there.csv";
+  std::ofstream(table) << "# Made yesterday.\n" << there.value()->to_csv();
+  fs::remove_all(folder_ / "r");
+  for (std::size_t i = 3; i < 8; ++i) result(runs[i], 100);
+
+  const auto all = Evidence::read(rows_, kFullScale, folder_ / "r", {table});
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all.value()->count("X").done, 8u);
+  EXPECT_TRUE(all.value()->problems().empty());
+  EXPECT_EQ(all.value()->notes(), std::vector<std::string>{"Made yesterday."});
+  const auto known = runs_in({table}, "1");
+  ASSERT_TRUE(known) << known.error().message;
+  EXPECT_EQ(known.value().size(), 5u);
+  EXPECT_TRUE(known.value().contains(run_key("X", runs[0].name, runs[0].digest)));
+  EXPECT_FALSE(known.value().contains(run_key("X", runs[5].name, runs[5].digest)));
+  EXPECT_TRUE(runs_in({table}, "2").value().empty());
+
+  std::ofstream(rows_.front().file, std::ios::app) << "\n[run]\nthreads = 2\nend_ms = 99\n";
+  const auto changed = Evidence::read(rows_, kFullScale, {}, {table});
+  ASSERT_TRUE(changed) << changed.error().message;
+  EXPECT_EQ(changed.value()->count("X").done, 0u);
+  ASSERT_EQ(changed.value()->problems().size(), 1u);
+  EXPECT_NE(changed.value()->problems()[0].find("5 runs of X are of other scenarios"),
+            std::string::npos);
+}
+
+// The program carries the rows of the repository to the byte.
+TEST_F(EvidenceTest, OwnRowsAreTheRepositorys) {
+  ASSERT_FALSE(write_own_rows(folder_ / "own"));
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(STRACK_PAPER_ROWS)) {
+    const auto own = sim::read_file(folder_ / "own" / entry.path().filename());
+    ASSERT_TRUE(own) << entry.path();
+    EXPECT_EQ(own.value(), sim::read_file(entry.path()).value()) << entry.path();
+    ++files;
+  }
+  EXPECT_GT(files, 30u);
 }
 
 TEST_F(EvidenceTest, OpenUntilEveryRunIsThere) {

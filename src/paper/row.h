@@ -36,6 +36,7 @@ struct Scale {
   std::vector<std::string> set;      ///< "key=value"
   std::vector<Axis> axes;            ///< in the place of the group's values of the same key
   std::vector<std::uint64_t> seeds;  ///< in the place of every group's; empty: as they are
+  std::string title;                 ///< in the place of the row's, which says too much
 };
 
 /// A closed range; either end may be infinite.
@@ -87,6 +88,9 @@ struct Row {
   std::map<std::string, std::string> numbers;  ///< name -> SQL over `runs`: one value
   std::vector<Check> checks;
   std::vector<FigureSpec> figures;
+
+  /// What it is called at a scale.
+  [[nodiscard]] const std::string& title_at(const std::string& scale) const;
 };
 
 [[nodiscard]] Result<Row, ScenarioError> load_row(const std::filesystem::path& file);
@@ -107,7 +111,8 @@ struct PlannedRun {
   std::uint64_t seed = 0;
   std::string name;      ///< of its result file, without folder and ending
   std::string scenario;  ///< resolved
-  double weight = 0;     ///< about what it costs, in bytes sent
+  std::string digest;    ///< a fingerprint of it
+  double seconds = 0;    ///< about what it costs one processor
 };
 
 /// The runs of a row at a scale. An unknown scale is the full one for a row that does not name it.

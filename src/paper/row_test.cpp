@@ -55,6 +55,7 @@ axes = {"transport.scheme" = ["strack", "rocev2"], "workload.size" = ["4 KB", "2
 seeds = [1, 2]
 
 [paper.scale.quick]
+title = "T, but small"
 set = ["topology.hosts=16"]
 axes = {"workload.size" = ["4 KB"]}
 seeds = [7]
@@ -97,7 +98,12 @@ caption = "see"
   ASSERT_EQ(full.value().size(), 8u);
   EXPECT_EQ(full.value().front().name, "strack-4KB-s1");
   EXPECT_EQ(full.value().front().axes.at("size"), "4 KB");
-  EXPECT_DOUBLE_EQ(full.value().front().weight, 64 * 4e3);
+  // A hundredth of a second for its start, a thousandth for 100 hosts, 0.17 s for a GB.
+  EXPECT_NEAR(full.value().front().seconds, 0.01 + 0.00064 + 0.17 * 64 * 4e-6, 1e-9);
+  EXPECT_EQ(full.value().front().digest.size(), 16u);
+  EXPECT_NE(full.value()[0].digest, full.value()[1].digest);
+  EXPECT_EQ(r.title_at(kFullScale), "T");
+  EXPECT_EQ(r.title_at("quick"), "T, but small");
 
   const auto quick = plan(r, "quick");
   ASSERT_TRUE(quick) << quick.error().text();

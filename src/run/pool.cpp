@@ -82,6 +82,104 @@ Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run) {
                                                               : OldResult::scenario;
 }
 
+namespace {
+
+/// How long runs really take, and whether one more fits into what is left.
+class Pace {
+ public:
+  explicit Pace(const PoolOptions& options) : stop_after_(options.stop_after) {}
+
+  [[nodiscard]] bool over() const { return stop_after_ && since_begin() >= seconds(*stop_after_); }
+  [[nodiscard]] bool fits(const PoolRun& run) const {
+    return !stop_after_ ||
+           since_begin() + seconds_per_weight() * run.weight <= seconds(*stop_after_);
+  }
+  void start(const PoolRun& run) { begun_[&run] = since_begin(); }
+  void end(const PoolRun& run) {
+    took_ += since_begin() - begun_[&run];
+    expected_ += run.weight;
+  }
+
+ private:
+  static double seconds(std::chrono::duration<double> time) { return time.count(); }
+  [[nodiscard]] double since_begin() const {
+    return seconds(std::chrono::steady_clock::now() - begin_);
+  }
+  /// With room for a run that takes longer than the others of its weight.
+  [[nodiscard]] double seconds_per_weight() const {
+    constexpr double kRoom = 1.4;
+    constexpr double kEnough = 20;  // what is over in no time says little about the others
+    return expected_ < kEnough ? kRoom : std::max(kRoom, kRoom * took_ / expected_);
+  }
+
+  std::optional<std::chrono::milliseconds> stop_after_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::map<const PoolRun*, double> begun_;
+  double took_ = 0;
+  double expected_ = 0;
+};
+
+/// Those that run now, and how those before them ended.
+class Running {
+ public:
+  Running(const PoolOptions& options, Pace& pace) : options_(options), pace_(pace) {}
+
+  void begin(PoolRun& run) {
+    run.started = true;
+    const pid_t child = start(options_, run);
+    if (child > 0) {
+      processes_[child] = &run;
+      pace_.start(run);
+    } else {
+      run.failure = fmt::format("{}: no process could be started", run.out.string());
+      ++failed_;
+    }
+  }
+  void interrupt() {
+    if (told_) return;
+    for (const auto& [child, run] : processes_) kill(child, SIGINT);
+    told_ = true;
+  }
+  void collect() {
+    int status = 0;
+    for (auto it = processes_.begin(); it != processes_.end();) {
+      if (waitpid(it->first, &status, WNOHANG) != it->first) {
+        ++it;
+        continue;
+      }
+      PoolRun& run = *it->second;
+      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+      run.done = code == 0 || code == 1;  // a stalled run is a result too, and says so in the table
+      if (code != 0 && code != 1 && !(told_ && code == kInterruptedStatus)) {
+        run.failure = last_words(run, status);
+        ++failed_;
+      }
+      run.said.reset();
+      ++done_;
+      weight_done_ += run.weight;
+      pace_.end(run);
+      it = processes_.erase(it);
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const { return processes_.size(); }
+  [[nodiscard]] bool told() const { return told_; }
+  [[nodiscard]] PoolProgress progress(std::size_t missing, double weight) const {
+    return {done_, missing, processes_.size(), failed_, weight_done_ / weight};
+  }
+
+ private:
+  const PoolOptions& options_;
+  Pace& pace_;
+  std::map<pid_t, PoolRun*> processes_;
+  std::size_t done_ = 0;
+  std::size_t failed_ = 0;
+  double weight_done_ = 0;
+  bool told_ = false;
+};
+
+}  // namespace
+
 bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
              const std::atomic<bool>& stop) {
   const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
@@ -95,55 +193,26 @@ bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
     ++missing;
     weight += run->weight;
   }
-  std::map<pid_t, PoolRun*> running;
-  std::size_t done = 0;
-  double weight_done = 0;
-  std::size_t failed = 0;
-  auto next = runs.begin();
-  bool told = false;
+  Pace pace(options);
+  Running running(options, pace);
+  const auto waits = [](const PoolRun* run) { return !run->there && !run->started; };
   while (true) {
-    const bool stopping = stop.load(std::memory_order_relaxed);
-    while (!stopping && running.size() < jobs) {
-      next = std::find_if(next, runs.end(), [](const PoolRun* run) { return !run->there; });
+    const bool stopping = stop.load(std::memory_order_relaxed) || pace.over();
+    while (!stopping && running.count() < jobs) {
+      // A shorter one may fit where the next in turn does not.
+      const auto next = std::find_if(runs.begin(), runs.end(), [&](const PoolRun* run) {
+        return waits(run) && pace.fits(*run);
+      });
       if (next == runs.end()) break;
-      const pid_t child = start(options, **next);
-      if (child > 0) {
-        running[child] = *next;
-      } else {
-        (*next)->failure = fmt::format("{}: no process could be started", (*next)->out.string());
-        ++failed;
-      }
-      ++next;
+      running.begin(**next);
     }
-    if (running.empty()) break;
-    if (stopping && !told) {
-      for (const auto& [child, run] : running) kill(child, SIGINT);
-      told = true;
-    }
-    int status = 0;
-    for (auto it = running.begin(); it != running.end();) {
-      if (waitpid(it->first, &status, WNOHANG) != it->first) {
-        ++it;
-        continue;
-      }
-      PoolRun& run = *it->second;
-      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-      run.done = code == 0 || code == 1;  // a stalled run is a result too, and says so in the table
-      if (code != 0 && code != 1 && !(told && code == kInterruptedStatus)) {
-        run.failure = last_words(run, status);
-        ++failed;
-      }
-      run.said.reset();
-      ++done;
-      weight_done += run.weight;
-      it = running.erase(it);
-    }
-    if (options.on_progress) {
-      options.on_progress({done, missing, running.size(), failed, weight_done / weight});
-    }
+    if (running.count() == 0) break;
+    if (stopping) running.interrupt();
+    running.collect();
+    if (options.on_progress) options.on_progress(running.progress(missing, weight));
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  return !told && next == runs.end();
+  return !running.told() && std::none_of(runs.begin(), runs.end(), waits);
 }
 
 }  // namespace strack::run

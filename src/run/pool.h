@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -22,9 +23,10 @@ struct PoolRun {
   std::uint64_t seed = 0;
   std::filesystem::path out;
   std::string scenario;  ///< resolved
-  double weight = 1;     ///< about how long it takes, in parts of the others
+  double weight = 1;     ///< about how long it takes: in seconds, or in parts of the others
 
   bool there = false;  ///< finished earlier, by the same program
+  bool started = false;
   bool done = false;
   std::string failure;
 
@@ -57,13 +59,16 @@ struct PoolProgress {
 };
 
 struct PoolOptions {
-  unsigned jobs = 0;                                     ///< 0: one per processor
-  std::optional<std::uint32_t> threads;                  ///< of each run; else as the scenario says
+  unsigned jobs = 0;                     ///< 0: one per processor
+  std::optional<std::uint32_t> threads;  ///< of each run; else as the scenario says
+  /// No run is started that would not be done by then; what takes longer is interrupted. For runs
+  /// whose weight is in seconds.
+  std::optional<std::chrono::milliseconds> stop_after;
   std::filesystem::path program = "/proc/self/exe";      ///< whose `sim run` is started
   std::function<void(const PoolProgress&)> on_progress;  ///< often
 };
 
-/// Runs all that is not there yet, in order. False: it was told to stop first.
+/// Runs all that is not there yet, in order. False: it was told to stop first, or its time was over.
 [[nodiscard]] bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
                            const std::atomic<bool>& stop);
 

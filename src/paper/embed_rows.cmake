@@ -1,0 +1,10 @@
+# Puts the files of a folder into one, each behind a line of its name and size. With -D FOLDER, OUT.
+cmake_minimum_required(VERSION 3.25)
+file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*)
+list(SORT files)
+file(WRITE ${OUT} "")
+foreach(name IN LISTS files)
+  file(SIZE ${FOLDER}/${name} size)
+  file(READ ${FOLDER}/${name} text)
+  file(APPEND ${OUT} "@@ ${name} ${size}\n${text}")
+endforeach()
