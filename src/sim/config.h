@@ -74,6 +74,7 @@ struct PfcParams {
   bool enabled = false;
   Bytes buffer_per_tbps = mb(5);  ///< of a switch, per Tb/s of its ports' rates: 256 MB per 51.2
   Ratio alpha{1, 8};       ///< [R.pfc.threshold] share of what is free that one port may fill
+  Bytes xoff{0};           ///< [D65] or this much of it, whatever is free; 0: as alpha says
   Bytes reserve = kib(4);  ///< [R.pfc.reserve] of each port, its own
   Bytes headroom{
       0};  ///< [R.pfc.headroom] of each port; 0: what its link can still bring after XOFF

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <deque>
 #include <functional>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,12 +28,37 @@ constexpr auto kNames =
 
 constexpr std::uint64_t kMostMessages = 200'000'000;
 
+/// [D66] No more than so many messages of a connection are under way.
+class Pipeline {
+ public:
+  Pipeline(GraphBuilder& builder, std::uint32_t depth) : builder_(builder), depth_(depth) {}
+
+  /// The newest message of its connection waits until the one `depth` before it has been acknowledged.
+  void add(NodeId id) {
+    if (depth_ == 0) return;
+    std::deque<NodeId>& sent = by_channel_[builder_.node(id).channel];
+    if (sent.size() == depth_) {
+      builder_.wait(id, sent.front(), Moment::sent);
+      sent.pop_front();
+    }
+    sent.push_back(id);
+  }
+
+ private:
+  GraphBuilder& builder_;
+  std::uint32_t depth_;
+  std::unordered_map<std::uint32_t, std::deque<NodeId>> by_channel_;
+};
+
 /// Every rank's buffer as a row of units, and which messages have written each.
 class DataFlow {
  public:
   /// `blocks` equal parts (to a byte), each cut into units of at most a chunk.
-  DataFlow(Rank ranks, Bytes size, std::uint32_t blocks, Bytes chunk)
-      : builder_(ranks), chunk_(chunk) {
+  DataFlow(const CollectiveParams& p, std::uint32_t blocks)
+      : builder_(p.ranks), chunk_(p.chunk), pipeline_(builder_, p.chunks_in_flight) {
+    const Rank ranks = p.ranks;
+    const Bytes size = p.size;
+    const Bytes chunk = p.chunk;
     for (std::uint32_t b = 0; b < blocks; ++b) {
       first_unit_.push_back(static_cast<std::uint32_t>(unit_sizes_.size()));
       const Bytes begin = bytes(mul_div(size.value, b, blocks));
@@ -81,6 +108,7 @@ class DataFlow {
     std::sort(waits_.begin(), waits_.end());
     waits_.erase(std::unique(waits_.begin(), waits_.end()), waits_.end());
     for (const NodeId other : waits_) builder_.wait(id, other, Moment::received);
+    pipeline_.add(id);
     for (std::uint32_t u = first; u < last; ++u) {
       std::uint32_t& newest_writer = newest(to, u);
       writers_.push_back({id, adds ? newest_writer : kNone});
@@ -114,6 +142,7 @@ class DataFlow {
 
   GraphBuilder builder_;
   Bytes chunk_;
+  Pipeline pipeline_;
   std::vector<Bytes> unit_sizes_;
   std::vector<std::uint32_t> first_unit_;
   std::vector<std::uint32_t> newest_;
@@ -208,6 +237,7 @@ Result<CollectiveGraph, std::string> alltoall(const CollectiveParams& p, bool ke
   const Rank n = p.ranks;
   const Rank parallel = p.parallel == 0 ? n : p.parallel;
   GraphBuilder builder(n);
+  Pipeline pipeline(builder, p.chunks_in_flight);
   // Unit s x n + d is what rank s has for rank d.
   std::vector<Bytes> sizes;
   for (Rank s = 0; s < n; ++s) {
@@ -236,6 +266,7 @@ Result<CollectiveGraph, std::string> alltoall(const CollectiveParams& p, bool ke
       for (std::int64_t i = 0; i < pieces; ++i) {
         const NodeId id =
             builder.message(r, to, bytes(mul_div(size, i + 1, pieces) - mul_div(size, i, pieces)));
+        pipeline.add(id);
         if (i == 0) chunks.first = id;
         chunks.last = id;
         // The whole unit is there with its last chunk; the others carry parts of it.
@@ -328,33 +359,33 @@ Result<CollectiveGraph, std::string> make_collective(const CollectiveParams& p,
     case Collective::alltoall:
       return alltoall(p, keep_transfers);
     case Collective::allreduce_ring: {
-      DataFlow flow(n, p.size, n, p.chunk);
+      DataFlow flow(p, n);
       ring_reduce(flow, n);
       ring_gather(flow, n);
       return flow.finish(keep_transfers);
     }
     case Collective::reduce_scatter: {
-      DataFlow flow(n, p.size, n, p.chunk);
+      DataFlow flow(p, n);
       ring_reduce(flow, n);
       return flow.finish(keep_transfers);
     }
     case Collective::allgather: {
-      DataFlow flow(n, p.size, n, p.chunk);
+      DataFlow flow(p, n);
       ring_gather(flow, n);
       return flow.finish(keep_transfers);
     }
     case Collective::allreduce_halving_doubling: {
-      DataFlow flow(n, p.size, n, p.chunk);
+      DataFlow flow(p, n);
       halving_doubling(flow, n);
       return flow.finish(keep_transfers);
     }
     case Collective::allreduce_double_binary_tree: {
-      DataFlow flow(n, p.size, 2, p.chunk);
+      DataFlow flow(p, 2);
       double_binary_tree(flow, n);
       return flow.finish(keep_transfers);
     }
     case Collective::broadcast: {
-      DataFlow flow(n, p.size, 1, p.chunk);
+      DataFlow flow(p, 1);
       chain_broadcast(flow, n);
       return flow.finish(keep_transfers);
     }

@@ -33,8 +33,9 @@ enum class Collective : std::uint8_t {
 struct CollectiveParams {
   Collective collective = Collective::allreduce_ring;
   Rank ranks = 0;
-  Bytes size{0};                 ///< of every rank's whole buffer
-  Bytes chunk = bytes(131'072);  ///< largest message
+  Bytes size{0};                       ///< of every rank's whole buffer
+  Bytes chunk = bytes(131'072);        ///< largest message
+  std::uint32_t chunks_in_flight = 0;  ///< [D66] of a connection; 0: all that are ready
   std::uint32_t parallel = 0;  ///< AllToAll: connections active at each sender and receiver; 0: all
 };
 

@@ -231,6 +231,7 @@ TEST_P(EveryCollective, EndsWithExactlyWhatItMust) {
       if (n > 24 && chunk == 700) continue;  // the same again, slowly
       CollectiveParams p = params(GetParam(), n, bytes(n * 1'000 + (n % 3)), bytes(chunk));
       p.parallel = n % 4 == 0 ? 3 : n % 4 == 1 ? 1 : 0;
+      p.chunks_in_flight = n % 3;  // [D66]
       const auto made = make_collective(p, true);
       ASSERT_TRUE(made.ok()) << made.error();
       SymbolicRun symbolic(p, made.value(), n);
@@ -239,6 +240,26 @@ TEST_P(EveryCollective, EndsWithExactlyWhatItMust) {
       if (HasFatalFailure()) FAIL() << n << " ranks, chunk " << chunk;
     }
   }
+}
+
+// [D66] With one chunk in flight each message of a connection waits for the one before it to be
+// acknowledged; with two, for the one before that.
+TEST(Collective, ChunksInFlightAreWaitedFor) {
+  CollectiveParams p{
+      .collective = Collective::broadcast, .ranks = 2, .size = kib(4), .chunk = kib(1)};
+  const auto waits = [&p] {
+    const auto made = make_collective(p);
+    EXPECT_TRUE(made.ok());
+    return made.value().graph.waits();
+  };
+  EXPECT_EQ(waits(), (std::vector<std::uint32_t>{0, 0, 0, 0}));
+  p.chunks_in_flight = 1;
+  EXPECT_EQ(waits(), (std::vector<std::uint32_t>{0, 1, 1, 1}));
+  p.chunks_in_flight = 2;
+  EXPECT_EQ(waits(), (std::vector<std::uint32_t>{0, 0, 1, 1}));
+  const auto made = make_collective(p);
+  EXPECT_EQ(made.value().graph.after(Moment::sent, 0).size(), 1u);
+  EXPECT_EQ(made.value().graph.after(Moment::sent, 0)[0], 2u);
 }
 
 // And for some large numbers.

@@ -47,6 +47,7 @@ namespace strack::sim {
 struct SharedBufferParams {
   Bytes buffer{0};              ///< all of it
   Ratio alpha{1, 8};            ///< [R.pfc.threshold]
+  Bytes xoff{0};                ///< [D65] a fixed threshold; 0: as alpha says
   Bytes reserve{0};             ///< [R.pfc.reserve] of each port
   Bytes xon_offset{0};          ///< [R.pfc.xon]
   std::vector<Bytes> headroom;  ///< [R.pfc.headroom] by port
@@ -65,6 +66,7 @@ struct SharedBufferParams {
                                              Bytes mtu) {
     SharedBufferParams params;
     params.alpha = pfc.alpha;
+    params.xoff = pfc.xoff;
     params.reserve = pfc.reserve;
     params.xon_offset = pfc.xon_offset;
     params.max_packet = std::max(mtu + hosts.data_header, hosts.control_size);
@@ -86,6 +88,7 @@ class SharedBuffer {
  public:
   explicit SharedBuffer(const SharedBufferParams& params)
       : alpha_(params.alpha),
+        xoff_(params.xoff.value),
         reserve_(params.reserve.value),
         xon_offset_(params.xon_offset.value),
         shared_size_(params.shared().value) {
@@ -197,7 +200,9 @@ class SharedBuffer {
   }
   /// [R.pfc.threshold] T, and what it cannot fall below while so many bytes arrive.
   [[nodiscard]] std::int64_t threshold(std::int64_t arriving = 0) const {
-    return std::max<std::int64_t>(0, alpha_.of(shared_size_ - shared_used_ - arriving));
+    const std::int64_t free = shared_size_ - shared_used_ - arriving;
+    return std::max<std::int64_t>(0,
+                                  xoff_ > 0 ? std::min(xoff_, free) : alpha_.of(free));  // [D65]
   }
 
   [[nodiscard]] bool paused(std::uint32_t port) const { return ports_[port].paused; }
@@ -238,6 +243,7 @@ class SharedBuffer {
   }
 
   Ratio alpha_;
+  std::int64_t xoff_;
   std::int64_t reserve_;
   std::int64_t xon_offset_;
   std::int64_t shared_size_;

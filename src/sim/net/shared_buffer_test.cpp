@@ -68,6 +68,18 @@ TEST(SharedBuffer, Params_OfASwitch) {
             kb(7));
 }
 
+// [D65] A fixed threshold holds whatever else is in use, until what is free is less.
+TEST(SharedBuffer, Threshold_CanBeFixed) {
+  SharedBufferParams params = four_ports();
+  params.xoff = bytes(3'000);
+  SharedBuffer buffer(params);
+  EXPECT_EQ(buffer.threshold(), 3'000);
+  EXPECT_EQ(buffer.threshold(buffer.shared_size() - 100), 100);
+  EXPECT_EQ(buffer.threshold(buffer.shared_size() + 100), 0);
+  buffer.add(0, 2'000);
+  EXPECT_EQ(buffer.threshold(), 3'000);
+}
+
 // What is promised to ports may be more than there is: the caller sees it beforehand.
 TEST(SharedBuffer, Params_NothingLeftToShare) {
   SharedBufferParams params = four_ports();

@@ -371,6 +371,7 @@ max_outstanding = 1000
 dcqcn = "paper2015"
 variant = "nic"
 g = "1/16"
+initial_alpha = 0.5
 alpha_timer_us = 2
 decrease_interval_us = 5
 increase_timer_us = 7
@@ -391,6 +392,7 @@ cnp_interval_us = 6
   p.max_outstanding = 1'000;
   p.dcqcn.variant = core::DcqcnVariant::nic;
   p.dcqcn.g = {1, 16};
+  p.dcqcn.initial_alpha = {1, 2};
   p.dcqcn.alpha_timer = us(2);
   p.dcqcn.decrease_interval = us(5);
   p.dcqcn.increase_timer = us(7);
@@ -411,7 +413,8 @@ TEST(Roce, ASetIsNamedAndOneValueChanged) {
   for (const Named& named :
        {Named{"paper2015", core::DcqcnSet::paper2015},
         Named{"nic-default", core::DcqcnSet::nic_default},
-        Named{"hpcc-ns3", core::DcqcnSet::hpcc_ns3}, Named{"off", core::DcqcnSet::off}}) {
+        Named{"hpcc-ns3", core::DcqcnSet::hpcc_ns3}, Named{"off", core::DcqcnSet::off},
+        Named{"uet-htsim", core::DcqcnSet::uet_htsim}}) {
     const std::string text =
         std::string(kRoce) + "[rocev2]\ndcqcn = \"" + std::string(named.name) + "\"\n";
     auto p = core::RoceParams::for_link(gbps(400), us(8), bytes(4'096), named.set).value();
@@ -480,6 +483,7 @@ TEST(Pfc, EveryFieldCanBeSet) {
 enabled = true
 buffer_per_tbps = "2 MB"
 alpha = 0.25
+xoff = "3 MB"
 reserve = 0
 headroom = "200 KB"
 xon_offset = "2 MTU"
@@ -489,6 +493,7 @@ quanta = 200
   EXPECT_TRUE(p.enabled);
   EXPECT_EQ(p.buffer_per_tbps, mb(2));
   EXPECT_EQ(p.alpha, (Ratio{1, 4}));
+  EXPECT_EQ(p.xoff, mb(3));
   EXPECT_EQ(p.reserve, bytes(0));
   EXPECT_EQ(p.headroom, kb(200));
   EXPECT_EQ(p.xon_offset, bytes(8'192));
@@ -659,6 +664,7 @@ TEST(Workload, CollectiveTakesAllHostsUnlessSaid) {
 TEST(Workload, CollectiveEveryFieldCanBeSet) {
   const Scenario s = loaded(kCollective + R"(collective = "alltoall"
 chunk = "1 KiB"
+chunks_in_flight = 2
 ranks = 10
 jobs = 3
 parallel = 2
@@ -669,6 +675,7 @@ start_jitter_us = 2
 )");
   EXPECT_EQ(s.workload.collective.collective, workload::Collective::alltoall);
   EXPECT_EQ(s.workload.collective.chunk, kib(1));
+  EXPECT_EQ(s.workload.collective.chunks_in_flight, 2u);
   EXPECT_EQ(s.workload.collective.ranks, 10u);
   EXPECT_EQ(s.workload.collective.parallel, 2u);
   EXPECT_EQ(s.workload.jobs, 3u);
@@ -766,6 +773,7 @@ constexpr Sample kSamples[] = {
     {"pfc", "enabled", "true", ""},
     {"pfc", "buffer_per_tbps", "\"4 MB\"", ""},
     {"pfc", "alpha", "0.5", ""},
+    {"pfc", "xoff", "\"1 MB\"", ""},
     {"pfc", "reserve", "0", ""},
     {"pfc", "headroom", "\"100 KB\"", ""},
     {"pfc", "xon_offset", "\"2 MTU\"", ""},
@@ -833,6 +841,7 @@ constexpr Sample kSamples[] = {
     {"rocev2", "dcqcn", "\"paper2015\"", ""},
     {"rocev2", "variant", "\"off\"", ""},
     {"rocev2", "g", "0.0625", ""},
+    {"rocev2", "initial_alpha", "0.25", ""},
     {"rocev2", "alpha_timer_us", "55", ""},
     {"rocev2", "decrease_interval_us", "50", ""},
     {"rocev2", "increase_timer_us", "\"1 ms\"", ""},
@@ -855,6 +864,7 @@ constexpr Sample kSamples[] = {
     {"workload", "cdf", "[[\"1 KB\", 0.125], [2000, 1]]", "kind = \"random\"\nflows = 5"},
     {"workload", "collective", "\"broadcast\"", "kind = \"collective\""},
     {"workload", "chunk", "\"1 MB\"", "kind = \"collective\""},
+    {"workload", "chunks_in_flight", "4", "kind = \"collective\""},
     {"workload", "ranks", "100", "kind = \"collective\""},
     {"workload", "jobs", "8", "kind = \"collective\""},
     {"workload", "parallel", "4", "kind = \"collective\"\ncollective = \"alltoall\""},
@@ -1295,8 +1305,8 @@ TEST(Error, RoceImpossibleValues) {
             "min_rate = \"1 Gb/s\"");
   EXPECT_EQ(
       error_of("[rocev2]\ndcqcn = \"default\""),
-      "x.toml:2: dcqcn is \"default\". a set is \"paper2015\", \"nic-default\", \"hpcc-ns3\" or "
-      "\"off\"");
+      "x.toml:2: dcqcn is \"default\". a set is \"paper2015\", \"nic-default\", \"hpcc-ns3\", "
+      "\"off\" or \"uet-htsim\"");
   EXPECT_EQ(error_of("[rocev2]\ng = 1.5"),
             "x.toml:2: g is 1.5. it is a fraction from 0 to 1 with up to six decimals, such as g = "
             "\"1/256\"");

@@ -29,7 +29,7 @@ class Dcqcn {
     advance(p, now, events);
     if (!active_) {
       active_ = true;
-      alpha_ = kOne;  // [R.dcqcn.start]
+      alpha_ = p.dcqcn.initial_alpha.of(kOne);  // [R.dcqcn.start] [D64]
       increased_ = true;
       alpha_ts_ = now;
       increase_ts_ = now;

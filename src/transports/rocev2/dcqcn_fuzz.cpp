@@ -201,8 +201,8 @@ void check_ask_again(const Dcqcn& limiter, const RoceParams& params, std::int64_
 RoceParams any_params(FuzzInput& input) {
   const BitsPerSecond line =
       input.one_of(gbps(400), gbps(40), gbps(1), gbps(100'000), gbps(1) + BitsPerSecond{12'345});
-  const DcqcnSet set =
-      input.one_of(DcqcnSet::hpcc_ns3, DcqcnSet::paper2015, DcqcnSet::nic_default, DcqcnSet::off);
+  const DcqcnSet set = input.one_of(DcqcnSet::hpcc_ns3, DcqcnSet::paper2015, DcqcnSet::nic_default,
+                                    DcqcnSet::off, DcqcnSet::uet_htsim);
   RoceParams params = RoceParams::for_link(line, us(8), bytes(4'096), set).value();
   if (input.flag()) return params;
   DcqcnParams& d = params.dcqcn;

@@ -78,6 +78,16 @@ void expect_rates(Dcqcn& limiter, const RoceParams& params, Instant now, BitsPer
 
 // ---- Before and at the first CNP ----
 
+// [R.dcqcn.start] [D64] The first cut is by half of the initial alpha, which may be less than one.
+TEST(Dcqcn, OnCnp_FirstCutFollowsTheInitialAlpha) {
+  RoceParams params = kPaper;
+  EXPECT_EQ(cut_once(params).rate(params, kFirst), gbps(20));
+  params.dcqcn.initial_alpha = {1, 2};
+  EXPECT_EQ(cut_once(params).rate(params, kFirst), gbps(30));
+  params.dcqcn.initial_alpha = {0, 1};
+  EXPECT_EQ(cut_once(params).rate(params, kFirst), gbps(40));
+}
+
 // [R.dcqcn.start] Line rate, and neither time nor bytes count before the first CNP.
 TEST(Dcqcn, New_SendsAtLineRate) {
   for (const RoceParams& params : {kNic, kPaper}) {

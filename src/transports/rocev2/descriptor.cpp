@@ -40,7 +40,8 @@ constexpr metrics::CounterName kCounters[] = {{"cnps", "CNP"}, {"naks", "NAK"}};
 constexpr auto kDcqcnWords = words_of<DcqcnSet>({{DcqcnSet::paper2015, "paper2015"},
                                                  {DcqcnSet::nic_default, "nic-default"},
                                                  {DcqcnSet::hpcc_ns3, "hpcc-ns3"},
-                                                 {DcqcnSet::off, "off"}});
+                                                 {DcqcnSet::off, "off"},
+                                                 {DcqcnSet::uet_htsim, "uet-htsim"}});
 constexpr auto kVariantWords = words_of<DcqcnVariant>(
     {{DcqcnVariant::off, "off"}, {DcqcnVariant::paper, "paper"}, {DcqcnVariant::nic, "nic"}});
 /// The core alone says which is the default.
@@ -133,8 +134,8 @@ constexpr sim::Key kKeys[] = {
      .needs = "a set is",
      .help = "A published set of DCQCN's constants, scaled to the link where its source means a "
              "share of the link: those of the 2015 paper, what NICs come with, those of the HPCC "
-             "authors' simulator; or no rate control, so that PFC alone holds senders back. The "
-             "keys below change single values of the set."},
+             "authors' simulator, of Ultra Ethernet's; or no rate control, so that PFC alone holds "
+             "senders back. The keys below change single values of the set."},
     {.name = "variant",
      .kind = Kind::choice,
      .words = kVariantWords,
@@ -150,6 +151,13 @@ constexpr sim::Key kKeys[] = {
      .needs = "it is a fraction from 0 to 1 with up to six decimals, such as g = \"1/256\"",
      .field = field<&Params::dcqcn, &core::DcqcnParams::g>(),
      .help = "Weight of news in alpha."},
+    {.name = "initial_alpha",
+     .kind = Kind::fraction,
+     .fallback = "1",
+     .high = {1},
+     .needs = "it is a fraction from 0 to 1 with up to six decimals, such as initial_alpha = 1",
+     .field = field<&Params::dcqcn, &core::DcqcnParams::initial_alpha>(),
+     .help = "Alpha at the first CNP: with 1 it halves the rate, with less it cuts less."},
     {.name = "alpha_timer_us",
      .kind = Kind::time,
      .unit = "us",

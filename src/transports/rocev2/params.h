@@ -27,13 +27,14 @@ enum class DcqcnVariant : std::uint8_t {
 };
 
 /// The published sets of constants.
-enum class DcqcnSet : std::uint8_t { paper2015, nic_default, hpcc_ns3, off };
+enum class DcqcnSet : std::uint8_t { paper2015, nic_default, hpcc_ns3, off, uet_htsim };
 /// [D35] What NICs ship, and the set that serves RoCEv2 best on the paper's workloads.
 inline constexpr DcqcnSet kDefaultDcqcn = DcqcnSet::nic_default;
 
 struct DcqcnParams {
   DcqcnVariant variant = DcqcnVariant::nic;
   Ratio g{1, 256};                   ///< [R.dcqcn.alpha] weight of news in alpha
+  Ratio initial_alpha{1, 1};         ///< [D64] at the first CNP
   Picoseconds alpha_timer{0};        ///< [R.dcqcn.alpha]
   Picoseconds decrease_interval{0};  ///< [R.dcqcn.cut_interval] nic: least time between two cuts
   Picoseconds increase_timer{0};     ///< [R.dcqcn.timer]
@@ -111,6 +112,18 @@ constexpr DcqcnParams DcqcnParams::named(DcqcnSet set, BitsPerSecond link) {
       p.rate_hai = {mul_div(mbps(800).value, link.value, gbps(400).value)};
       p.min_rate = {mul_div(gbps(1).value, link.value, gbps(400).value)};
       p.cnp_interval = ps(0);
+      break;
+    case DcqcnSet::uet_htsim:  // [D64] increases by shares of the link
+      p.variant = DcqcnVariant::paper;
+      p.g = {1, 256};
+      p.alpha_timer = us(55);
+      p.increase_timer = us(55);
+      p.byte_counter = mb(10);
+      p.fast_recovery = 5;
+      p.rate_ai = {link.value / 20};
+      p.rate_hai = {link.value / 10};
+      p.min_rate = mbps(10);  // none is stated
+      p.cnp_interval = us(50);
       break;
     case DcqcnSet::off:
       p.variant = DcqcnVariant::off;
@@ -197,6 +210,11 @@ constexpr Result<RoceParams, ParamError> RoceParams::validated() const {
   const DcqcnParams& d = dcqcn;
   if (d.g.den <= 0 || d.g.den > 1'000'000 || d.g.num < 0 || d.g.num > d.g.den) {
     return ParamError{"dcqcn_g", d.g.num, "a fraction from 0 to 1, such as 1/256"};
+  }
+  if (d.initial_alpha.den <= 0 || d.initial_alpha.den > 1'000'000 || d.initial_alpha.num < 0 ||
+      d.initial_alpha.num > d.initial_alpha.den) {
+    return ParamError{"dcqcn_initial_alpha", d.initial_alpha.num,
+                      "a fraction from 0 to 1, such as 1"};
   }
   if (d.alpha_timer < ns(1) || d.alpha_timer > seconds(1)) {
     return ParamError{"dcqcn_alpha_timer", d.alpha_timer.count(), "from 1 ns to 1 s"};

@@ -104,6 +104,21 @@ TEST(RoceParams, Named_HpccNs3At400Gbps) {
   EXPECT_EQ(p.cnp_interval, ps(0));
 }
 
+// [D64] uet-htsim: the 2015 paper's rules and times, increases of a twentieth and a tenth of the link.
+TEST(DcqcnParams, Named_UetHtsimScalesItsIncreases) {
+  const DcqcnParams p = DcqcnParams::named(DcqcnSet::uet_htsim, gbps(400));
+  EXPECT_EQ(p.variant, DcqcnVariant::paper);
+  EXPECT_EQ(p.g, (Ratio{1, 256}));
+  EXPECT_EQ(p.initial_alpha, (Ratio{1, 1}));
+  EXPECT_EQ(p.alpha_timer, us(55));
+  EXPECT_EQ(p.increase_timer, us(55));
+  EXPECT_EQ(p.byte_counter, mb(10));
+  EXPECT_EQ(p.fast_recovery, 5u);
+  EXPECT_EQ(p.rate_ai, gbps(20));
+  EXPECT_EQ(p.rate_hai, gbps(40));
+  EXPECT_EQ(p.cnp_interval, us(50));
+}
+
 // [D35] A quarter of the link, a quarter of the rates.
 TEST(RoceParams, Named_HpccNs3ScalesRatesNotTimes) {
   const DcqcnParams p = DcqcnParams::named(DcqcnSet::hpcc_ns3, gbps(100));
@@ -201,8 +216,8 @@ TEST(RoceParams, ForLink_RefusesItsInputsByName) {
 // [D35] Whatever link is accepted is accepted with every set, whatever link that was made for.
 TEST(RoceParams, ForLink_EverySetWorksOnEveryLink) {
   for (const BitsPerSecond link : {mbps(1), mbps(10), mbps(100), mbps(399), gbps(1)}) {
-    for (const DcqcnSet set :
-         {DcqcnSet::paper2015, DcqcnSet::nic_default, DcqcnSet::hpcc_ns3, DcqcnSet::off}) {
+    for (const DcqcnSet set : {DcqcnSet::paper2015, DcqcnSet::nic_default, DcqcnSet::hpcc_ns3,
+                               DcqcnSet::off, DcqcnSet::uet_htsim}) {
       EXPECT_EQ(complaint(link, us(8), kMtu, set), "")
           << link.count() << " b/s, set " << static_cast<int>(set);
     }

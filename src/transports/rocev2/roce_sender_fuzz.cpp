@@ -229,8 +229,8 @@ class Model {
 
 RoceParams any_params(FuzzInput& input) {
   const Bytes mtu = bytes(input.one_of(1'000, 64, 4'096, 65'535));
-  const DcqcnSet set =
-      input.one_of(DcqcnSet::hpcc_ns3, DcqcnSet::paper2015, DcqcnSet::nic_default, DcqcnSet::off);
+  const DcqcnSet set = input.one_of(DcqcnSet::hpcc_ns3, DcqcnSet::paper2015, DcqcnSet::nic_default,
+                                    DcqcnSet::off, DcqcnSet::uet_htsim);
   RoceParams params = RoceParams::for_link(gbps(100), us(8), mtu, set).value();
   params.header = bytes(input.one_of(64, 0, 4'096));
   params.qps_per_conn = input.one_of(1u, 2u, 4u, 16u);

@@ -22,6 +22,7 @@ class CollectiveResolver : Resolving {
     p.collective = set_.choice<workload::Collective>("workload.collective");
     p.size = set_.size("workload.size");
     p.chunk = set_.size("workload.chunk");
+    p.chunks_in_flight = set_.count("workload.chunks_in_flight");
     if (p.collective == workload::Collective::alltoall)
       p.parallel = set_.count("workload.parallel");
     ranks_and_jobs();

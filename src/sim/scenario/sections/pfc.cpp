@@ -35,6 +35,14 @@ constexpr Key kKeys[] = {
      .high = {64},
      .needs = "it is from 1/1024 to 64, such as alpha = \"1/8\"",
      .help = "A port is paused when it holds this many times what is still free."},
+    {.name = "xoff",
+     .kind = Kind::size,
+     .fallback = "0",
+     .high = {kTebibyte},
+     .needs = "it is a size, such as xoff = \"1 MB\", or 0 for what alpha says",
+     .help = "A port is paused when it holds this much of the shared buffer, in the place of "
+             "alpha; 0 is as "
+             "alpha says."},
     {.name = "reserve",
      .kind = Kind::size,
      .fallback = "\"4 KiB\"",
@@ -76,6 +84,7 @@ class PfcResolver : Resolving {
     if (!enabled.given) enabled.derived = p.enabled ? "true" : "false";
     p.buffer_per_tbps = set_.size("pfc.buffer_per_tbps");
     p.alpha = set_.fraction("pfc.alpha");
+    p.xoff = set_.size("pfc.xoff");
     p.reserve = set_.size("pfc.reserve");
     if (set_.given("pfc.headroom")) p.headroom = set_.size("pfc.headroom");
     p.xon_offset = set_.size("pfc.xon_offset");

@@ -198,6 +198,16 @@ constexpr Key kKeys[] = {
      .applies = "kind=collective",
      .help = "The largest message: buffers are sent in pieces of up to this size, each as soon as "
              "what it needs is there."},
+    {.name = "chunks_in_flight",
+     .kind = Kind::integer,
+     .fallback = "0",
+     .high = {1'048'576},
+     .needs =
+         "it is a number of messages, or 0 for all that are ready, such as chunks_in_flight = 4",
+     .applies = "kind=collective",
+     .help =
+         "Messages of one connection under way at most: the next waits until the first of them has "
+         "been acknowledged. 0 is all that are ready."},
     {.name = "ranks",
      .kind = Kind::integer,
      .otherwise = "all hosts over jobs",
