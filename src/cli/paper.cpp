@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/pool_progress.h"
 #include "cli/text.h"
+#include "paper/calibrate.h"
 #include "paper/csv_table.h"
 #include "paper/evidence.h"
 #include "paper/own_rows.h"
@@ -262,6 +264,153 @@ int paper_run(const PaperRunOptions& options) {
   if (!options.quiet) {
     fmt::print("all {} runs are done. `strack paper report --scale {}` makes the report\n",
                pool.size(), options.scale);
+  }
+  return 0;
+}
+
+namespace {
+
+/// A search of one side, with its results in one folder: a point's runs are named by its values.
+class Searching {
+ public:
+  Searching(const PaperCalibrateOptions& options, const std::vector<paper::Row>& rows,
+            const paper::Calibration& what, const paper::Side& side)
+      : options_(options), rows_(rows), what_(what), side_(side) {
+    found_.side = &side;
+  }
+
+  /// The status with which the command ends, if it does not go on.
+  [[nodiscard]] std::optional<int> search() {
+    if (const auto status = run_all({paper::Point{}}, false)) return status;
+    if (const auto status = scored({}, false, found_.standard)) return status;
+    if (const auto status = try_all(paper::latin_hypercube(side_, options_.points, 1)))
+      return status;
+    for (int round = 0; round < options_.rounds; ++round) {
+      const double before = found_.tried.front().score.error;
+      std::vector<paper::Point> next;
+      for (std::size_t i = 0; i < std::min<std::size_t>(2, found_.tried.size()); ++i) {
+        for (paper::Point& point : paper::neighbours(side_, found_.tried[i].point))
+          next.push_back(std::move(point));
+      }
+      if (const auto status = try_all(next)) return status;
+      if (found_.tried.front().score.error >= before) break;
+    }
+    const paper::Point best = found_.tried.front().point;
+    if (const auto status = run_all({paper::Point{}, best}, true)) return status;
+    if (const auto status = scored({}, true, found_.held_out_standard)) return status;
+    return scored(best, true, found_.held_out);
+  }
+  [[nodiscard]] const paper::Found& found() const { return found_; }
+  [[nodiscard]] std::size_t hosts() const { return hosts_; }
+
+ private:
+  std::optional<int> try_all(const std::vector<paper::Point>& points) {
+    std::vector<paper::Point> fresh;
+    for (const paper::Point& point : points) {
+      if (seen_.insert(point).second) fresh.push_back(point);
+    }
+    if (const auto status = run_all(fresh, false)) return status;
+    for (const paper::Point& point : fresh) {
+      paper::Tried& tried = found_.tried.emplace_back();
+      tried.point = point;
+      if (const auto status = scored(point, false, tried.score)) return status;
+    }
+    std::stable_sort(
+        found_.tried.begin(), found_.tried.end(),
+        [](const paper::Tried& a, const paper::Tried& b) { return a.score.error < b.score.error; });
+    return std::nullopt;
+  }
+
+  std::optional<int> run_all(const std::vector<paper::Point>& points, bool held_out) {
+    std::map<fs::path, run::PoolRun> runs;
+    for (const paper::Point& point : points) {
+      for (const paper::Row& row : paper::rows_at(rows_, what_, side_, point, held_out)) {
+        const auto planned = paper::plan(row, options_.scale);
+        if (!planned) return fail(planned.error().text());
+        for (const paper::PlannedRun& one : planned.value()) {
+          run::PoolRun& entry = runs[results_folder(options_) / row.id / (one.name + ".db")];
+          entry.file = one.file;
+          entry.set = one.set;
+          entry.seed = one.seed;
+          entry.out = results_folder(options_) / row.id / (one.name + ".db");
+          entry.scenario = one.scenario;
+          entry.weight = one.seconds;
+          hosts_ = std::max(hosts_, one.hosts);
+        }
+      }
+    }
+    std::vector<run::PoolRun*> pool;
+    for (auto& [out, entry] : runs) {
+      std::error_code ignored;
+      fs::create_directories(out.parent_path(), ignored);
+      const auto old = run::look_at_old(entry);
+      if (!old) return fail(old.error().message);
+      entry.there = old.value() == run::OldResult::same;
+      pool.push_back(&entry);
+    }
+    if (!options_.quiet) {
+      fmt::print("{}: {} points, {} runs\n", side_.name, points.size(), pool.size());
+      std::fflush(stdout);
+    }
+    if (!run_pool({options_.jobs, std::nullopt, options_.quiet, std::nullopt}, pool)) {
+      fmt::print("\nthe same command goes on from here\n");
+      return kInterruptedStatus;
+    }
+    for (const run::PoolRun* one : pool) {
+      if (!one->failure.empty()) return fail(one->failure);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<int> scored(const paper::Point& point, bool held_out, paper::Score& into) const {
+    const auto rows = paper::rows_at(rows_, what_, side_, point, held_out);
+    auto scored =
+        paper::score(rows, what_, side_, held_out, options_.scale, results_folder(options_));
+    if (!scored) return fail(scored.error().message);
+    into = std::move(scored.value());
+    return std::nullopt;
+  }
+
+  const PaperCalibrateOptions& options_;
+  const std::vector<paper::Row>& rows_;
+  const paper::Calibration& what_;
+  const paper::Side& side_;
+  paper::Found found_;
+  std::set<paper::Point> seen_;
+  std::size_t hosts_ = 0;
+};
+
+}  // namespace
+
+int paper_calibrate(const PaperCalibrateOptions& given) {
+  PaperCalibrateOptions options = given;
+  if (options.results.empty()) options.results = fs::path("results") / "paper-calibrate";
+  const auto folder = rows_folder(options);
+  if (!folder) return fail(folder.error());
+  const auto rows = load(options);
+  if (!rows) return fail(rows.error());
+  const auto what = paper::load_calibration(folder.value() / "CALIBRATE");
+  if (!what) return fail(what.error().text());
+  std::vector<paper::Found> all;
+  std::size_t hosts = 0;
+  for (const paper::Side& side : what.value().sides) {
+    Searching searching(options, rows.value(), what.value(), side);
+    if (const auto status = searching.search()) return *status;
+    all.push_back(searching.found());
+    hosts = std::max(hosts, searching.hosts());
+    const paper::Tried& best = all.back().tried.front();
+    fmt::print("{}: error {:.2f} with the defaults, {:.2f} with {}\n", side.name,
+               all.back().standard.error, best.score.error, paper::point_text(side, best.point));
+  }
+  const fs::path table = options.results / "points.csv";
+  if (const auto error = report::write_file(table, paper::calibration_csv(all))) {
+    return fail(error->message);
+  }
+  fmt::print("{}\n", table.string());
+  if (!options.markdown.empty()) {
+    const std::string text = paper::calibration_markdown(all, hosts);
+    if (const auto error = report::write_file(options.markdown, text)) return fail(error->message);
+    fmt::print("{}\n", options.markdown.string());
   }
   return 0;
 }

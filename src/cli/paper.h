@@ -32,6 +32,15 @@ int paper_run(const PaperRunOptions& options);
 
 int paper_status(const PaperOptions& options);
 
+struct PaperCalibrateOptions : PaperOptions {
+  std::size_t points = 24;  ///< of the Latin hypercube, for each side
+  int rounds = 3;           ///< of refinement
+  unsigned jobs = 0;        ///< 0: one per processor
+  std::filesystem::path markdown;
+  bool quiet = false;
+};
+int paper_calibrate(const PaperCalibrateOptions& options);
+
 struct PaperReportOptions : PaperOptions {
   std::filesystem::path out;       ///< the page; empty: <results>/report.html
   std::filesystem::path markdown;  ///< docs/validation.md, say; empty: none

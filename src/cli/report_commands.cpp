@@ -85,6 +85,32 @@ std::vector<Command> add_reports(CLI::App& app) {
       "status", "Lists the rows: which of their runs are there, and what they say so far.");
   add_paper(paper_status_command, paper_state);
 
+  static PaperCalibrateOptions paper_search;
+  CLI::App* paper_calibrate_command = paper->add_subcommand(
+      "calibrate",
+      "Searches for constants under which the paper's numbers appear, where it names none. Judges\n"
+      "nothing; the same command goes on where it was interrupted.");
+  paper_calibrate_command
+      ->add_option("--points", paper_search.points, "of the first sample, per side")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000));
+  paper_calibrate_command->add_option("--rounds", paper_search.rounds, "of refinement")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 100));
+  paper_calibrate_command->add_option("--rows", paper_search.folder, "the folder of the rows")
+      ->capture_default_str()
+      ->type_name("FOLDER");
+  paper_calibrate_command
+      ->add_option("--results", paper_search.results, "where results are; results/paper-calibrate")
+      ->type_name("FOLDER");
+  paper_calibrate_command
+      ->add_option("--jobs", paper_search.jobs, "runs at a time; one per processor")
+      ->check(CLI::Range(1, 4'096));
+  paper_calibrate_command
+      ->add_option("--markdown", paper_search.markdown, "what was found, as Markdown")
+      ->type_name("FILE");
+  paper_calibrate_command->add_flag("--quiet", paper_search.quiet, "print errors only");
+
   static PaperReportOptions paper_page;
   CLI::App* paper_report_command =
       paper->add_subcommand("report",
@@ -113,6 +139,7 @@ std::vector<Command> add_reports(CLI::App& app) {
       {report_command, [] { return report(page); }},
       {paper_run_command, [] { return paper_run(paper_runs); }},
       {paper_status_command, [] { return paper_status(paper_state); }},
+      {paper_calibrate_command, [] { return paper_calibrate(paper_search); }},
       {paper_report_command, [] { return paper_report(paper_page); }},
       {paper, [] { return no_command("paper --help"); }},
   };

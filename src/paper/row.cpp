@@ -427,6 +427,7 @@ Result<std::vector<PlannedRun>, ScenarioError> plan(const Row& row, const std::s
         run.scenario = sim::to_toml(loaded.value());
         run.digest = fingerprint(run.scenario);
         run.seconds = seconds_of(loaded.value());
+        run.hosts = loaded.value().config.topology.hosts();
         planned.push_back(std::move(run));
       }
     }

@@ -113,6 +113,7 @@ struct PlannedRun {
   std::string scenario;  ///< resolved
   std::string digest;    ///< a fingerprint of it
   double seconds = 0;    ///< about what it costs one processor
+  std::size_t hosts = 0;
 };
 
 /// The runs of a row at a scale. An unknown scale is the full one for a row that does not name it.

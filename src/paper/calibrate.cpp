@@ -1,0 +1,295 @@
+#include "paper/calibrate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/check.h"
+#include "base/prng.h"
+#include "paper/csv_table.h"
+#include "sim/scenario/files.h"
+
+namespace strack::paper {
+namespace {
+
+/// Beyond a factor of twenty a claim is missed altogether.
+constexpr double kLargestError = 3;
+/// Points this near to the best are as good.
+constexpr double kNearBest = 1.1;
+
+std::string trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == text.npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
+}
+
+std::vector<std::string> split(std::string_view text, char by) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t at = text.find(by);
+    std::string part = trimmed(text.substr(0, at));
+    if (!part.empty()) parts.push_back(std::move(part));
+    if (at == text.npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+/// The side that a claim belongs to, by name; empty: it has no number.
+std::string side_of(const Check& check, const Calibration& what) {
+  if (!check.paper || *check.paper <= 0) return {};
+  for (const Side& side : what.sides) {
+    if (check.value.find("'" + side.name) != check.value.npos) return side.name;
+  }
+  return what.sides.back().name;
+}
+
+bool has_numbers(const Row& row, const Calibration& what, const Side& side) {
+  return std::any_of(row.checks.begin(), row.checks.end(),
+                     [&](const Check& check) { return side_of(check, what) == side.name; });
+}
+
+/// A group of runs for each of its schemes, the side's with the point's keys.
+void split_by_scheme(const RunGroup& group, const Side& side, const Point& point,
+                     std::vector<RunGroup>& out) {
+  constexpr const char* kScheme = "transport.scheme";
+  const auto schemes = std::find_if(group.axes.begin(), group.axes.end(),
+                                    [](const Axis& axis) { return axis.key == kScheme; });
+  if (schemes == group.axes.end()) {
+    out.push_back(group);
+    return;
+  }
+  for (const std::string& scheme : schemes->values) {
+    RunGroup& one = out.emplace_back(group);
+    one.axes[static_cast<std::size_t>(schemes - group.axes.begin())].values = {scheme};
+    if (!scheme.starts_with(side.name)) continue;
+    for (std::size_t i = 0; i < point.size(); ++i)
+      one.axes.push_back({side.keys[i].key, {side.keys[i].values[point[i]]}});
+  }
+}
+
+void leave_out(std::vector<Axis>& axes, const std::set<std::string>& values) {
+  for (Axis& axis : axes) {
+    std::vector<std::string> kept;
+    for (const std::string& value : axis.values) {
+      if (!values.contains(value)) kept.push_back(value);
+    }
+    if (!kept.empty()) axis.values = std::move(kept);
+  }
+}
+
+}  // namespace
+
+Result<Calibration, ScenarioError> load_calibration(const std::filesystem::path& file) {
+  const auto text = sim::read_file(file);
+  if (!text) return ScenarioError{file.string(), 0, text.error().message};
+  Calibration what;
+  std::istringstream lines(text.value());
+  int number = 0;
+  for (std::string raw; std::getline(lines, raw);) {
+    ++number;
+    const auto fail = [&](const std::string& message) {
+      return ScenarioError{file.string(), number, message};
+    };
+    const std::string line = trimmed(raw);
+    if (line.empty() || line.front() == '#') continue;
+    const std::string word = line.substr(0, line.find(' '));
+    const std::string rest = trimmed(line.substr(word.size()));
+    if (word == "held-out") {
+      for (std::string& row : split(rest, ' ')) what.held_out.insert(std::move(row));
+    } else if (word == "leave-out") {
+      for (std::string& value : split(rest, '|')) what.leave_out.insert(std::move(value));
+    } else if (word == "side") {
+      if (rest.empty()) return fail("a side has a name, such as `side rocev2`");
+      what.sides.push_back({rest, {}});
+    } else if (const std::size_t equals = line.find('='); equals != line.npos) {
+      if (what.sides.empty()) return fail("write `side NAME` above its keys");
+      Axis axis{trimmed(line.substr(0, equals)), split(line.substr(equals + 1), '|')};
+      if (axis.values.size() < 2)
+        return fail(fmt::format("{} needs two values or more, such as `1 | 2`", axis.key));
+      what.sides.back().keys.push_back(std::move(axis));
+    } else {
+      return fail(
+          fmt::format("\"{}\" is none of `held-out`, `leave-out`, `side NAME` and `key = "
+                      "value | value`",
+                      line));
+    }
+  }
+  for (const Side& side : what.sides) {
+    if (side.keys.empty())
+      return ScenarioError{file.string(), number, fmt::format("side {} has no keys", side.name)};
+  }
+  if (what.sides.empty()) return ScenarioError{file.string(), number, "names no side"};
+  return what;
+}
+
+std::string point_text(const Side& side, const Point& point) {
+  if (point.empty()) return "defaults";
+  std::string text;
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += side.keys[i].key + " = " + side.keys[i].values[point[i]];
+  }
+  return text;
+}
+
+std::vector<Point> latin_hypercube(const Side& side, std::size_t count, std::uint64_t seed) {
+  std::vector<Point> points(count, Point(side.keys.size()));
+  Rng rng = Rng(seed).stream("latin hypercube " + side.name);
+  for (std::size_t k = 0; k < side.keys.size(); ++k) {
+    std::vector<std::size_t> column(count);
+    for (std::size_t i = 0; i < count; ++i) column[i] = i * side.keys[k].values.size() / count;
+    for (std::size_t i = count; i > 1; --i) std::swap(column[i - 1], column[rng.below(i)]);
+    for (std::size_t i = 0; i < count; ++i) points[i][k] = column[i];
+  }
+  return points;
+}
+
+std::vector<Point> neighbours(const Side& side, const Point& point) {
+  std::vector<Point> all;
+  for (std::size_t k = 0; k < point.size(); ++k) {
+    if (point[k] > 0) --(all.emplace_back(point))[k];
+    if (point[k] + 1 < side.keys[k].values.size()) ++(all.emplace_back(point))[k];
+  }
+  return all;
+}
+
+std::vector<Row> rows_at(const std::vector<Row>& rows, const Calibration& what, const Side& side,
+                         const Point& point, bool held_out) {
+  // What is held out may be judged by the runs of other rows, so these come along.
+  std::vector<Row> chosen;
+  for (const Row& row : rows) {
+    if (row.checks.empty()) continue;
+    if (what.held_out.contains(row.id) ? !held_out : !has_numbers(row, what, side)) continue;
+    Row one = row;
+    one.runs.clear();
+    for (const RunGroup& group : row.runs) split_by_scheme(group, side, point, one.runs);
+    for (RunGroup& group : one.runs) leave_out(group.axes, what.leave_out);
+    for (auto& [name, scale] : one.scales) leave_out(scale.axes, what.leave_out);
+    one.explain.clear();
+    chosen.push_back(std::move(one));
+  }
+  return chosen;
+}
+
+Result<Score, FileError> score(const std::vector<Row>& rows, const Calibration& what,
+                               const Side& side, bool held_out, const std::string& scale,
+                               const std::filesystem::path& folder) {
+  const auto evidence = Evidence::read(rows, scale, folder);
+  if (!evidence) return evidence.error();
+  const auto judged = judge(*evidence.value(), rows);
+  if (!judged) return judged.error();
+  Score total;
+  for (const RowFinding& row : judged.value()) {
+    if (what.held_out.contains(row.row->id) != held_out) continue;
+    for (const Finding& finding : row.findings) {
+      const Check& check = *finding.check;
+      if (finding.values.empty() || side_of(check, what) != side.name) continue;
+      Miss miss{row.row->id,
+                check.says,
+                check.unit,
+                *check.paper,
+                finding.median,
+                kLargestError,
+                check.reproduced.contains(finding.median)};
+      if (finding.median > 0)
+        miss.error = std::min(kLargestError, std::abs(std::log(finding.median / *check.paper)));
+      total.error += miss.error;
+      total.claims.push_back(std::move(miss));
+    }
+  }
+  return total;
+}
+
+namespace {
+
+const Miss* find(const Score& score, const Miss& like) {
+  for (const Miss& miss : score.claims) {
+    if (miss.row == like.row && miss.says == like.says) return &miss;
+  }
+  return nullptr;
+}
+
+/// "pfc.alpha = 1/64 to 1/256" of all points nearly as good as the best.
+std::vector<std::string> near_best(const Found& found) {
+  std::vector<std::string> ranges;
+  for (std::size_t k = 0; k < found.side->keys.size(); ++k) {
+    std::set<std::size_t> values;
+    for (const Tried& tried : found.tried) {
+      if (tried.score.error <= kNearBest * found.tried.front().score.error)
+        values.insert(tried.point[k]);
+    }
+    std::vector<std::string> words;
+    for (const std::size_t value : values) words.push_back(found.side->keys[k].values[value]);
+    ranges.push_back(fmt::format("{} = {}", found.side->keys[k].key, fmt::join(words, " or ")));
+  }
+  return ranges;
+}
+
+std::string claims_table(const Found& found, const Score& standard, const Score& best) {
+  std::string text =
+      "| row | claim | paper | defaults | best point | reached by any "
+      "|\n|---|---|---|---|---|---|\n";
+  for (const Miss& miss : standard.claims) {
+    const Miss* there = find(best, miss);
+    const bool reached = std::any_of(found.tried.begin(), found.tried.end(), [&](const Tried& t) {
+      const Miss* one = find(t.score, miss);
+      return one != nullptr && one->reached;
+    });
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", miss.row, miss.says,
+                        value_text(miss.paper, miss.unit), value_text(miss.ours, miss.unit),
+                        there == nullptr ? "" : value_text(there->ours, miss.unit),
+                        &standard == &found.standard ? (reached ? "yes" : "no") : "");
+  }
+  return text + '\n';
+}
+
+}  // namespace
+
+std::string calibration_markdown(const std::vector<Found>& all, std::size_t hosts) {
+  std::string text = fmt::format(
+      "# Constants under which the paper's numbers appear\n\nGenerated by `strack paper calibrate "
+      "--markdown`; what is searched stands in `scenarios/paper/CALIBRATE`. Networks of up to {} "
+      "hosts, one seed. A claim's error is |ln(ours / paper)|, at most {:.0f}; a point's is the "
+      "sum. "
+      "Nothing here is a verdict: those are of the defaults, at the paper's scale "
+      "([validation.md](validation.md)).\n",
+      hosts, kLargestError);
+  for (const Found& found : all) {
+    if (found.tried.empty()) continue;
+    const Tried& best = found.tried.front();
+    text += fmt::format(
+        "\n## {}\n\n{} points tried. Error of the defaults {:.2f}, of the best point {:.2f}: {}. "
+        "Within a tenth of it: {}. Held out: {:.2f} with the defaults, {:.2f} at the best "
+        "point.\n\n",
+        found.side->name, found.tried.size(), found.standard.error, best.score.error,
+        point_text(*found.side, best.point), fmt::join(near_best(found), "; "),
+        found.held_out_standard.error, found.held_out.error);
+    text += claims_table(found, found.standard, best.score);
+    if (!found.held_out_standard.claims.empty())
+      text += "Held out:\n\n" + claims_table(found, found.held_out_standard, found.held_out);
+    text.pop_back();
+  }
+  return text;
+}
+
+std::string calibration_csv(const std::vector<Found>& all) {
+  std::string text = "side,point,error,row,claim,paper,ours,claim_error,reached\n";
+  for (const Found& found : all) {
+    const auto add = [&](const std::string& point, const Score& score) {
+      for (const Miss& miss : score.claims) {
+        text += fmt::format("{},{},{},{},{},{},{},{},{}\n", found.side->name, csv_cell(point),
+                            score.error, miss.row, csv_cell(miss.says), miss.paper, miss.ours,
+                            miss.error, miss.reached ? 1 : 0);
+      }
+    };
+    add("defaults", found.standard);
+    for (const Tried& tried : found.tried) add(point_text(*found.side, tried.point), tried.score);
+  }
+  return text;
+}
+
+}  // namespace strack::paper

@@ -1,0 +1,144 @@
+#include "paper/calibrate.h"
+
+#include <cmath>
+#include <fstream>
+#include <map>
+
+#include <gtest/gtest.h>
+
+namespace strack::paper {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Side kSide{"rocev2", {{"pfc.alpha", {"1/8", "1/16", "1/32"}}, {"rocev2.g", {"0.1", "0.2"}}}};
+
+class CalibrateTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) /
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  std::string error(const std::string& text) const {
+    const auto loaded = load_calibration(write("CALIBRATE", text));
+    return loaded ? "loaded" : loaded.error().message;
+  }
+  fs::path folder_;
+};
+
+TEST_F(CalibrateTest, ReadsItsFileAndNamesMistakes) {
+  const auto loaded = load_calibration(
+      write("CALIBRATE",
+            "# words\nheld-out P200 P800\nleave-out 4 KB | 64 MB\n\nside rocev2\n"
+            "pfc.alpha = 1/8 | 1/16\nside strack\ntransport.max_cwnd = 1 BDP | 2 BDP\n"));
+  ASSERT_TRUE(loaded) << loaded.error().text();
+  EXPECT_EQ(loaded.value().held_out, (std::set<std::string>{"P200", "P800"}));
+  EXPECT_EQ(loaded.value().leave_out, (std::set<std::string>{"4 KB", "64 MB"}));
+  ASSERT_EQ(loaded.value().sides.size(), 2u);
+  EXPECT_EQ(loaded.value().sides[1].keys[0].values, (std::vector<std::string>{"1 BDP", "2 BDP"}));
+  EXPECT_EQ(error("pfc.alpha = 1 | 2"), "write `side NAME` above its keys");
+  EXPECT_EQ(error("side a\nk = 1"), "k needs two values or more, such as `1 | 2`");
+  EXPECT_EQ(error("side a"), "side a has no keys");
+  EXPECT_EQ(error(""), "names no side");
+  EXPECT_NE(error("sides a").find("\"sides a\" is none of"), std::string::npos);
+  EXPECT_TRUE(load_calibration(fs::path(STRACK_PAPER_ROWS) / "CALIBRATE"));
+}
+
+// Twelve points have each value of a key equally often, the same ones every time.
+TEST_F(CalibrateTest, LatinHypercubeIsEven) {
+  const std::vector<Point> points = latin_hypercube(kSide, 12, 1);
+  ASSERT_EQ(points.size(), 12u);
+  std::map<std::size_t, int> first;
+  std::map<std::size_t, int> second;
+  for (const Point& point : points) {
+    ++first[point[0]];
+    ++second[point[1]];
+  }
+  EXPECT_EQ(first, (std::map<std::size_t, int>{{0, 4}, {1, 4}, {2, 4}}));
+  EXPECT_EQ(second, (std::map<std::size_t, int>{{0, 6}, {1, 6}}));
+  EXPECT_EQ(latin_hypercube(kSide, 12, 1), points);
+  EXPECT_NE(latin_hypercube(kSide, 12, 2), points);
+}
+
+TEST_F(CalibrateTest, NeighboursDifferByOneStep) {
+  EXPECT_EQ(neighbours(kSide, {1, 0}), (std::vector<Point>{{0, 0}, {2, 0}, {1, 1}}));
+  EXPECT_EQ(point_text(kSide, {2, 1}), "pfc.alpha = 1/32, rocev2.g = 0.2");
+  EXPECT_EQ(point_text(kSide, {}), "defaults");
+}
+
+// A point's keys are set in its side's runs only; sizes that are left out are not run; what is held out
+// is not there until it is asked for.
+TEST_F(CalibrateTest, RowsAtAPoint) {
+  const std::string row = R"(
+[topology]
+hosts = 16
+hosts_per_rack = 4
+
+[paper]
+title = "T"
+group = "G"
+claim = "C"
+
+[[paper.runs]]
+axes = {"transport.scheme" = ["strack", "rocev2"], "workload.size" = ["4 KB", "16 MB"]}
+seeds = [1]
+
+[[paper.check]]
+says = "gain"
+value = "SELECT r.max_us / s.max_us FROM runs s JOIN runs r USING (row) WHERE s.who = 'strack' AND r.who = 'rocev2'"
+unit = "x"
+paper = 3.0
+rule = "ratio"
+label = "l"
+)";
+  std::vector<Row> rows;
+  for (const char* name : {"A.toml", "B.toml"}) rows.push_back(load_row(write(name, row)).value());
+  Calibration what;
+  what.held_out = {"B"};
+  what.leave_out = {"4 KB"};
+  what.sides = {kSide, {"strack", {{"transport.max_cwnd", {"1 BDP", "2 BDP"}}}}};
+  const std::vector<Row> at = rows_at(rows, what, kSide, {2, 1}, false);
+  ASSERT_EQ(at.size(), 1u);
+  const auto planned = plan(at.front(), kFullScale);
+  ASSERT_TRUE(planned) << planned.error().text();
+  ASSERT_EQ(planned.value().size(), 2u);
+  EXPECT_EQ(planned.value()[0].name, "strack-16MB-s1");
+  EXPECT_EQ(planned.value()[1].name, "rocev2-16MB-132-0.2-s1");
+  EXPECT_EQ(rows_at(rows, what, kSide, {}, true).size(), 2u);
+  // The claim names both, and belongs to the first side.
+  EXPECT_TRUE(rows_at(rows, what, what.sides[1], {0}, false).empty());
+  const auto none = score(at, what, kSide, false, kFullScale, folder_ / "nowhere");
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_TRUE(none.value().claims.empty());
+}
+
+// Two columns, the range of near-best points, and what no point reaches.
+TEST_F(CalibrateTest, MarkdownHasBothColumns) {
+  Found found;
+  found.side = &kSide;
+  const auto at = [](double ours, bool reached) {
+    const double error = std::abs(std::log(ours / 3));
+    return Score{error, {{"A", "gain", "x", 3, ours, error, reached}}};
+  };
+  found.standard = at(6, false);
+  found.tried = {{{2, 1}, at(3.3, true)}, {{1, 1}, at(3.31, false)}, {{0, 0}, at(9, false)}};
+  const std::string text = calibration_markdown({found}, 256);
+  EXPECT_NE(
+      text.find("3 points tried. Error of the defaults 0.69, of the best point 0.10: pfc.alpha = "
+                "1/32, rocev2.g = 0.2. Within a tenth of it: pfc.alpha = 1/16 or 1/32; rocev2.g = "
+                "0.2."),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("| A | gain | 3x | 6x | 3.3x | yes |"), std::string::npos) << text;
+  EXPECT_NE(calibration_csv({found}).find("rocev2,\"pfc.alpha = 1/32, rocev2.g = 0.2\",0.09531"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace strack::paper
