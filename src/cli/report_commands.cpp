@@ -50,6 +50,7 @@ std::vector<Command> add_reports(CLI::App& app) {
                                        "rules that stand in the scenarios.");
   paper->require_subcommand(0, 1);
 
+Command add_paper_run(CLI::App* paper) {
   static PaperRunOptions paper_runs;
   CLI::App* paper_run_command =
       paper->add_subcommand("run",
@@ -79,12 +80,10 @@ std::vector<Command> add_reports(CLI::App& app) {
                               "say what would be run, and how long about");
   paper_run_command->add_flag("--force", paper_runs.force, "run again what is finished");
   paper_run_command->add_flag("--quiet", paper_runs.quiet, "print errors only");
+  return {paper_run_command, [] { return paper_run(paper_runs); }};
+}
 
-  static PaperOptions paper_state;
-  CLI::App* paper_status_command = paper->add_subcommand(
-      "status", "Lists the rows: which of their runs are there, and what they say so far.");
-  add_paper(paper_status_command, paper_state);
-
+Command add_paper_calibrate(CLI::App* paper) {
   static PaperCalibrateOptions paper_search;
   CLI::App* paper_calibrate_command = paper->add_subcommand(
       "calibrate",
@@ -110,6 +109,39 @@ std::vector<Command> add_reports(CLI::App& app) {
       ->add_option("--markdown", paper_search.markdown, "what was found, as Markdown")
       ->type_name("FILE");
   paper_calibrate_command->add_flag("--quiet", paper_search.quiet, "print errors only");
+  return {paper_calibrate_command, [] { return paper_calibrate(paper_search); }};
+}
+
+}  // namespace
+
+std::vector<Command> add_reports(CLI::App& app) {
+  // What CLI11 fills in must outlive this function, and there is one command line.
+  static ReportOptions page;
+  CLI::App* report_command = app.add_subcommand(
+      "report",
+      "Makes a page of any result files, one run in full or several compared: an HTML file with\n"
+      "interactive figures that opens from disk, without a network.");
+  report_command->add_option("RESULT", page.files, "result files")->required()->type_name("");
+  report_command
+      ->add_option("--out", page.out,
+                   "the page; <file>.html beside one result, report.html beside several")
+      ->type_name("FILE");
+  report_command->add_option("--csv", page.csv, "a CSV file for each figure and table")
+      ->type_name("FOLDER");
+  report_command->add_option("--png", page.png, "a picture of each figure (needs Chromium)")
+      ->type_name("FOLDER");
+  report_command->add_option("--title", page.title, "of the page");
+  report_command->add_flag("--force", page.force, "replace a file that is not a report");
+
+  CLI::App* paper = app.add_subcommand("paper",
+                                       "Reproduces the STrack paper: every experiment, judged by "
+                                       "rules that stand in the scenarios.");
+  paper->require_subcommand(0, 1);
+
+  static PaperOptions paper_state;
+  CLI::App* paper_status_command = paper->add_subcommand(
+      "status", "Lists the rows: which of their runs are there, and what they say so far.");
+  add_paper(paper_status_command, paper_state);
 
   static PaperReportOptions paper_page;
   CLI::App* paper_report_command =
@@ -137,9 +169,9 @@ std::vector<Command> add_reports(CLI::App& app) {
 
   std::vector<Command> commands = {
       {report_command, [] { return report(page); }},
-      {paper_run_command, [] { return paper_run(paper_runs); }},
+      add_paper_run(paper),
       {paper_status_command, [] { return paper_status(paper_state); }},
-      {paper_calibrate_command, [] { return paper_calibrate(paper_search); }},
+      add_paper_calibrate(paper),
       {paper_report_command, [] { return paper_report(paper_page); }},
       {paper, [] { return no_command("paper --help"); }},
   };

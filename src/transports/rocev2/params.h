@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -70,6 +71,9 @@ struct RoceParams {
 
   /// Holds after any change of a field, or says which value cannot work.
   [[nodiscard]] constexpr Result<RoceParams, ParamError> validated() const;
+
+ private:
+  [[nodiscard]] constexpr std::optional<ParamError> fault_of_dcqcn() const;
 };
 
 constexpr DcqcnParams DcqcnParams::named(DcqcnSet set, BitsPerSecond link) {
@@ -172,41 +176,7 @@ constexpr Result<RoceParams, ParamError> RoceParams::for_link(BitsPerSecond rate
   return p.validated();
 }
 
-constexpr Result<RoceParams, ParamError> RoceParams::validated() const {
-  if (mtu < bytes(64) || mtu > bytes(65'535)) {
-    return ParamError{"mtu", mtu.count(), "a payload from 64 to 65535 bytes"};
-  }
-  if (header < bytes(0) || header > bytes(4'096)) {
-    return ParamError{"header", header.count(), "from 0 to 4096 bytes"};
-  }
-  if (line_rate < mbps(1) || line_rate > gbps(100'000)) {
-    return ParamError{"line_rate", line_rate.count(), "from 1 Mb/s to 100 Tb/s"};
-  }
-  if (qps_per_conn < 1 || qps_per_conn > kMaxQps || !std::has_single_bit(qps_per_conn)) {
-    return ParamError{"qps_per_conn", qps_per_conn, "1, 2, 4, 8 or 16"};
-  }
-  if (stripe_packets < 1 || stripe_packets > 1u << 16 || !std::has_single_bit(stripe_packets)) {
-    return ParamError{"stripe_packets", stripe_packets, "a power of two up to 65536"};
-  }
-  if (ack_bytes < bytes(1) || ack_bytes > bytes(1 << 30)) {
-    return ParamError{"ack_bytes", ack_bytes.count(), "from 1 byte to 1 GiB"};
-  }
-  if (ack_interval < ps(0) || ack_interval > seconds(3'600)) {
-    return ParamError{"ack_interval", ack_interval.count(), "from 0 to an hour"};
-  }
-  if (nak_interval < ns(1) || nak_interval > seconds(3'600)) {
-    return ParamError{"nak_interval", nak_interval.count(), "from 1 ns to an hour"};
-  }
-  if (rto < ns(1) || rto > seconds(3'600)) {
-    return ParamError{"rto", rto.count(), "from 1 ns to an hour"};
-  }
-  if (max_outstanding < 1 || max_outstanding > 1u << 23) {
-    return ParamError{"max_outstanding", max_outstanding, "from 1 to 8388608 packets"};
-  }
-  // Else a sender that may send no more waits for an ACK that is not owed yet.
-  if (ack_bytes > std::int64_t{max_outstanding} * mtu) {
-    return ParamError{"ack_bytes", ack_bytes.count(), "no more than max_outstanding packets hold"};
-  }
+constexpr std::optional<ParamError> RoceParams::fault_of_dcqcn() const {
   const DcqcnParams& d = dcqcn;
   if (d.g.den <= 0 || d.g.den > 1'000'000 || d.g.num < 0 || d.g.num > d.g.den) {
     return ParamError{"dcqcn_g", d.g.num, "a fraction from 0 to 1, such as 1/256"};
@@ -244,6 +214,45 @@ constexpr Result<RoceParams, ParamError> RoceParams::validated() const {
   if (d.cnp_interval < ps(0) || d.cnp_interval > seconds(1)) {
     return ParamError{"dcqcn_cnp_interval", d.cnp_interval.count(), "from 0 to 1 s"};
   }
+  return std::nullopt;
+}
+
+constexpr Result<RoceParams, ParamError> RoceParams::validated() const {
+  if (mtu < bytes(64) || mtu > bytes(65'535)) {
+    return ParamError{"mtu", mtu.count(), "a payload from 64 to 65535 bytes"};
+  }
+  if (header < bytes(0) || header > bytes(4'096)) {
+    return ParamError{"header", header.count(), "from 0 to 4096 bytes"};
+  }
+  if (line_rate < mbps(1) || line_rate > gbps(100'000)) {
+    return ParamError{"line_rate", line_rate.count(), "from 1 Mb/s to 100 Tb/s"};
+  }
+  if (qps_per_conn < 1 || qps_per_conn > kMaxQps || !std::has_single_bit(qps_per_conn)) {
+    return ParamError{"qps_per_conn", qps_per_conn, "1, 2, 4, 8 or 16"};
+  }
+  if (stripe_packets < 1 || stripe_packets > 1u << 16 || !std::has_single_bit(stripe_packets)) {
+    return ParamError{"stripe_packets", stripe_packets, "a power of two up to 65536"};
+  }
+  if (ack_bytes < bytes(1) || ack_bytes > bytes(1 << 30)) {
+    return ParamError{"ack_bytes", ack_bytes.count(), "from 1 byte to 1 GiB"};
+  }
+  if (ack_interval < ps(0) || ack_interval > seconds(3'600)) {
+    return ParamError{"ack_interval", ack_interval.count(), "from 0 to an hour"};
+  }
+  if (nak_interval < ns(1) || nak_interval > seconds(3'600)) {
+    return ParamError{"nak_interval", nak_interval.count(), "from 1 ns to an hour"};
+  }
+  if (rto < ns(1) || rto > seconds(3'600)) {
+    return ParamError{"rto", rto.count(), "from 1 ns to an hour"};
+  }
+  if (max_outstanding < 1 || max_outstanding > 1u << 23) {
+    return ParamError{"max_outstanding", max_outstanding, "from 1 to 8388608 packets"};
+  }
+  // Else a sender that may send no more waits for an ACK that is not owed yet.
+  if (ack_bytes > std::int64_t{max_outstanding} * mtu) {
+    return ParamError{"ack_bytes", ack_bytes.count(), "no more than max_outstanding packets hold"};
+  }
+  if (const auto fault = fault_of_dcqcn()) return *fault;
   return *this;
 }
 
