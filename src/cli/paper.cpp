@@ -406,7 +406,13 @@ int paper_calibrate(const PaperCalibrateOptions& given) {
   if (const auto error = report::write_file(table, paper::calibration_csv(all))) {
     return fail(error->message);
   }
-  fmt::print("{}\n", table.string());
+  report::Report page = paper::calibration_page(all);
+  page.made = {run::kBuildInfo.version, run::kBuildInfo.commit, strack::utc_now(),
+               "strack paper calibrate"};
+  if (const auto error = report::save_page(page, options.results / "calibration.html", {true})) {
+    return fail(error->message);
+  }
+  fmt::print("{}\n{}\n", table.string(), (options.results / "calibration.html").string());
   if (!options.markdown.empty()) {
     const std::string text = paper::calibration_markdown(all, hosts);
     if (const auto error = report::write_file(options.markdown, text)) return fail(error->message);

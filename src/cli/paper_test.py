@@ -170,6 +170,26 @@ class PaperTest(unittest.TestCase):
         self.good("report", "--scale", "full", "--from", "both.csv", "--markdown", "noted.md")
         self.assertIn("\n\nOlder than the rules.\n\n", (self.folder / "noted.md").read_text())
 
+    def test_calibrate_searches_and_goes_on(self):
+        self.write("A.toml", ROW.replace("paper = 16\nreproduced", "paper = 20\nreproduced"))
+        self.write("CALIBRATE", "held-out B\nleave-out 200 KB\nside strack\ntransport.max_cwnd = 1 BDP | 2 BDP\n")
+        self.write("ORDER", "A\nB\n")
+        self.write("B.toml", ROW.replace("'A'", "'B'"))
+        said = self.good("calibrate", "--points", "2", "--markdown", "c.md")
+        self.assertRegex(said, r"strack: error 0.22 with the defaults, 0.22 with transport.max_cwnd = ")
+        text = (self.folder / "c.md").read_text()
+        self.assertIn("| A | all flows are done | 20 | 16 | 16 | yes |", text)
+        self.assertIn("Held out:\n", text)
+        rows = (self.folder / "results/paper-calibrate/points.csv").read_text().splitlines()
+        self.assertEqual(len(rows), 1 + 3)
+        self.assertTrue((self.folder / "results/paper-calibrate/calibration.html").exists())
+        before = {p: p.stat().st_mtime_ns for p in (self.folder / "results/paper-calibrate").rglob("*.db")}
+        self.good("calibrate", "--points", "2")
+        after = {p: p.stat().st_mtime_ns for p in (self.folder / "results/paper-calibrate").rglob("*.db")}
+        self.assertEqual(before, after)
+        self.write("CALIBRATE", "side\n")
+        self.assertIn("CALIBRATE:1: a side has a name", self.bad("calibrate"))
+
     def test_the_program_carries_its_rows(self):
         shutil.rmtree(self.folder / "scenarios")
         said = self.good("run", "--scale", "full", "--dry-run")

@@ -276,6 +276,52 @@ std::string calibration_markdown(const std::vector<Found>& all, std::size_t host
   return text;
 }
 
+report::Report calibration_page(const std::vector<Found>& all) {
+  report::Report page;
+  page.title = "Constants under which the paper's numbers appear";
+  page.lead = {
+      "A search over keys that the paper leaves open, in small networks. Nothing here is a "
+      "verdict: "
+      "those are of the defaults alone. The two columns are never mixed."};
+  for (const Found& found : all) {
+    if (found.tried.empty()) continue;
+    const Tried& best = found.tried.front();
+    report::BarsFigure figure;
+    figure.id = "calibration-" + found.side->name;
+    figure.title = "Ours over the paper's";
+    figure.caption = fmt::format("Best of {} points: {}. 1 is the paper's number.",
+                                 found.tried.size(), point_text(*found.side, best.point));
+    figure.y = {"ours over the paper's", "x", "linear", {}};
+    figure.horizontal = true;
+    figure.marks = {{"y", 1, "the paper"}};
+    report::BarSeries standard{{"defaults", "strack"}, {}, {}, {}};
+    report::BarSeries fitted{{"best point", "other"}, {}, {}, {}};
+    for (const Miss& miss : found.standard.claims) {
+      const Miss* there = find(best.score, miss);
+      figure.categories.push_back(miss.row + ": " + miss.says);
+      standard.values.push_back(miss.ours / miss.paper);
+      fitted.values.push_back(there == nullptr ? report::kUnknown : there->ours / there->paper);
+      for (report::BarSeries* series : {&standard, &fitted}) {
+        series->low.push_back(report::kUnknown);
+        series->high.push_back(report::kUnknown);
+      }
+    }
+    figure.series = {std::move(standard), std::move(fitted)};
+    report::Section& section = page.sections.emplace_back();
+    section.id = found.side->name;
+    section.title = found.side->name;
+    section.group = "Calibration";
+    section.explanation = {
+        fmt::format("Error of the defaults {:.2f}, of the best point {:.2f}; of what was held out "
+                    "{:.2f} and {:.2f}. Within "
+                    "a tenth of the best: {}.",
+                    found.standard.error, best.score.error, found.held_out_standard.error,
+                    found.held_out.error, fmt::join(near_best(found), "; "))};
+    section.figures.emplace_back(std::move(figure));
+  }
+  return page;
+}
+
 std::string calibration_csv(const std::vector<Found>& all) {
   std::string text = "side,point,error,row,claim,paper,ours,claim_error,reached\n";
   for (const Found& found : all) {

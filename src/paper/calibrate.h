@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "paper/evidence.h"
 #include "paper/row.h"
+#include "report/model.h"
 
 namespace strack::paper {
 
@@ -84,5 +85,7 @@ struct Found {
 /// error of what was held out, and the claims that no point reaches.
 [[nodiscard]] std::string calibration_markdown(const std::vector<Found>& all, std::size_t hosts);
 [[nodiscard]] std::string calibration_csv(const std::vector<Found>& all);
+/// The same as a page: each claim's value over the paper's, with the defaults and at the best point.
+[[nodiscard]] report::Report calibration_page(const std::vector<Found>& all);
 
 }  // namespace strack::paper

@@ -136,6 +136,12 @@ TEST_F(CalibrateTest, MarkdownHasBothColumns) {
       std::string::npos)
       << text;
   EXPECT_NE(text.find("| A | gain | 3x | 6x | 3.3x | yes |"), std::string::npos) << text;
+  const report::Report page = calibration_page({found});
+  ASSERT_EQ(page.sections.size(), 1u);
+  const auto& bars = std::get<report::BarsFigure>(page.sections[0].figures[0]);
+  EXPECT_EQ(bars.categories, std::vector<std::string>{"A: gain"});
+  EXPECT_NEAR(bars.series[0].values[0], 2, 1e-9);
+  EXPECT_NEAR(bars.series[1].values[0], 1.1, 1e-9);
   EXPECT_NE(calibration_csv({found}).find("rocev2,\"pfc.alpha = 1/32, rocev2.g = 0.2\",0.09531"),
             std::string::npos);
 }
