@@ -60,7 +60,8 @@ int league_run(const LeagueRunOptions& options) {
              request.value().folder,
              fmt::format("strack league report --scale {}", options.scale),  // the program's name
              options.force,
-             {}};
+             {},
+             false};
   for (league::PlannedRun& one : planned.value()) {
     if (one.cannot.empty()) {
       set.runs.push_back(std::move(one.run));

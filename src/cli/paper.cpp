@@ -146,11 +146,7 @@ Result<std::vector<Candidate>, std::string> candidates(const PaperRunOptions& op
       entry.out = folder / row.id / (one.name + ".db");
       entry.scenario = one.scenario;
       entry.weight = one.seconds;
-      if (options.force) continue;
-      // Results of another version or of an earlier form of the row are made anew.
-      const auto old = run::look_at_old(entry);
-      if (!old) return old.error().message;
-      entry.there = old.value() == run::OldResult::same ||
+      entry.there = !options.force &&
                     elsewhere.value().contains(paper::run_key(row.id, one.name, one.digest));
     }
   }
@@ -159,14 +155,11 @@ Result<std::vector<Candidate>, std::string> candidates(const PaperRunOptions& op
 
 /// The first seed of everything first, so that an unfinished set says most; claims before ablations; the
 /// longest runs first among those, so that no processor is idle at the end.
-std::vector<run::PoolRun*> in_order(std::vector<Candidate>& all) {
+void put_in_order(std::vector<Candidate>& all) {
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     return std::tuple(a.run.seed, !a.claimed, -a.run.weight) <
            std::tuple(b.run.seed, !b.claimed, -b.run.weight);
   });
-  std::vector<run::PoolRun*> pool;
-  for (Candidate& one : all) pool.push_back(&one.run);
-  return pool;
 }
 
 /// What a run of all that is missing would take.
@@ -179,7 +172,8 @@ void print_plan(const PaperRunOptions& options, const std::vector<Candidate>& al
   std::map<std::string, Sum> rows;
   Sum total;
   for (const Candidate& one : all) {
-    if (one.run.there) continue;
+    const auto old = run::look_at_old(one.run);
+    if (one.run.there || (!options.force && old && old.value() == run::OldResult::same)) continue;
     for (Sum* sum : {&rows[one.row], &total}) {
       ++sum->missing;
       sum->seconds += one.run.weight;
@@ -208,9 +202,6 @@ std::optional<std::string> write_table(const PaperRunOptions& options,
   return std::nullopt;
 }
 
-/// The status of a part that ended in time.
-constexpr int kMoreToDo = 3;
-
 }  // namespace
 
 int paper_run(const PaperRunOptions& options) {
@@ -218,54 +209,33 @@ int paper_run(const PaperRunOptions& options) {
   if (!rows) return fail(rows.error());
   auto all = candidates(options, rows.value());
   if (!all) return fail(all.error());
-  const std::vector<run::PoolRun*> pool = in_order(all.value());
+  put_in_order(all.value());
   if (options.dry_run) {
     print_plan(options, all.value());
     return 0;
   }
-  const fs::path folder = results_folder(options);
-  std::size_t there = 0;
-  for (const run::PoolRun* one : pool) {
-    there += one->there;
+  RunSet set{options.scale,
+             results_folder(options),
+             fmt::format("strack paper report --scale {}", options.scale),  // the program's name
+             options.force,
+             {},
+             true};
+  for (Candidate& one : all.value()) {
+    const fs::path folder = one.run.out.parent_path();
     std::error_code failure;
-    fs::create_directories(one->out.parent_path(), failure);
-    if (fs::is_directory(one->out.parent_path())) continue;
-    return fail(fmt::format("{}: the folder cannot be made: {}. choose another --results",
-                            one->out.parent_path().string(), failure.message()));
-  }
-  if (!options.quiet) {
-    fmt::print("{} runs at the {} scale{}, results in {}\n", pool.size(), options.scale,
-               there > 0 ? fmt::format(", {} of them there already", there) : std::string(),
-               folder.string());
-    std::fflush(stdout);
+    fs::create_directories(folder, failure);
+    if (!fs::is_directory(folder)) {
+      return fail(fmt::format("{}: the folder cannot be made: {}. choose another --results",
+                              folder.string(), failure.message()));
+    }
+    set.runs.push_back(std::move(one.run));
   }
   PoolView view{options.jobs, options.threads, options.quiet, std::nullopt};
   if (options.stop_after_s > 0)
     view.stop_after = std::chrono::milliseconds(std::llround(options.stop_after_s * 1e3));
-  const bool whole = run_pool(view, pool);
-  std::size_t failed = 0;
-  std::size_t done = there;
-  for (const run::PoolRun* one : pool) {
-    done += one->done;
-    if (one->failure.empty()) continue;
-    ++failed;
-    fmt::print(stderr, "error: {}\n", one->failure);
-  }
+  const int status = run_set(view, set);
   if (const auto error = write_table(options, rows.value())) return fail(*error);
-  if (!whole) {
-    fmt::print("\n{} of {} runs are done; the same command goes on from here\n", done, pool.size());
-    return signal_came() ? kInterruptedStatus : kMoreToDo;
-  }
-  if (failed > 0) {
-    fmt::print(stderr, "error: {} of {} runs failed; the same command tries them again\n", failed,
-               pool.size());
-    return 1;
-  }
-  if (!options.quiet) {
-    fmt::print("all {} runs are done. `strack paper report --scale {}` makes the report\n",
-               pool.size(), options.scale);
-  }
-  return 0;
+  return status;
 }
 
 namespace {

@@ -29,7 +29,8 @@ bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
 int run_set(const PoolView& view, RunSet& set) {
   std::size_t there = 0;
   for (run::PoolRun& one : set.runs) {
-    if (set.force) continue;
+    there += one.there;
+    if (set.force || one.there) continue;
     // Results of another version or of an earlier form of the scenario are made anew.
     const auto old = run::look_at_old(one);
     if (!old) {
@@ -43,9 +44,11 @@ int run_set(const PoolView& view, RunSet& set) {
   // among those, so that no processor is idle at the end.
   std::vector<run::PoolRun*> pool;
   for (run::PoolRun& one : set.runs) pool.push_back(&one);
-  std::stable_sort(pool.begin(), pool.end(), [](const run::PoolRun* a, const run::PoolRun* b) {
-    return a->seed != b->seed ? a->seed < b->seed : a->weight > b->weight;
-  });
+  if (!set.in_order) {
+    std::stable_sort(pool.begin(), pool.end(), [](const run::PoolRun* a, const run::PoolRun* b) {
+      return a->seed != b->seed ? a->seed < b->seed : a->weight > b->weight;
+    });
+  }
   const std::size_t all = set.runs.size();
   if (!view.quiet) {
     fmt::print("{} runs at the {} scale{}, results in {}\n", all, set.scale,
@@ -62,9 +65,9 @@ int run_set(const PoolView& view, RunSet& set) {
     ++failed;
     fmt::print(stderr, "error: {}\n", one.failure);
   }
-  if (!whole && signal_came()) {
+  if (!whole) {
     fmt::print("\n{} of {} runs are done; the same command goes on from here\n", done, all);
-    return kInterruptedStatus;
+    return signal_came() ? kInterruptedStatus : kMoreToDo;
   }
   if (failed > 0) {
     fmt::print(stderr, "error: {} of {} runs failed; the same command tries them again\n", failed,

@@ -25,14 +25,18 @@ struct PoolView {
 /// A set of runs that is made once and added to: the paper's, the league's.
 struct RunSet {
   std::string scale;
-  std::filesystem::path folder;  ///< of the results
-  std::string report;            ///< the command that makes the report
-  bool force = false;            ///< run again what is finished
-  std::vector<run::PoolRun> runs;
+  std::filesystem::path folder;    ///< of the results
+  std::string report;              ///< the command that makes the report
+  bool force = false;              ///< run again what is finished
+  std::vector<run::PoolRun> runs;  ///< those that say so are there
+  bool in_order = false;           ///< the runs are in the order in which they are wanted
 };
 
+/// The status of a part that ended in time, with runs still to be made.
+inline constexpr int kMoreToDo = 3;
+
 /// Runs what is not there yet, the first seed of everything first, and says how it went. Returns the
-/// program's exit status: 1 where runs failed, 2 where a result file must not be touched.
+/// program's exit status: 1 where runs failed, 2 where a result file must not be touched, kMoreToDo.
 [[nodiscard]] int run_set(const PoolView& view, RunSet& set);
 
 }  // namespace strack::cli

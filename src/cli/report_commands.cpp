@@ -38,18 +38,6 @@ CLI::App* add_report(CLI::App& app, ReportOptions& page) {
   return report_command;
 }
 
-}  // namespace
-
-std::vector<Command> add_reports(CLI::App& app) {
-  // What CLI11 fills in must outlive this function, and there is one command line.
-  static ReportOptions page;
-  CLI::App* report_command = add_report(app, page);
-
-  CLI::App* paper = app.add_subcommand("paper",
-                                       "Reproduces the STrack paper: every experiment, judged by "
-                                       "rules that stand in the scenarios.");
-  paper->require_subcommand(0, 1);
-
 Command add_paper_run(CLI::App* paper) {
   static PaperRunOptions paper_runs;
   CLI::App* paper_run_command =
@@ -117,21 +105,7 @@ Command add_paper_calibrate(CLI::App* paper) {
 std::vector<Command> add_reports(CLI::App& app) {
   // What CLI11 fills in must outlive this function, and there is one command line.
   static ReportOptions page;
-  CLI::App* report_command = app.add_subcommand(
-      "report",
-      "Makes a page of any result files, one run in full or several compared: an HTML file with\n"
-      "interactive figures that opens from disk, without a network.");
-  report_command->add_option("RESULT", page.files, "result files")->required()->type_name("");
-  report_command
-      ->add_option("--out", page.out,
-                   "the page; <file>.html beside one result, report.html beside several")
-      ->type_name("FILE");
-  report_command->add_option("--csv", page.csv, "a CSV file for each figure and table")
-      ->type_name("FOLDER");
-  report_command->add_option("--png", page.png, "a picture of each figure (needs Chromium)")
-      ->type_name("FOLDER");
-  report_command->add_option("--title", page.title, "of the page");
-  report_command->add_flag("--force", page.force, "replace a file that is not a report");
+  CLI::App* report_command = add_report(app, page);
 
   CLI::App* paper = app.add_subcommand("paper",
                                        "Reproduces the STrack paper: every experiment, judged by "

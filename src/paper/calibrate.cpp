@@ -8,9 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/check.h"
+#include "base/csv_text.h"
 #include "base/prng.h"
-#include "paper/csv_table.h"
 #include "sim/scenario/files.h"
 
 namespace strack::paper {

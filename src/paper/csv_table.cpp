@@ -4,46 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "base/csv_text.h"
 #include "sim/scenario/files.h"
 
 namespace strack::paper {
-namespace {
-
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells(1);
-  bool within = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (within) {
-      if (c != '"')
-        cells.back() += c;
-      else if (i + 1 < line.size() && line[i + 1] == '"')
-        cells.back() += line[++i];
-      else
-        within = false;
-    } else if (c == '"') {
-      within = true;
-    } else if (c == ',') {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  return cells;
-}
-
-}  // namespace
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    out += c;
-    if (c == '"') out += '"';
-  }
-  return out + '"';
-}
-
 Result<CsvTable, FileError> read_csv_table(const std::filesystem::path& file) {
   const auto text = sim::read_file(file);
   if (!text) return FileError{fmt::format("{}: {}", file.string(), text.error().message)};
@@ -57,9 +21,9 @@ Result<CsvTable, FileError> read_csv_table(const std::filesystem::path& file) {
     if (table.names.empty() && line.starts_with("# ")) {
       table.notes.push_back(line.substr(2));
     } else if (table.names.empty()) {
-      table.names = cells_of(line);
+      table.names = csv_cells(line);
     } else {
-      table.lines.push_back({number, cells_of(line)});
+      table.lines.push_back({number, csv_cells(line)});
       if (table.lines.back().cells.size() == table.names.size()) continue;
       return FileError{fmt::format("{}:{}: {} cells under {} names", file.string(), number,
                                    table.lines.back().cells.size(), table.names.size())};

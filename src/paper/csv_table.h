@@ -24,9 +24,6 @@ struct CsvTable {
 };
 [[nodiscard]] Result<CsvTable, FileError> read_csv_table(const std::filesystem::path& file);
 
-/// A cell as the file has it, in quotes where it needs them.
-[[nodiscard]] std::string csv_cell(const std::string& text);
-
 /// What a run is known by in tables of several machines: row, name, fingerprint of its scenario.
 [[nodiscard]] std::string run_key(const std::string& row, const std::string& run,
                                   const std::string& scenario);

@@ -1,7 +1,6 @@
 #include "paper/evidence.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -9,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "base/csv_text.h"
 #include "metrics/sqlite.h"
 #include "metrics/summary.h"
 #include "paper/csv_table.h"
@@ -102,15 +102,6 @@ const std::vector<std::string>& base_columns() {
       "timeouts", "cnps",    "pause_frames", "paused_us", "deepest_queue",
       "cpu_s"};
   return names;
-}
-
-/// The whole of a text as a number.
-std::optional<double> number_of(const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || at != end || !std::isfinite(value)) return std::nullopt;
-  return value;
 }
 
 /// "16 MB" is 16000000, "8 us" is 8, "256" is 256, "strack" a text.

@@ -258,23 +258,6 @@ std::string fingerprint(std::string_view text) {
   return fmt::format("{:016x}", hash);
 }
 
-/// About how many bytes go through the network.
-double bytes_sent(const sim::Scenario& scenario) {
-  const sim::WorkloadSpec& w = scenario.workload;
-  const auto size = static_cast<double>(w.size.count());
-  switch (w.kind) {
-    case sim::WorkloadKind::permutation:
-      return size * scenario.config.topology.hosts();
-    case sim::WorkloadKind::incast:
-      return size * w.fan_in;
-    case sim::WorkloadKind::collective:
-      return static_cast<double>(w.collective.size.count()) * w.collective.ranks * w.jobs *
-             (w.collective.collective == workload::Collective::alltoall ? 1 : 2);
-    default:
-      return size * static_cast<double>(sim::expected_flows(scenario));
-  }
-}
-
 /// From what the full set took on one processor of a 2.6 GHz EPYC; within a factor of two.
 double seconds_of(const sim::Scenario& scenario) {
   const sim::TopologyParams& t = scenario.config.topology;
@@ -284,7 +267,7 @@ double seconds_of(const sim::Scenario& scenario) {
   if (w.kind == sim::WorkloadKind::incast) per_gb = 1.5;  // little at a time
   if (w.kind == sim::WorkloadKind::collective)
     per_gb *= w.collective.collective == workload::Collective::alltoall ? 1.8 : 1.3;
-  return 0.01 + 1e-5 * t.hosts() + 1e-9 * bytes_sent(scenario) * per_gb;
+  return 0.01 + 1e-5 * t.hosts() + 1e-9 * sim::expected_bytes(scenario) * per_gb;
 }
 
 }  // namespace
