@@ -16,7 +16,7 @@ struct PoolView {
   unsigned jobs = 0;
   std::optional<std::uint32_t> threads;
   bool quiet = false;
-  std::optional<std::chrono::milliseconds> stop_after;
+  std::optional<std::chrono::milliseconds> stop_after = std::nullopt;
 };
 
 /// run::run_all for somebody at a terminal. False: Ctrl-C came first, or the time was over.
