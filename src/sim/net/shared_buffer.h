@@ -201,8 +201,7 @@ class SharedBuffer {
   /// [R.pfc.threshold] T, and what it cannot fall below while so many bytes arrive.
   [[nodiscard]] std::int64_t threshold(std::int64_t arriving = 0) const {
     const std::int64_t free = shared_size_ - shared_used_ - arriving;
-    return std::max<std::int64_t>(0,
-                                  xoff_ > 0 ? std::min(xoff_, free) : alpha_.of(free));  // [D65]
+    return std::max<std::int64_t>(0, xoff_ > 0 ? std::min(xoff_, free) : alpha_.of(free));  // [D65]
   }
 
   [[nodiscard]] bool paused(std::uint32_t port) const { return ports_[port].paused; }
