@@ -189,11 +189,11 @@ report::Table case_table(const Standings& standings, std::size_t at) {
 
 const char* kHowToRead =
     "Every scheme runs every case on the fabric its transport asks for: lossy switches drop, "
-    "trimming ones cut payloads off, lossless ones pause their neighbours (PFC). Everything else "
-    "is "
-    "the same for all: links of 400 Gb/s, a base RTT of 8 us, a packet of 4 KiB, the same flows "
-    "and "
-    "the same broken links for the same seed. No constant is tuned for a case.";
+    "trimming ones cut payloads off, lossless ones pause their neighbours (PFC); some choose a "
+    "port "
+    "for every packet, where all others hash. Everything else is the same for all: links of 400 "
+    "Gb/s, a base RTT of 8 us, a packet of 4 KiB, the same flows and the same broken links for the "
+    "same seed. No constant is tuned for a case.";
 const char* kHowToRank =
     "A case is judged by its slowest flow or job, or as it says, from the message being ready to "
     "its "
