@@ -20,7 +20,7 @@ using sim::kTebibyte;
 using Params = core::FalconParams;
 
 constexpr Scheme kSchemes[] = {
-    {"falcon-like", "Falcon-like", "other",
+    {"falcon-like", "Falcon-like", "falcon-like",
      "as far as Falcon is published: four flows, each on a path and with a Swift window"},
 };
 
