@@ -1,14 +1,12 @@
 #include "udp/endpoint.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 
 #include "udp/address.h"
 #include "udp/engine.h"
-#include "udp/kernel_network.h"
+#include "udp/network.h"
 
 namespace strack::udp {
 
@@ -83,11 +81,15 @@ std::string_view text(Kind kind) {
 }
 
 struct Endpoint::Impl {
-  explicit Impl(const EndpointOptions& given)
-      : options(given), network(given), engine(given, network) {}
+  Impl(const EndpointOptions& given, const Datapath& datapath)
+      : options(given),
+        datagrams(datapath.make(given)),
+        network(*datagrams),
+        engine(given, network) {}
 
   EndpointOptions options;
-  KernelNetwork network;
+  std::unique_ptr<Network> datagrams;
+  Network& network;
   Engine engine;
   std::uint64_t sleeps = 0;
   Picoseconds spin = us(options.spin.count());
@@ -109,7 +111,14 @@ Outcome<Endpoint> Endpoint::open(const EndpointOptions& options) {
   if (auto wrong = Engine::check(options)) return std::move(*wrong);
   if (!options.listen.empty() && !options.bind.empty())
     return Error{"both listen and bind are given. a listening endpoint sends from there"};
-  auto impl = std::make_unique<Impl>(options);
+  const Datapath* datapath = find_datapath(options.datapath);
+  if (datapath == nullptr) {
+    std::string names;
+    for (const Datapath& one : datapaths())
+      names.append(names.empty() ? "" : ", ").append(one.name);
+    return Error{"datapath is \"" + options.datapath + "\". it takes one of: " + names};
+  }
+  auto impl = std::make_unique<Impl>(options, *datapath);
   const std::string& local = options.listen.empty() ? options.bind : options.listen;
   if (!local.empty()) {
     const auto address = Address::parse(local);
@@ -123,10 +132,10 @@ Outcome<Endpoint> Endpoint::open(const EndpointOptions& options) {
 }
 
 std::string Endpoint::local_address() const {
-  return impl_->network.is_open() ? impl_->network.local().text() : std::string();
+  return impl_->network.is_open() ? impl_->network.address().text() : std::string();
 }
 std::uint16_t Endpoint::local_port() const {
-  return impl_->network.is_open() ? impl_->network.local().port : std::uint16_t{0};
+  return impl_->network.is_open() ? impl_->network.address().port : std::uint16_t{0};
 }
 std::string Endpoint::peer_address(ConnectionId connection) const {
   const Address* peer = impl_->engine.peer_address(connection);
@@ -144,9 +153,9 @@ Outcome<ConnectionId> Endpoint::connect(std::string_view address, std::uint64_t 
     any.v6 = peer->v6;
     if (auto error = impl_->network.open(any)) return std::move(*error);
   }
-  if (impl_->network.local().v6 != peer->v6) {
+  if (impl_->network.address().v6 != peer->v6) {
     return Error{"address " + peer->text() + " is of another family than this endpoint's " +
-                 impl_->network.local().text() + ". use one endpoint for each"};
+                 impl_->network.address().text() + ". use one endpoint for each"};
   }
   return impl_->engine.connect(*peer, cookie);
 }
@@ -177,7 +186,7 @@ bool Endpoint::poll() { return impl_->engine.poll(); }
 
 bool Endpoint::wait(std::chrono::nanoseconds timeout) {
   Engine& engine = impl_->engine;
-  KernelNetwork& network = impl_->network;
+  Network& network = impl_->network;
   constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);
   const Instant start = network.now();
   const Instant end =
@@ -197,7 +206,7 @@ bool Endpoint::wait(std::chrono::nanoseconds timeout) {
       continue;
     }
     if (now - idle_since < spin) {
-      ::sched_yield();  // whoever else wants this core, perhaps the peer itself, goes first
+      network.yield();  // whoever else wants this core, perhaps the peer itself, goes first
       continue;
     }
     const Instant until = std::min(end, engine.next_deadline());

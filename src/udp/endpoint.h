@@ -184,6 +184,9 @@ struct EndpointOptions {
   std::uint32_t max_payload = 8192;
   /// Spread packets evenly whatever the marks say, for comparison.
   bool oblivious = false;
+  /// How datagrams travel: "kernel", by its sockets; or "simulated", within one thread, for tests of what
+  /// is above. Empty: the first.
+  std::string datapath;
   /// Of connections that start here, by its name; empty: the first that the program has. Others that it
   /// has are accepted from peers.
   std::string transport;

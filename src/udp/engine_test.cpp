@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "udp/simulated_network.h"
+#include "udp/network/simulated/simulated_network.h"
 #include "udp/testing.h"
 
 namespace strack::udp {

@@ -1,16 +1,20 @@
-// What an engine sees of the world: datagrams, a clock, randomness. The kernel's sockets are one
-// such network (kernel_network.h), a seeded one in memory another (simulated_network.h), so that
-// the very code that runs on sockets can be tested by seed in virtual time.
+// What an endpoint and its engine see of the world: datagrams, a clock, randomness, sleep. A datapath is a
+// folder below network/: the kernel's sockets are one, a seeded network in memory another, so that the
+// very code that runs on sockets can be tested by seed in virtual time.
 //
 // Calls are per batch, so that being virtual costs nothing next to a system call.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/units.h"
 #include "udp/address.h"
+#include "udp/endpoint.h"
 
 namespace strack::udp {
 
@@ -66,6 +70,16 @@ class Network {
   Network& operator=(const Network&) = delete;
   virtual ~Network() = default;
 
+  /// Opens the primary port at this address; says what is against it.
+  [[nodiscard]] virtual std::optional<Error> open(const Address& local) = 0;
+  [[nodiscard]] virtual bool is_open() const = 0;
+  /// Until something arrives or the time is over. Returns at once when it is not open.
+  virtual void sleep(Picoseconds time) = 0;
+  /// For a moment, while it is looked again and again.
+  virtual void yield() = 0;
+  /// Readable when something has arrived; -1: it has none.
+  [[nodiscard]] virtual int file_descriptor() const = 0;
+
   /// Never runs backwards.
   [[nodiscard]] virtual Instant now() = 0;
   /// In this order. What cannot be sent is lost, like anything else on a network. However much is
@@ -83,5 +97,15 @@ class Network {
   virtual void random(std::span<std::uint8_t> out) = 0;
   [[nodiscard]] virtual const NetworkCounters& counters() const = 0;
 };
+
+/// One way to send and receive, as EndpointOptions::datapath names it.
+struct Datapath {
+  std::string_view name;  ///< its folder's
+  std::unique_ptr<Network> (*make)(const EndpointOptions& options);
+};
+/// All that there are, the usual one first.
+[[nodiscard]] std::span<const Datapath> datapaths();
+/// Null: there is none of that name. An empty one is the first's.
+[[nodiscard]] const Datapath* find_datapath(std::string_view name);
 
 }  // namespace strack::udp

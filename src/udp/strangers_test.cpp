@@ -15,7 +15,7 @@
 #include "base/prng.h"
 #include "udp/allocation_count.h"
 #include "udp/engine.h"
-#include "udp/simulated_network.h"
+#include "udp/network/simulated/simulated_network.h"
 #include "udp/testing.h"
 #include "wire/wire.h"
 
@@ -273,7 +273,7 @@ void expect_nothing_from(Duo& duo, const std::vector<Hostile>& packets, const st
 // ---- Floods ----
 
 /// A network of one datagram at a time, which keeps the last answer.
-class Flood final : public Network {
+class Flood final : public testing::EnginesNetwork {
  public:
   Instant now() override { return clock; }
   SendResult send(std::span<const Outgoing> batch) override {

@@ -19,7 +19,7 @@
 #include "base/prng.h"
 #include "udp/engine.h"
 #include "udp/example_transports.h"
-#include "udp/simulated_network.h"
+#include "udp/network/simulated/simulated_network.h"
 
 namespace strack::udp {
 namespace {

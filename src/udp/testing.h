@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,7 +15,7 @@
 
 #include "udp/allocation_count.h"
 #include "udp/engine.h"
-#include "udp/simulated_network.h"
+#include "udp/network/simulated/simulated_network.h"
 
 namespace strack::udp::testing {
 
@@ -36,8 +37,18 @@ inline EndpointOptions options(bool keyed = true) {
   return o;
 }
 
+/// For an engine alone: what only endpoints ask for does nothing.
+class EnginesNetwork : public Network {
+ public:
+  std::optional<Error> open(const Address& /*local*/) override { return std::nullopt; }
+  bool is_open() const override { return true; }
+  void sleep(Picoseconds /*time*/) override {}
+  void yield() override {}
+  int file_descriptor() const override { return -1; }
+};
+
 /// A simulated host whose own memory is told apart from that of the engine above it.
-class CountedApart final : public Network {
+class CountedApart final : public EnginesNetwork {
  public:
   CountedApart(SimulatedHost& host, std::uint64_t& apart) : host_(host), apart_(apart) {}
 

@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/fuzz_input.h"
 #include "udp/engine.h"
-#include "udp/simulated_network.h"
+#include "udp/network/simulated/simulated_network.h"
 
 namespace strack::udp {
 namespace {

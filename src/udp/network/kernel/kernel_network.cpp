@@ -1,4 +1,4 @@
-#include "udp/kernel_network.h"
+#include "udp/network/kernel/kernel_network.h"
 
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
@@ -503,6 +504,8 @@ std::span<Incoming> KernelNetwork::receive_resets() {
   }
   return {b.incoming.data(), count};
 }
+
+void KernelNetwork::yield() { ::sched_yield(); }
 
 void KernelNetwork::sleep(Picoseconds time) {
   if (time <= ps(0)) return;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -56,9 +57,16 @@ class SimulatedWorld;
 
 class SimulatedHost final : public Network {
  public:
-  SimulatedHost(SimulatedWorld& world, const Address& address, std::uint64_t seed)
-      : world_(world), address_(address), random_(seed) {}
+  SimulatedHost(SimulatedWorld& world, const Address& address, std::uint64_t seed);
+  ~SimulatedHost() override;
 
+  /// Moves there. Any address is loopback's; port 0 is one that nobody has.
+  [[nodiscard]] std::optional<Error> open(const Address& local) override;
+  [[nodiscard]] bool is_open() const override { return address_.port != 0; }
+  /// Lets the time of the world pass until something arrives anywhere.
+  void sleep(Picoseconds time) override;
+  void yield() override { sleep(us(1)); }
+  [[nodiscard]] int file_descriptor() const override { return -1; }
   [[nodiscard]] Instant now() override;
   SendResult send(std::span<const Outgoing> batch) override;
   [[nodiscard]] std::span<Incoming> receive() override;
@@ -94,9 +102,9 @@ class SimulatedWorld {
       : faults_(faults), rng_(Rng(seed).stream("network")), seed_(seed) {}
 
   SimulatedHost& add_host() {
-    hosts_.push_back(std::make_unique<SimulatedHost>(*this, address_of(hosts_.size()),
-                                                     mix64(seed_ ^ (hosts_.size() + 1) * 0x9e37)));
-    return *hosts_.back();
+    owned_.push_back(std::make_unique<SimulatedHost>(*this, address_of(owned_.size()),
+                                                     mix64(seed_ ^ (owned_.size() + 1) * 0x9e37)));
+    return *owned_.back();
   }
   [[nodiscard]] static Address address_of(std::size_t host) {
     Address address;
@@ -115,8 +123,10 @@ class SimulatedWorld {
     now_ = std::max(now_, time);
     while (!flying_.empty() && flying_.top().when <= now_) {
       const Flight& flight = flying_.top();
-      flight.to->inbox_.push_back(
-          {flight.bytes, flight.from, flight.when, flight.segment, flight.marked});
+      if (std::find(hosts_.begin(), hosts_.end(), flight.to) != hosts_.end()) {
+        flight.to->inbox_.push_back(
+            {flight.bytes, flight.from, flight.when, flight.segment, flight.marked});
+      }
       flying_.pop();
     }
   }
@@ -156,12 +166,11 @@ class SimulatedWorld {
 
   void send(SimulatedHost& from, const Outgoing& out) {
     SimulatedHost* to = nullptr;
-    for (const auto& host : hosts_) {
+    for (SimulatedHost* host : hosts_) {
       // Ports that only send take resets, and nothing else.
       const bool reset = out.to->port >= kEntropyPorts &&
                          *static_cast<const std::uint8_t*>(out.pieces[0].data) == kResetByte;
-      if (host->address_ == *out.to || (reset && host->address_.same_host(*out.to)))
-        to = host.get();
+      if (host->address_ == *out.to || (reset && host->address_.same_host(*out.to))) to = host;
     }
     std::vector<std::uint8_t> bytes;
     for (const Piece& piece : out.pieces) {
@@ -208,10 +217,35 @@ class SimulatedWorld {
   std::uint64_t seed_;
   Instant now_ = at(seconds(1));
   std::uint64_t order_ = 0;
-  std::vector<std::unique_ptr<SimulatedHost>> hosts_;
+  std::vector<SimulatedHost*> hosts_;
+  std::vector<std::unique_ptr<SimulatedHost>> owned_;
   std::priority_queue<Flight, std::vector<Flight>, std::greater<>> flying_;
 };
 
+inline SimulatedHost::SimulatedHost(SimulatedWorld& world, const Address& address,
+                                    std::uint64_t seed)
+    : world_(world), address_(address), random_(seed) {
+  world_.hosts_.push_back(this);
+}
+inline SimulatedHost::~SimulatedHost() { std::erase(world_.hosts_, this); }
+
+inline std::optional<Error> SimulatedHost::open(const Address& local) {
+  Address wanted = local;
+  if (wanted.is_any()) wanted.ip = {127, 0, 0, 1};
+  const auto taken = [&](const Address& one) {
+    return std::any_of(world_.hosts_.begin(), world_.hosts_.end(),
+                       [&](const SimulatedHost* host) { return host->address_ == one; });
+  };
+  if (wanted.port == 0) wanted.port = 10'000;
+  while (local.port == 0 && taken(wanted)) ++wanted.port;
+  if (taken(wanted)) return Error{"address " + wanted.text() + " is in use"};
+  address_ = wanted;
+  return std::nullopt;
+}
+inline void SimulatedHost::sleep(Picoseconds time) {
+  world_.advance_to(
+      std::min(world_.now() + time, std::max(world_.next_arrival(), world_.now() + us(1))));
+}
 inline Instant SimulatedHost::now() { return world_.now(); }
 
 inline SendResult SimulatedHost::send(std::span<const Outgoing> batch) {

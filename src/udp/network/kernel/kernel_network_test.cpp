@@ -1,5 +1,5 @@
 // What only real sockets can show: source ports, ECN, bursts, arrival times.
-#include "udp/kernel_network.h"
+#include "udp/network/kernel/kernel_network.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -60,7 +60,7 @@ class KernelNetworkTest : public ::testing::TestWithParam<bool> {
 TEST_P(KernelNetworkTest, EachEntropyIsASourcePortOfItsOwn) {
   const std::string text = "hello";
   const Piece piece{text.data(), text.size()};
-  const Address to = b_->local();
+  const Address to = b_->address();
   std::vector<Outgoing> batch;
   for (const std::uint16_t entropy : std::vector<std::uint16_t>{0, 1, 2, 3, 1, 1}) {
     batch.push_back(outgoing(to, piece, entropy, true));
@@ -81,7 +81,7 @@ TEST_P(KernelNetworkTest, EachEntropyIsASourcePortOfItsOwn) {
     EXPECT_EQ(in.from.ip, to.ip);
   }
   EXPECT_EQ(ports.size(), 5u);
-  EXPECT_EQ(got.back().from.port, a_->local().port);
+  EXPECT_EQ(got.back().from.port, a_->address().port);
 }
 
 // Data can be marked, control packets cannot; a mark is seen.
@@ -105,7 +105,7 @@ TEST_P(KernelNetworkTest, EcnIsSetAndRead) {
   socklen_t length = v6 ? sizeof six : sizeof four;
   ASSERT_EQ(::bind(fd, address, length), 0);
   ASSERT_EQ(::getsockname(fd, address, &length), 0);
-  Address to = b_->local();
+  Address to = b_->address();
   to.port = ntohs(v6 ? six.sin6_port : four.sin_port);
 
   const std::string text = "x";
@@ -135,10 +135,10 @@ TEST_P(KernelNetworkTest, EcnIsSetAndRead) {
   const int ce = 3;
   if (v6) {
     setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &ce, sizeof ce);
-    six.sin6_port = htons(b_->local().port);
+    six.sin6_port = htons(b_->address().port);
   } else {
     setsockopt(fd, IPPROTO_IP, IP_TOS, &ce, sizeof ce);
-    four.sin_port = htons(b_->local().port);
+    four.sin_port = htons(b_->address().port);
   }
   ASSERT_EQ(::sendto(fd, "m", 1, 0, address, length), 1);
   const auto got = receive(*b_, 1);
@@ -151,8 +151,8 @@ TEST_P(KernelNetworkTest, BurstArrivesWhole) {
   std::vector<std::uint8_t> bytes(4 * 1'000 + 300);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i / 1'000);
   const Piece piece{bytes.data(), bytes.size()};
-  Outgoing out = outgoing(b_->local(), piece, 2, true);
-  const Address to = b_->local();
+  Outgoing out = outgoing(b_->address(), piece, 2, true);
+  const Address to = b_->address();
   out.to = &to;
   out.segment = 1'000;
   ASSERT_EQ(a_->send({&out, 1}), SendResult::ok);
@@ -173,11 +173,11 @@ TEST_P(KernelNetworkTest, BurstArrivesWhole) {
 }
 
 TEST_P(KernelNetworkTest, TooLargeIsSaidAndPathMtuKnown) {
-  const std::uint32_t largest = a_->largest_datagram(b_->local());
-  EXPECT_EQ(largest, a_->local().v6 ? 65'488u : 65'507u) << "of loopback, whose MTU is 65536";
+  const std::uint32_t largest = a_->largest_datagram(b_->address());
+  EXPECT_EQ(largest, a_->address().v6 ? 65'488u : 65'507u) << "of loopback, whose MTU is 65536";
   std::vector<std::uint8_t> bytes(65'600);
   const Piece piece{bytes.data(), bytes.size()};
-  const Address to = b_->local();
+  const Address to = b_->address();
   const Outgoing out = outgoing(to, piece, 0, true);
   EXPECT_EQ(a_->send({&out, 1}), SendResult::too_large);
   EXPECT_EQ(a_->counters().send_errors, 1u);
@@ -188,14 +188,14 @@ TEST_P(KernelNetworkTest, TooLargeIsSaidAndPathMtuKnown) {
 TEST_P(KernelNetworkTest, NothingIsReceivedOnEntropyPorts) {
   const std::string text = "x";
   const Piece piece{text.data(), text.size()};
-  const Address to_b = b_->local();
+  const Address to_b = b_->address();
   Outgoing out = outgoing(to_b, piece, 1, true);
   ASSERT_EQ(a_->send({&out, 1}), SendResult::ok);
   auto got = receive(*b_, 1);
   ASSERT_EQ(got.size(), 1u);
   const Address entropy = got[0].from;
   out = outgoing(entropy, piece, kPrimary, false);
-  const Address primary = a_->local();
+  const Address primary = a_->address();
   Outgoing second = outgoing(primary, piece, kPrimary, false);
   ASSERT_EQ(b_->send({&out, 1}), SendResult::ok);
   ASSERT_EQ(b_->send({&second, 1}), SendResult::ok);
@@ -208,7 +208,7 @@ TEST_P(KernelNetworkTest, NothingIsReceivedOnEntropyPorts) {
 TEST_P(KernelNetworkTest, ResetsAreReceivedOnEntropyPorts) {
   std::vector<std::uint8_t> bytes(36, 1);
   const Piece piece{bytes.data(), bytes.size()};
-  const Address to_b = b_->local();
+  const Address to_b = b_->address();
   Outgoing out = outgoing(to_b, piece, 1, true);
   ASSERT_EQ(a_->send({&out, 1}), SendResult::ok);
   const auto question = receive(*b_, 1);
@@ -221,7 +221,7 @@ TEST_P(KernelNetworkTest, ResetsAreReceivedOnEntropyPorts) {
   const auto got = receive(*a_, 1);
   ASSERT_EQ(got.size(), 1u);
   EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), got[0].bytes.begin(), got[0].bytes.end()));
-  EXPECT_EQ(got[0].from, b_->local());
+  EXPECT_EQ(got[0].from, b_->address());
 }
 
 TEST(KernelNetworkErrors, NamesTheAddressAndTheReason) {

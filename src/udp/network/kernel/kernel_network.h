@@ -25,14 +25,11 @@ class KernelNetwork final : public Network {
   explicit KernelNetwork(const EndpointOptions& options);
   ~KernelNetwork() override;
 
-  /// Opens the primary socket on this address; says what the system had against it.
-  [[nodiscard]] std::optional<Error> open(const Address& local);
-  [[nodiscard]] bool is_open() const { return primary_ >= 0; }
-  [[nodiscard]] const Address& local() const { return local_; }
-  [[nodiscard]] int file_descriptor() const { return primary_; }
-  /// Until something arrives or the time is over. Returns at once when the socket is not open.
-  void sleep(Picoseconds time);
-
+  [[nodiscard]] std::optional<Error> open(const Address& local) override;
+  [[nodiscard]] bool is_open() const override { return primary_ >= 0; }
+  [[nodiscard]] int file_descriptor() const override { return primary_; }
+  void sleep(Picoseconds time) override;
+  void yield() override;
   [[nodiscard]] Instant now() override;
   SendResult send(std::span<const Outgoing> batch) override;
   [[nodiscard]] std::span<Incoming> receive() override;
