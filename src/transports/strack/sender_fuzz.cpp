@@ -128,15 +128,22 @@ class Model {
     }
   }
 
-  // [A1.L13] [A1.L14] [A1.L18] [R.ooo.threshold] [R.probe.loss] [D10] [D14] [D17]
-  void detect_loss(const Sack& sack, Picoseconds rtt, Bytes cwnd) {
+  // [A1.L13] [A1.L14] [A1.L18] [R.ooo.threshold] [R.probe.loss] [D10] [D14] [D17] [D61]
+  void detect_loss(const Sack& sack, Picoseconds rtt, Bytes cwnd_before, Bytes cwnd, Instant now) {
     if (sack.for_probe && sack.probe_id == probe_id_ && std::exchange(probe_counts_, false) &&
         rtt > ps(0) && rtt < params_.probe_rtt_limit) {
       declare_loss(LossCause::probe, params_.probe_recovers == ProbeRecovers::sent_before_probe
                                          ? sent_before_probe_
                                          : highest_ + 1);
     }
-    const std::int64_t window = cwnd.count() / params_.mtu.count();
+    const std::int64_t packets = cwnd.count() / params_.mtu.count();
+    const std::int64_t packets_before = cwnd_before.count() / params_.mtu.count();
+    if (packets < packets_before && now >= cut_counts_until_) {
+      cut_packets_ = packets_before;
+      cut_counts_until_ = now + rtt;
+    }
+    const bool cut_counts = params_.ooo_window == OooWindow::largest && now < cut_counts_until_;
+    const std::int64_t window = cut_counts ? std::max(cut_packets_, packets) : packets;
     const std::int64_t threshold = std::max<std::int64_t>(
         window * params_.ooo_cwnd.num / params_.ooo_cwnd.den, params_.ooo_min);
     if (!in_recovery() && unwrap(sack.epsn) == epsn && sack.ooo_count > threshold) {
@@ -279,6 +286,8 @@ class Model {
   Instant timeout_ts_{};
   Instant probe_ts_{};
   std::uint32_t backoff_ = 0;
+  std::int64_t cut_packets_ = 0;  ///< [D61] of the window before it was cut
+  Instant cut_counts_until_ = Instant::distant_past();
 };
 
 StrackParams any_params(FuzzInput& input) {
@@ -293,6 +302,7 @@ StrackParams any_params(FuzzInput& input) {
   params.probe_recovers =
       input.one_of(ProbeRecovers::sent_before_probe, ProbeRecovers::highest_received);
   params.ooo_cwnd = input.one_of(Ratio{1, 1}, Ratio{0, 1}, Ratio{1, 2});
+  params.ooo_window = input.one_of(OooWindow::largest, OooWindow::current);
   params.ecn_bitmap_reset = input.one_of(us(0), us(16));
   params.rto_backoff_max = input.one_of(3u, 0u);
   params.max_paths = input.one_of(256u, 1u, 4u);
@@ -529,6 +539,7 @@ class Harness {
     STRACK_CHECK(!(trusted_ && honest && impossible));
     const std::uint32_t rejected = sender_.counters().sacks_rejected;
     const std::vector<unsigned char> before = memory();
+    const Bytes cwnd = sender_.window().cwnd();
 
     sender_.on_receiving_ack(sack, now_);
 
@@ -540,7 +551,7 @@ class Harness {
     trusted_ = trusted_ && honest;
     if (!trusted_) return;
     model_.on_receiving_ack(sack, now_);
-    model_.detect_loss(sack, age - ns(sack.hold_time_ns), sender_.window().cwnd());
+    model_.detect_loss(sack, age - ns(sack.hold_time_ns), cwnd, sender_.window().cwnd(), now_);
   }
 
   [[nodiscard]] bool cannot_be_true(const Sack& sack, Picoseconds age) const {
