@@ -51,6 +51,7 @@ struct Packet {
   std::uint32_t offset = 0;          ///< data only: where in the message the payload starts
   std::uint32_t message_length = 0;  ///< data only: the whole message's length
   Timestamp timestamp;               ///< [D27] when it went onto the wire; the host stamps it
+  std::uint16_t note = 0;  ///< for the receiver, as the transport means it; not all have one
 };
 static_assert(sizeof(Packet) <= 32, "small enough to be moved as whole words");
 

@@ -1,0 +1,178 @@
+// UET as the rest of the program knows it: its schemes, its keys, how a scenario sets it up.
+#include "transports/descriptor.h"
+
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/result.h"
+#include "core/param_error.h"
+#include "sim/scenario/fields.h"
+#include "sim/scenario/resolution.h"
+#include "sim/scenario/spray.h"
+#include "sim/transport.h"
+#include "transports/uet/params.h"
+#include "transports/uet/sim.h"
+
+namespace strack::transports {
+namespace {
+
+using sim::field;
+using sim::Kind;
+using sim::kNanosecond;
+using sim::kSecond;
+using sim::kTebibyte;
+using sim::Setting;
+using Params = core::UetParams;
+
+constexpr Scheme kSchemes[] = {
+    {"nscc", "UET NSCC", "other",
+     "Ultra Ethernet's window-based congestion control, NSCC, with SLEEK or trimming for losses"},
+};
+
+constexpr sim::Key kKeys[] = {
+    {.name = "kmin",
+     .kind = Kind::size,
+     .fallback = "\"0.2 BDP\"",
+     .high = {kTebibyte},
+     .needs = "a threshold is a size, such as kmin = \"0.2 BDP\"",
+     .help = "ECN marks begin where a departing packet leaves more than this behind."},
+    {.name = "kmax",
+     .kind = Kind::size,
+     .fallback = "\"0.8 BDP\"",
+     .high = {kTebibyte},
+     .needs = "a threshold is a size, such as kmax = \"0.8 BDP\"",
+     .help = "The probability of a mark rises to pmax here; beyond, every packet is marked."},
+    {.name = "pmax",
+     .kind = Kind::fraction,
+     .fallback = "1",
+     .high = {1},
+     .needs = "a probability is from 0 to 1, such as pmax = 1",
+     .help = "Probability of a mark at kmax."},
+    {.name = "target_qdelay_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .otherwise = "0.75 RTT with trimming, 1 RTT without",
+     .low = {kNanosecond},
+     .high = {10 * kSecond},
+     .needs = "a delay is from 1 ns to 10 s, such as target_qdelay_us = 8",
+     .field = field<&Params::target_qdelay>(),
+     .help = "Queueing delay the window settles at."},
+    {.name = "max_cwnd",
+     .kind = Kind::size,
+     .otherwise = "1.5 BDP, at most 512 packets",
+     .low = {1},
+     .high = {kTebibyte},
+     .needs = "a window is from one packet to 1024, such as max_cwnd = \"1.5 BDP\"",
+     .field = field<&Params::max_cwnd>(),
+     .help = "Largest window, and the first."},
+    {.name = "ewma",
+     .kind = Kind::fraction,
+     .fallback = "0.0125",
+     .low = {1, 65'536},
+     .high = {1},
+     .needs = "a weight is above 0 and at most 1, such as ewma = 0.0125",
+     .help = "Weight of a new delay in the average."},
+    {.name = "damp_late",
+     .kind = Kind::flag,
+     .fallback = "true",
+     .needs = "it is true or false",
+     .field = field<&Params::damp_late>(),
+     .help = "A delay above the target without a mark counts as a quarter of the base RTT in the "
+             "average, as uet-htsim does; the standard does not say so."},
+    {.name = "qa_threshold_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .otherwise = "4 x target_qdelay_us",
+     .high = {40 * kSecond},
+     .needs = "a delay is from 0 to 40 s, such as qa_threshold_us = 32",
+     .field = field<&Params::qa_threshold>(),
+     .help = "Queueing delay beyond which the window may fall to what was delivered."},
+    {.name = "ack_bytes",
+     .kind = Kind::size,
+     .fallback = "16384",
+     .low = {1},
+     .high = {1 << 30},
+     .needs = "it is a size from 1 byte to 1 GiB, such as ack_bytes = 16384",
+     .field = field<&Params::ack_bytes>(),
+     .help = "An acknowledgement at least every so many bytes; \"1 MTU\" is one for each packet."},
+    {.name = "rto_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .otherwise = "15 us and six full queues",
+     .low = {kNanosecond},
+     .high = {3'600 * kSecond},
+     .needs = "a timeout is from 1 ns to an hour, such as rto_us = 100",
+     .field = field<&Params::rto>(),
+     .help = "Retransmission timeout."},
+    {.name = "rto_backoff_max",
+     .kind = Kind::integer,
+     .fallback = "3",
+     .high = {10},
+     .needs = "it is from 0 to 10 doublings, such as rto_backoff_max = 3",
+     .field = field<&Params::rto_backoff_max>(),
+     .help = "Doublings of the timeout at most."},
+};
+constexpr std::string_view kSection = "uet";
+
+class UetResolver : sim::Resolving {
+ public:
+  UetResolver(sim::Resolution& resolution, const Scheme* scheme)
+      : Resolving(resolution), scheme_(scheme) {}
+
+  Params resolve() {
+    const sim::SwitchParams& switches = out_.config.switches;
+    Params p = checked(Params::for_link(topology().host_rate, out_.base_rtt, r_.mtu,
+                                        switches.trimming.enabled, switches.queue_limit));
+    p.header = out_.config.hosts.data_header;
+    if (set_.given("uet.target_qdelay_us")) {
+      p.target_qdelay = set_.time("uet.target_qdelay_us");
+      p.follow_target();
+    }
+    take_fields(set_, kSection, kKeys, p);
+    p.ewma_q16 = set_.fraction("uet.ewma").of(65'536);
+    show_fields(set_, kSection, kKeys, p);
+    if (scheme_ != nullptr) p.spray = sim::spray_of(r_, p.spray);
+    return checked(p.validated());
+  }
+
+ private:
+  /// What the core refuses is reported at the key it is about.
+  Params checked(const Result<Params, core::ParamError>& params) {
+    if (params) return params.value();
+    const core::ParamError& error = params.error();
+    const std::string field = error.field;
+    const std::string message =
+        fmt::format("{} would be {}. it must be {}", field, error.value, error.remedy);
+    for (const std::string& name : {field, field + "_us"}) {
+      if (Setting* setting = set_.find(kSection, name); setting != nullptr && setting->given)
+        setting->fail(message);
+    }
+    throw sim::Failed{{r_.file, 0, message}};
+  }
+
+  const Scheme* scheme_;
+};
+
+std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const Scheme* scheme) {
+  return sim::make_transport<sim::NsccProtocol>(UetResolver(resolution, scheme).resolve());
+}
+
+}  // namespace
+
+extern const Descriptor descriptor_of_uet;
+const Descriptor descriptor_of_uet{
+    .name = "uet",
+    .rank = 20,
+    .schemes = kSchemes,
+    .switches = {.ecn = kSection},
+    .section = kSection,
+    .help =
+        "Ultra Ethernet's transport. Read when the scheme is nscc; with another scheme these keys "
+        "may be set, and mean nothing. Paths are those of [paths], mixed over 128 by default.",
+    .keys = kKeys,
+    .resolve = resolve,
+};
+
+}  // namespace strack::transports

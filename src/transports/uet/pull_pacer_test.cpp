@@ -1,0 +1,101 @@
+#include "transports/uet/pull_pacer.h"
+
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "transports/uet/receiver.h"
+
+namespace strack::core {
+namespace {
+
+constexpr Instant kNow = at(us(100));
+
+struct PullPacerTest : testing::Test {
+  PullPacerTest() {
+    params.header = bytes(96);
+    params.pacer_rate = {1, 2};
+    pacer.set_up(params, gbps(100));
+    for (std::uint32_t i = 0; i < accounts.size(); ++i) accounts[i].slot = i;
+  }
+  void want(std::uint32_t slot, std::uint32_t packets) {
+    accounts[slot].target = accounts[slot].granted + packets;
+    pacer.request(accounts[slot]);
+  }
+
+  UetParams params = UetParams::for_link(gbps(100), us(12), bytes(4'000), true, kb(150)).value();
+  PullPacer pacer;
+  std::array<PullAccount, 3> accounts{};
+};
+
+// [RCCC.pacer] Four packets of 4096 bytes take 1310.72 ns at 100 Gb/s, twice as long at half the rate.
+TEST_F(PullPacerTest, KeepsTheRate) {
+  want(0, 10);
+  EXPECT_EQ(pacer.poll(kNow)->ack.pulled, 4u);
+  EXPECT_FALSE(pacer.poll(kNow));
+  EXPECT_EQ(pacer.next_deadline(), kNow + ps(2'621'440));
+  EXPECT_FALSE(pacer.poll(kNow + ps(2'621'439)));
+  EXPECT_EQ(pacer.poll(kNow + ps(2'621'440))->ack.pulled, 8u);
+  // [RCCC.target] Nobody gets more than it wants, and what it gets is what it pays for.
+  EXPECT_EQ(pacer.poll(kNow + us(10))->ack.pulled, 10u);
+  EXPECT_EQ(pacer.next_deadline(), Instant::never());
+  want(1, 1);
+  EXPECT_EQ(pacer.next_deadline(), kNow + us(10) + ps(1'310'720));
+}
+
+// [RCCC.turns] [RCCC.pull.quantum] All who want credit get it in turn, four packets at a time.
+TEST_F(PullPacerTest, TakesTurns) {
+  want(0, 6);
+  want(1, 9);
+  want(2, 1);
+  pacer.request(accounts[0]);  // it is in the queue already
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> given;
+  Instant now = kNow;
+  while (pacer.next_deadline() != Instant::never()) {
+    now = std::max(now, pacer.next_deadline());
+    const auto pull = pacer.poll(now);
+    given.emplace_back(pull->slot, pull->ack.pulled);
+  }
+  EXPECT_EQ(given, (std::vector<std::pair<std::uint32_t, std::uint32_t>>{
+                       {0, 4}, {1, 4}, {2, 1}, {0, 6}, {1, 8}, {1, 9}}));
+}
+
+// [RCCC.target] [D68] A target's low bits stand for the next such number; what seems too far ahead is old news.
+TEST_F(PullPacerTest, Targets) {
+  PullAccount account;
+  account.granted = account.target = 0xffff'fff0;
+  account.note_target(20);
+  EXPECT_EQ(account.target, 20u);
+  EXPECT_EQ(account.wanted(), 36);
+  account.note_target(10);  // older
+  EXPECT_EQ(account.target, 20u);
+  account.granted = 20;
+  account.note_target(1'000);  // far behind
+  EXPECT_EQ(account.target, 20u);
+  account.note_target(916);
+  EXPECT_EQ(account.target, 916u);
+}
+
+// [RCCC.target] [RCCC.trimmed] A receiver takes targets from packets, and one more packet for each that was trimmed.
+TEST_F(PullPacerTest, ReceiverAsksThePacer) {
+  UetReceiver receiver(params, Psn{0}, &pacer, 2);
+  Packet packet;
+  packet.payload = 4'000;
+  packet.message_length = 400'000;
+  packet.note = 3;
+  receiver.on_packet(packet, {}, kNow);
+  EXPECT_EQ(receiver.account().wanted(), 3);
+  packet.psn = Psn{1};
+  packet.offset = 4'000;
+  receiver.on_packet(packet, {.trimmed = true}, kNow);
+  EXPECT_EQ(receiver.account().wanted(), 4);
+  // [RCCC.rts] A probe tells of a target, too.
+  packet.type = PacketType::probe;
+  packet.note = 9;
+  receiver.on_packet(packet, {}, kNow);
+  EXPECT_EQ(receiver.account().wanted(), 9);
+  EXPECT_EQ(pacer.poll(kNow)->slot, 2u);
+}
+
+}  // namespace
+}  // namespace strack::core

@@ -1,0 +1,115 @@
+// UET in a simulated host: both ends of a connection, what of its state is recorded. See sim/host/protocol.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/units.h"
+#include "core/events.h"
+#include "metrics/records.h"
+#include "sim/host/flow_log.h"
+#include "sim/host/protocol.h"
+#include "sim/net/sim_packet.h"
+#include "sim/transport.h"
+#include "transports/uet/receiver.h"
+#include "transports/uet/sender.h"
+#include "transports/uet/sim_packing.h"
+
+namespace strack::sim {
+
+struct NsccProtocol : TransportDefaults {
+  using Params = core::UetParams;
+  static constexpr bool kReceiverTimers = false;  // they act on arrivals only
+  static std::int64_t window_packets(const Params& params) {
+    return params.max_cwnd / params.mtu + 1;
+  }
+  static Picoseconds longest_timeout(const Params& params) {
+    return (std::int64_t{1} << params.rto_backoff_max) * params.rto;
+  }
+  static Bytes owned_memory(const Params& /*params*/) {
+    return bytes(core::UetParams::kMostTracked * sizeof(core::UetSent));
+  }
+
+  struct Events : SimEvents {
+    using SimEvents::on;
+    void on(const core::SackReceived& event) const {
+      if (watch == nullptr) [[likely]]
+        return;
+      if (log() != nullptr) [[unlikely]]
+        write(*log(), event);
+      watch->rtt = event.rtt;
+      watch->acked += event.acked.value;
+      if (event.sack.ecn) ++watch->ecn_marks;
+    }
+    void on(const core::LossDeclared& event) const {
+      if (log() == nullptr) [[likely]]
+        return;
+      metrics::FlowEvent& row = log()->add(metrics::EventKind::loss);
+      row.psn = event.from.value;
+      row.cause = event.cause == core::LossCause::timeout ? metrics::LossCause::timeout
+                                                          : metrics::LossCause::out_of_order;
+    }
+
+   private:
+    [[gnu::noinline]] static void write(FlowLog& log, const core::SackReceived& event) {
+      metrics::FlowEvent& row =
+          log.add(event.sack.for_probe ? metrics::EventKind::probe_ack : metrics::EventKind::ack);
+      row.psn = event.sack.epsn.value;
+      row.path = event.sack.path_id;
+      row.ecn = event.sack.ecn;
+      if (event.rtt > ps(0)) row.rtt = event.rtt;
+      row.acked = event.acked;
+    }
+  };
+
+  struct SendingEnd {
+    std::unique_ptr<core::MessageSlot[]> slots;
+    std::unique_ptr<core::UetSent[]> records;
+    core::UetSender<Events> sender;
+
+    SendingEnd(const Params& params, std::size_t slot_count, Events events,
+               core::Psn first = core::Psn{0})
+        : slots(std::make_unique<core::MessageSlot[]>(slot_count)),
+          records(std::make_unique<core::UetSent[]>(core::UetParams::kMostTracked)),
+          sender(params, {slots.get(), slot_count}, {records.get(), core::UetParams::kMostTracked},
+                 first, events) {}
+    [[nodiscard]] Bytes acked() const { return sender.bytes_recvd(); }
+  };
+  struct ReceivingEnd {
+    core::UetReceiver receiver;
+
+    explicit ReceivingEnd(const Params& params, core::Psn first = core::Psn{0})
+        : receiver(params, first) {}
+  };
+
+  static constexpr SimPacket pack(const core::Packet& packet, Address to) {
+    return pack_uet(packet, to);
+  }
+  static constexpr core::Packet unpack(const SimPacket& packet) { return unpack_uet(packet); }
+  static SimPacket pack_ack(const core::UetAck& ack, Address to) { return pack_uet(ack, to); }
+  static core::UetAck unpack_ack(const SimPacket& packet) { return unpack_uet_ack(packet); }
+
+  template <class End>
+  static void fill(metrics::FlowRecord& record, const End& end) {
+    const core::UetCounters& c = end.sender.counters();
+    record.retransmissions = c.retransmissions;
+    record.probes = c.probes_sent;
+    record.timeouts = c.timeouts;
+    record.naks = c.nacks;
+  }
+  template <class End>
+  static void fill(metrics::FlowSample& sample, const End& end) {
+    sample.cwnd = end.sender.window().cwnd();
+    sample.avg_qdelay = end.sender.window().avg_delay();
+  }
+  template <class End>
+  static void fill(metrics::FlowEvent& event, const End& end, const Params& /*params*/) {
+    event.cwnd = end.sender.window().cwnd();
+    event.inflight = end.sender.inflight();
+  }
+};
+
+extern template class TransportOf<NsccProtocol>;
+
+}  // namespace strack::sim
