@@ -14,6 +14,7 @@
 #include "sim/transport.h"
 #include "transports/uet/params.h"
 #include "transports/uet/sim.h"
+#include "transports/uet/sim_rccc.h"
 
 namespace strack::transports {
 namespace {
@@ -27,9 +28,17 @@ using sim::Setting;
 using Params = core::UetParams;
 
 constexpr Scheme kSchemes[] = {
-    {"nscc", "UET NSCC", "other",
+    {"nscc", "UET NSCC", "nscc",
      "Ultra Ethernet's window-based congestion control, NSCC, with SLEEK or trimming for losses"},
+    {"rccc", "UET RCCC", "rccc", "Ultra Ethernet's receiver credit, RCCC: one pacer per NIC"},
+    {"nscc-rccc", "UET NSCC and RCCC", "nscc-rccc", "both together"},
+    {"ndp", "NDP", "ndp",
+     "NDP as the limit of receiver credit: one packet at a time, all entropies in turn"},
 };
+constexpr const Scheme& kNscc = kSchemes[0];
+constexpr const Scheme& kRccc = kSchemes[1];
+constexpr const Scheme& kBoth = kSchemes[2];
+constexpr const Scheme& kNdp = kSchemes[3];
 
 constexpr sim::Key kKeys[] = {
     {.name = "kmin",
@@ -113,6 +122,29 @@ constexpr sim::Key kKeys[] = {
      .needs = "it is from 0 to 10 doublings, such as rto_backoff_max = 3",
      .field = field<&Params::rto_backoff_max>(),
      .help = "Doublings of the timeout at most."},
+    {.name = "pull_quantum",
+     .kind = Kind::integer,
+     .otherwise = "4, or 1 for ndp",
+     .low = {1},
+     .high = {1'024},
+     .needs = "it is from 1 to 1024 packets, such as pull_quantum = 4",
+     .field = field<&Params::pull_quantum>(),
+     .help = "Packets of credit in one pull."},
+    {.name = "pacer_rate",
+     .kind = Kind::fraction,
+     .otherwise = "0.99, or 1 for ndp",
+     .low = {1, 1'000},
+     .high = {2},
+     .needs = "a share is from 0.001 to 2 with up to six decimals, such as pacer_rate = 0.99",
+     .field = field<&Params::pacer_rate>(),
+     .help = "What receivers ask for together, in parts of their link's rate."},
+    {.name = "speculative",
+     .kind = Kind::integer,
+     .otherwise = "max_cwnd in packets",
+     .high = {1'024},
+     .needs = "it is from 0 to 1024 packets, such as speculative = 100",
+     .field = field<&Params::speculative>(),
+     .help = "Packets that a connection sends before it has credit."},
 };
 constexpr std::string_view kSection = "uet";
 
@@ -126,6 +158,9 @@ class UetResolver : sim::Resolving {
     Params p = checked(Params::for_link(topology().host_rate, out_.base_rtt, r_.mtu,
                                         switches.trimming.enabled, switches.queue_limit));
     p.header = out_.config.hosts.data_header;
+    p.nscc = scheme_ == nullptr || scheme_ == &kNscc || scheme_ == &kBoth;
+    p.rccc = scheme_ == &kRccc || scheme_ == &kBoth || scheme_ == &kNdp;
+    if (scheme_ == &kNdp) p.become_ndp();
     if (set_.given("uet.target_qdelay_us")) {
       p.target_qdelay = set_.time("uet.target_qdelay_us");
       p.follow_target();
@@ -156,7 +191,9 @@ class UetResolver : sim::Resolving {
 };
 
 std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const Scheme* scheme) {
-  return sim::make_transport<sim::NsccProtocol>(UetResolver(resolution, scheme).resolve());
+  const Params params = UetResolver(resolution, scheme).resolve();
+  if (params.rccc) return sim::make_transport<sim::RcccProtocol>(params);
+  return sim::make_transport<sim::NsccProtocol>(params);
 }
 
 }  // namespace
@@ -169,8 +206,9 @@ const Descriptor descriptor_of_uet{
     .switches = {.ecn = kSection},
     .section = kSection,
     .help =
-        "Ultra Ethernet's transport. Read when the scheme is nscc; with another scheme these keys "
-        "may be set, and mean nothing. Paths are those of [paths], mixed over 128 by default.",
+        "Ultra Ethernet's transport, and NDP. Read when the scheme is one of theirs (nscc, rccc, "
+        "nscc-rccc, ndp); with another these keys may be set, and mean nothing. Paths are those of "
+        "[paths], mixed over 128 by default.",
     .keys = kKeys,
     .resolve = resolve,
 };

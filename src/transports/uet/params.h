@@ -65,6 +65,13 @@ struct UetParams {
                                                                         Picoseconds net_base_rtt,
                                                                         Bytes mtu, bool trimming,
                                                                         Bytes queue);
+  /// [NDP.pull] [NDP.first] [NDP.paths] [NDP.ack] NDP as the limit of receiver credit.
+  constexpr void become_ndp() {
+    pull_quantum = 1;
+    pacer_rate = {1, 1};
+    ack_bytes = bytes(1);
+    spray.policy = SprayPolicy::oblivious;
+  }
   /// After a change of target_qdelay: what follows from it.
   constexpr void follow_target();
   [[nodiscard]] constexpr Result<UetParams, ParamError> validated() const;

@@ -62,6 +62,17 @@ TEST(UetParams, Credit) {
   EXPECT_EQ(p.pacer_rate, (Ratio{99, 100}));
 }
 
+// [NDP.pull] [NDP.first] [NDP.paths] [NDP.ack]
+TEST(UetParams, Ndp) {
+  UetParams p = on(gbps(100), us(12), true);
+  p.become_ndp();
+  EXPECT_EQ(p.pull_quantum, 1u);
+  EXPECT_EQ(p.pacer_rate, (Ratio{1, 1}));
+  EXPECT_EQ(p.speculative, 56u);
+  EXPECT_EQ(p.ack_bytes, bytes(1));
+  EXPECT_EQ(p.spray.policy, SprayPolicy::oblivious);
+}
+
 TEST(UetParams, RefusesWhatMakesNoSense) {
   EXPECT_FALSE(UetParams::for_link(gbps(0), us(12), kb(4), false, kb(150)));
   EXPECT_FALSE(UetParams::for_link(gbps(100), us(0), kb(4), false, kb(150)));

@@ -19,15 +19,23 @@ struct PullAccount {
   std::uint32_t slot = 0;     ///< the connection's name at its host
   std::uint32_t granted = 0;  ///< [D68] packets of credit so far, wrapping
   std::uint32_t target = 0;   ///< and how many there should be
+  std::uint32_t trimmed = 0;  ///< packets that came without their payload
   PullAccount* next = nullptr;
   bool queued = false;
 
   [[nodiscard]] constexpr std::int32_t wanted() const {
     return static_cast<std::int32_t>(target - granted);
   }
-  /// [RCCC.target] The newest target, of which a packet shows the low bits.
-  constexpr void note_target(std::uint32_t shown) {
-    const std::uint32_t ahead = (shown - granted) % UetNote::kTargetRange;
+  /// [RCCC.trimmed] What was cut off has to be sent again, and needs credit again.
+  constexpr void note_trimmed() {
+    ++trimmed;
+    ++target;
+  }
+  /// [RCCC.target] The newest target, of which a packet shows the low bits. A data packet's leaves out what
+  /// was trimmed: its sender may not know yet, and counted by both it would be lost between them.
+  constexpr void note_target(std::uint32_t shown, bool with_trimmed) {
+    const std::uint32_t told = with_trimmed ? shown : shown + trimmed;
+    const std::uint32_t ahead = (told - granted) % UetNote::kTargetRange;
     if (ahead > UetNote::kFarthestTarget) return;  // an old packet's
     if (static_cast<std::int32_t>(granted + ahead - target) > 0) target = granted + ahead;
   }

@@ -64,16 +64,30 @@ TEST_F(PullPacerTest, TakesTurns) {
 TEST_F(PullPacerTest, Targets) {
   PullAccount account;
   account.granted = account.target = 0xffff'fff0;
-  account.note_target(20);
+  account.note_target(20, false);
   EXPECT_EQ(account.target, 20u);
   EXPECT_EQ(account.wanted(), 36);
-  account.note_target(10);  // older
+  account.note_target(10, false);  // older
   EXPECT_EQ(account.target, 20u);
   account.granted = 20;
-  account.note_target(1'000);  // far behind
+  account.note_target(1'000, false);  // far behind
   EXPECT_EQ(account.target, 20u);
-  account.note_target(916);
+  account.note_target(916, false);
   EXPECT_EQ(account.target, 916u);
+}
+
+// [RCCC.trimmed] A trim that the sender had not heard of when it told its target is wanted besides; a probe's target has them all.
+TEST_F(PullPacerTest, TrimsComeOnTop) {
+  PullAccount account;
+  account.note_target(5, false);
+  account.note_trimmed();
+  EXPECT_EQ(account.wanted(), 6);
+  account.note_target(9, false);  // sent before the NACK arrived
+  EXPECT_EQ(account.wanted(), 10);
+  account.note_target(10, true);
+  EXPECT_EQ(account.wanted(), 10);
+  account.note_target(11, true);
+  EXPECT_EQ(account.wanted(), 11);
 }
 
 // [RCCC.target] [RCCC.trimmed] A receiver takes targets from packets, and one more packet for each that was trimmed.
@@ -95,6 +109,27 @@ TEST_F(PullPacerTest, ReceiverAsksThePacer) {
   receiver.on_packet(packet, {}, kNow);
   EXPECT_EQ(receiver.account().wanted(), 9);
   EXPECT_EQ(pacer.poll(kNow)->slot, 2u);
+}
+
+// [RCCC.repeat] A probe is also told what was granted before: the pull may have been lost.
+TEST_F(PullPacerTest, ReceiverRepeatsWhatWasGranted) {
+  UetReceiver receiver(params, Psn{0}, &pacer, 0);
+  Packet packet;
+  packet.payload = 4'000;
+  packet.message_length = 400'000;
+  packet.note = 3;
+  receiver.on_packet(packet, {}, kNow);
+  EXPECT_EQ(receiver.poll_ack(kNow)->kind, UetAck::Kind::ack);
+  EXPECT_FALSE(receiver.poll_ack(kNow));
+  EXPECT_EQ(pacer.poll(kNow)->ack.pulled, 3u);
+  packet.type = PacketType::probe;
+  receiver.on_packet(packet, {}, kNow);
+  EXPECT_EQ(receiver.poll_ack(kNow)->kind, UetAck::Kind::ack);
+  const auto again = receiver.poll_ack(kNow);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->kind, UetAck::Kind::pull);
+  EXPECT_EQ(again->pulled, 3u);
+  EXPECT_FALSE(receiver.poll_ack(kNow));
 }
 
 }  // namespace

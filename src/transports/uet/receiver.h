@@ -32,6 +32,7 @@ class UetReceiver {
   constexpr Arrival on_packet(const Packet& packet, const Signals& signals, Instant /*now*/) {
     if (packet.path_id >= params_->spray.paths) return {ArrivalKind::malformed};
     if (packet.type == PacketType::probe) {  // [SLEEK.probe.answer]
+      tell_credit_ = pacer_ != nullptr;      // [RCCC.repeat]
       ask_for_credit(packet, false);
       owe(packet, signals.ecn);
       return {ArrivalKind::probe};
@@ -56,7 +57,7 @@ class UetReceiver {
   }
 
   constexpr std::optional<UetAck> poll_ack(Instant /*now*/) {
-    if (owed_ == Owed::nothing) return std::nullopt;
+    if (owed_ == Owed::nothing) return repeat_pull();
     UetAck ack;
     ack.kind = owed_ == Owed::nack ? UetAck::Kind::nack : UetAck::Kind::ack;
     ack.last_hop = ack.kind == UetAck::Kind::nack && echo_last_hop_;
@@ -99,17 +100,27 @@ class UetReceiver {
     return static_cast<std::uint32_t>(params_->mtu.value);
   }
 
+  /// [RCCC.repeat] Who asks may not have heard of what was granted.
+  constexpr std::optional<UetAck> repeat_pull() {
+    if (!tell_credit_) return std::nullopt;
+    tell_credit_ = false;
+    UetAck ack;
+    ack.kind = UetAck::Kind::pull;
+    ack.pulled = account_.granted;
+    return ack;
+  }
+
   constexpr void owe(const Packet& packet, bool ecn) {
     owed_ = Owed::ack;
     echo_ = packet;
     echo_ecn_ = ecn;
   }
 
-  /// [RCCC.target] [RCCC.trimmed] What was cut off has to be sent again, and needs credit again.
+  /// [RCCC.target] [RCCC.trimmed]
   constexpr void ask_for_credit(const Packet& packet, bool cut) {
     if (pacer_ == nullptr) return;
-    account_.note_target(packet.note % UetNote::kTargetRange);
-    if (cut) ++account_.target;
+    account_.note_target(packet.note % UetNote::kTargetRange, packet.type == PacketType::probe);
+    if (cut) account_.note_trimmed();
     pacer_->request(account_);
   }
 
@@ -170,6 +181,7 @@ class UetReceiver {
   bool echo_last_hop_ = false;
   bool lowest_known_ = false;
   bool started_ = false;
+  bool tell_credit_ = false;
 };
 
 static_assert(sizeof(UetReceiver) <= 288, "a NIC's state for each connection");

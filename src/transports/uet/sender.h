@@ -183,8 +183,10 @@ class UetSender {
     return params_->nscc &&
            (window_.cwnd() - inflight() < params_->mtu || window_.cwnd() < params_->ack_bytes);
   }
-  [[nodiscard]] constexpr std::uint16_t note(bool asks) const {
-    const std::uint32_t shown = params_->rccc ? target() % UetNote::kTargetRange : 0;
+  /// [RCCC.trimmed] The receiver adds what it saw trimmed; a probe tells all, should they disagree.
+  [[nodiscard]] constexpr std::uint16_t note(bool asks, bool probe = false) const {
+    const std::uint32_t told = target() - (probe ? 0 : nacked_);
+    const std::uint32_t shown = params_->rccc ? told % UetNote::kTargetRange : 0;
     return static_cast<std::uint16_t>(shown | (asks ? UetNote::kAckBit : 0u));
   }
 
@@ -229,7 +231,7 @@ class UetSender {
     packet.psn = una_;
     packet.path_id = spray_.next(params_->spray, now);
     packet.timestamp = Timestamp::of(now);
-    packet.note = note(true);
+    packet.note = note(true, true);
     return packet;
   }
   static constexpr std::uint32_t kProbeIds = 1'024;
@@ -290,6 +292,7 @@ class UetSender {
     if (sack.psn < una_ || acked_.test(sack.psn.value) || lost_.test(sack.psn.value)) return;
     const Bytes size = bytes(payload(sack.psn));
     declare_lost(sack.psn);
+    ++nacked_;
     if (params_->nscc)  // [RCCC.nscc] at the last hop, the receiver's credit deals with it
       window_.on_nack(*params_, size, inflight(), params_->rccc && ack.last_hop, now);
   }
@@ -469,6 +472,7 @@ class UetSender {
   std::uint32_t sent_once_ = 0;  ///< every packet once, wrapping like bytes_recvd
   std::uint32_t waiting_ = 0;
   std::uint32_t pulled_ = 0;       ///< packets granted so far, wrapping
+  std::uint32_t nacked_ = 0;       ///< packets that were sent again for a NACK
   std::int32_t credit_ = 0;        ///< packets
   std::uint32_t speculative_ = 0;  ///< packets that may still go without
   UetCounters counters_{};

@@ -339,7 +339,7 @@ TEST_F(UetSenderTest, Target) {
   EXPECT_EQ(more[3].note % UetNote::kTargetRange, 4 + 24);
   hear(nack(0, 0));
   hear(pull(5));
-  EXPECT_EQ(send().at(0).note % UetNote::kTargetRange, 5 + 24);  // one more than without the trim
+  EXPECT_EQ(send().at(0).note % UetNote::kTargetRange, 5 + 24 - 1);  // the receiver adds the trim
 }
 
 // [RCCC.nscc] With NSCC, not more than its window and one; and a trim at the last hop leaves the window alone.
