@@ -58,10 +58,12 @@ TEST(Window, PoliciesBringTheirOrder) {
 // What follows from a key follows it, unless it was given itself.
 TEST(Window, DerivedKeysFollow) {
   const std::string swift = "[transport]\nscheme = \"swift\"\n[swift]\nbase_target_us = 20\n";
-  const auto& p = params_of<SwiftProtocol>(loaded(swift).config);
+  const Scenario derived = loaded(swift);
+  const auto& p = params_of<SwiftProtocol>(derived.config);
   EXPECT_EQ(p.fs_range, us(100));
   EXPECT_EQ(p.hop_target, ps(3'053'435));
-  const auto& own = params_of<SwiftProtocol>(loaded(swift + "hop_target_us = 0\n").config);
+  const Scenario given = loaded(swift + "hop_target_us = 0\n");
+  const auto& own = params_of<SwiftProtocol>(given.config);
   EXPECT_EQ(own.hop_target, ps(0));
   EXPECT_EQ(own.fs_range, us(100));
 }
