@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/testing.h"
 #include "sim/testing.h"
+#include "transports/rocev2/ar_sim.h"
 #include "workload/generators.h"
 
 namespace strack::sim {
@@ -344,6 +346,59 @@ TEST(RoceRecords, RateAndCnpsOverTime) {
   EXPECT_EQ(in_records, outcome.counters.cnps);
   EXPECT_LT(least, gbps(100));
   EXPECT_GE(least, gbps(1));
+}
+
+// ---- Over switches that spray ----
+
+/// The network of roce_cluster() whose switches spray by least queue, and NICs that do not mind.
+SimConfig ar_cluster(std::uint32_t racks, std::uint32_t hosts_per_rack, std::uint32_t spines) {
+  SimConfig config = roce_cluster(racks, hosts_per_rack, spines);
+  config.transport = make_transport<ArProtocol>(roce_params(std::as_const(config)));
+  config.switches.routing = Routing::least_queue;
+  return config;
+}
+
+workload::Flows to_next_rack(const SimConfig& config, Bytes size) {
+  workload::Flows flows;
+  const std::uint32_t hosts = config.topology.hosts();
+  for (std::uint32_t h = 0; h < hosts; ++h)
+    flows.push_back(flow(h, (h + config.topology.hosts_per_rack) % hosts, size));
+  return flows;
+}
+
+// [AR.spray] Alone, a flow takes as long as on one path.
+TEST(RoceAr, LineRateToThePicosecond) {
+  for (const std::int64_t n : {1, 2, 17, 1'000}) {
+    const Outcome outcome = run(ar_cluster(2, 2, 2), {flow(0, 3, packets(n))});
+    expect_lossless(outcome);
+    EXPECT_EQ(outcome.fct(), (n - 1) * kData + kBaseRtt) << n;
+  }
+}
+
+// [AR.spray] [AR.place] Where hashes make flows meet on a link, sprayed packets fill all links: a whole
+// rack sends to the next at nearly its rate, and nothing is repeated for having come out of order.
+TEST(RoceAr, FillsAllLinks) {
+  const SimConfig config = ar_cluster(2, 8, 8);
+  const Outcome sprayed = run(config, to_next_rack(config, packets(500)));
+  expect_lossless(sprayed);
+  const SimConfig hashed = roce_cluster(2, 8, 8);
+  const Outcome met = run(hashed, to_next_rack(hashed, packets(500)));
+  const Picoseconds ideal = 499 * kData + kBaseRtt;
+  EXPECT_LT(max_fct(sprayed), ideal * 11 / 10);
+  EXPECT_GT(max_fct(met), ideal * 3 / 2);
+}
+
+// [AR.overdue] [AR.repeat] With a link that loses one packet in a hundred, what is repeated is what was lost,
+// and only a loss at the very end waits for a timeout.
+TEST(RoceAr, RepeatsWhatWasLost) {
+  SimConfig config = ar_cluster(2, 4, 4);
+  config.failures.impairments.push_back({{LinkRef::Tier::fabric, 0, 1}, {1, 1}, {1, 100}, 0});
+  const Outcome outcome = run(config, to_next_rack(config, packets(2'000)));
+  EXPECT_EQ(outcome.ending, Ending::finished);
+  EXPECT_GT(outcome.counters.error_drops, 20u);
+  EXPECT_GT(outcome.counters.retransmissions, 10u);
+  EXPECT_LE(outcome.counters.retransmissions, outcome.counters.error_drops);
+  EXPECT_EQ(outcome.counters.timeouts, 0u);
 }
 
 }  // namespace

@@ -834,6 +834,7 @@ constexpr Sample kSamples[] = {
     {"rocev2", "ack_interval_us", "0", ""},
     {"rocev2", "nak_interval_us", "\"10 RTT\"", ""},
     {"rocev2", "rto_us", "\"67 ms\"", ""},
+    {"rocev2", "reorder_us", "20", ""},
     {"rocev2", "max_outstanding", "128", ""},
     {"rocev2", "kmin", "\"0.5 BDP\"", ""},
     {"rocev2", "kmax", "\"1 MB\"", ""},

@@ -50,6 +50,16 @@ TEST(Switch, TrimmingAndLastHop) {
             "trim_size = 64 would do");
 }
 
+// [D56] [AR.spray] A scheme may wish for a routing; what the scenario says goes before it.
+TEST(Switch, Routing_AsTheSchemeWants) {
+  const Scenario wished = loaded("[transport]\nscheme = \"roce-ar\"");
+  EXPECT_EQ(wished.config.switches.routing, Routing::least_queue);
+  EXPECT_TRUE(wished.config.pfc.enabled);
+  EXPECT_EQ(loaded("[transport]\nscheme = \"roce-ar\"\n[switch]\nrouting = \"ecmp\"")
+                .config.switches.routing,
+            Routing::ecmp);
+}
+
 // [D56] Each routing by its word; ECMP, where nobody asks for another.
 TEST(Switch, Routing) {
   EXPECT_EQ(loaded("").config.switches.routing, Routing::ecmp);

@@ -12,6 +12,7 @@
 #include "sim/scenario/fields.h"
 #include "sim/scenario/resolution.h"
 #include "sim/transport.h"
+#include "transports/rocev2/ar_sim.h"
 #include "transports/rocev2/params.h"
 #include "transports/rocev2/sim.h"
 #include "workload/amount.h"
@@ -30,12 +31,24 @@ using sim::kTebibyte;
 using sim::Setting;
 using Params = core::RoceParams;
 
-constexpr Scheme kSchemes[] = {{.name = "rocev2",
-                                .label = "RoCEv2",
-                                .role = "rocev2",
-                                .help = "RoCEv2 with DCQCN and PFC",
-                                .colour = Colour::orange}};
+constexpr Scheme kSchemes[] = {
+    {.name = "rocev2",
+     .label = "RoCEv2",
+     .role = "rocev2",
+     .help = "RoCEv2 with DCQCN and PFC",
+     .colour = Colour::orange},
+    {.name = "roce-ar",
+     .label = "RoCEv2, adaptive routing",
+     .role = "roce-ar",
+     .help = "RoCEv2 whose packets switches spray, placed in any order and repeated selectively",
+     .routing = sim::Routing::least_queue,
+     .colour = Colour::brown},
+};
 constexpr metrics::CounterName kCounters[] = {{"cnps", "CNP"}, {"naks", "NAK"}};
+/// The scheme whose receivers take packets in any order.
+[[nodiscard]] bool places_in_any_order(const Scheme* scheme) {
+  return scheme != nullptr && scheme->name == "roce-ar";
+}
 
 constexpr auto kDcqcnWords = words_of<DcqcnSet>({{DcqcnSet::paper2015, "paper2015"},
                                                  {DcqcnSet::nic_default, "nic-default"},
@@ -57,7 +70,8 @@ constexpr sim::Key kKeys[] = {
      .high = {16},
      .needs = "a connection has 1, 2, 4, 8 or 16 queue pairs, such as qps_per_conn = 4",
      .field = field<&Params::qps_per_conn>(),
-     .help = "Queue pairs of a connection, each with a path of its own: 1, 2, 4, 8 or 16."},
+     .help = "Queue pairs of a connection, each with a path of its own: 1, 2, 4, 8 or 16. With "
+             "roce-ar there is one, whose packets switches spray."},
     {.name = "stripe_packets",
      .kind = Kind::integer,
      .fallback = "32",
@@ -100,6 +114,16 @@ constexpr sim::Key kKeys[] = {
      .needs = "a timeout is from 1 ns to an hour, such as rto_us = \"16 ms\"",
      .field = field<&Params::rto>(),
      .help = "Retransmission timeout of a queue pair."},
+    {.name = "reorder_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "\"4 RTT\"",
+     .low = {kNanosecond},
+     .high = {3'600 * kSecond},
+     .needs = "a time is from 1 ns to an hour, such as reorder_us = \"4 RTT\"",
+     .field = field<&Params::reorder_time>(),
+     .help = "Scheme roce-ar: a packet is asked for again when one that was sent after it has been "
+             "there for so long."},
     {.name = "max_outstanding",
      .kind = Kind::integer,
      .fallback = "8388608",
@@ -107,7 +131,8 @@ constexpr sim::Key kKeys[] = {
      .high = {8'388'608},
      .needs = "it is from 1 to 8388608 packets, such as max_outstanding = 8388608",
      .field = field<&Params::max_outstanding>(),
-     .help = "Unacknowledged packets of a queue pair at most. There is no other window."},
+     .help = "Unacknowledged packets of a queue pair at most. There is no other window; with "
+             "roce-ar, 4096 packets."},
     {.name = "kmin",
      .kind = Kind::size,
      .fallback = "\"1 BDP\"",
@@ -292,8 +317,9 @@ class RoceResolver : sim::Resolving {
 };
 
 std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const Scheme* scheme) {
-  return sim::make_transport<sim::RoceProtocol>(
-      RoceResolver(resolution, scheme != nullptr).resolve());
+  const Params params = RoceResolver(resolution, scheme != nullptr).resolve();
+  if (places_in_any_order(scheme)) return sim::make_transport<sim::ArProtocol>(params);
+  return sim::make_transport<sim::RoceProtocol>(params);
 }
 
 /// A connection of several queue pairs is told from one of a single one.
@@ -301,7 +327,8 @@ constexpr Role kRoles[] = {{"rocev2-4qp", Colour::amber}};
 constexpr std::string_view kLabelled[] = {"rocev2.qps_per_conn"};
 Label label(const Scheme& scheme, const SettingOf& setting) {
   const std::string qps = setting("rocev2.qps_per_conn");
-  if (qps.empty() || qps == "1") return {std::string(scheme.label), std::string(scheme.role)};
+  if (qps.empty() || qps == "1" || places_in_any_order(&scheme))
+    return {std::string(scheme.label), std::string(scheme.role)};
   return {fmt::format("{}, {} QPs", scheme.label, qps), qps == "4" ? "rocev2-4qp" : "other"};
 }
 
@@ -315,8 +342,8 @@ const Descriptor descriptor_of_rocev2{
     .switches = {.ecn = kSection, .lossless = true},
     .section = kSection,
     .help =
-        "The baseline: RoCEv2 with go-back-N and DCQCN. Read when the scheme is rocev2; with "
-        "another scheme these keys may be there, without effect, so that one file serves a "
+        "The baseline: RoCEv2 with go-back-N and DCQCN. Read when the scheme is rocev2 or roce-ar; "
+        "with another scheme these keys may be there, without effect, so that one file serves a "
         "comparison.",
     .keys = kKeys,
     .resolve = resolve,

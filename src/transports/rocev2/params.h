@@ -64,6 +64,7 @@ struct RoceParams {
   Picoseconds nak_interval;  ///< [R.roce.nak_repeat] the same NAK again after so long
   Picoseconds rto;           ///< [R.roce.timeout] no progress for so long: go back
   std::uint32_t max_outstanding = 1u << 23;  ///< [R.roce.outstanding] packets of a QP
+  Picoseconds reorder_time;  ///< [AR.overdue] how late a packet may be where switches spray
 
   /// Scales everything to one link, or says which input makes no sense.
   [[nodiscard]] static constexpr Result<RoceParams, ParamError> for_link(
@@ -172,6 +173,7 @@ constexpr Result<RoceParams, ParamError> RoceParams::for_link(BitsPerSecond rate
   p.ack_bytes = 16 * mtu;
   p.ack_interval = 4 * net_base_rtt;
   p.nak_interval = 25 * net_base_rtt;
+  p.reorder_time = 4 * net_base_rtt;
   p.rto = infiniband_timeout(2'000 * net_base_rtt);
   return p.validated();
 }
@@ -244,6 +246,9 @@ constexpr Result<RoceParams, ParamError> RoceParams::validated() const {
   }
   if (rto < ns(1) || rto > seconds(3'600)) {
     return ParamError{"rto", rto.count(), "from 1 ns to an hour"};
+  }
+  if (reorder_time < ns(1) || reorder_time > seconds(3'600)) {
+    return ParamError{"reorder_time", reorder_time.count(), "from 1 ns to an hour"};
   }
   if (max_outstanding < 1 || max_outstanding > 1u << 23) {
     return ParamError{"max_outstanding", max_outstanding, "from 1 to 8388608 packets"};

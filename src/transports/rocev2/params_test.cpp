@@ -165,6 +165,7 @@ TEST(RoceParams, ForLink_DefaultsOfTheReliableConnection) {
   EXPECT_EQ(p.ack_bytes, kib(64));
   EXPECT_EQ(p.ack_interval, us(32));
   EXPECT_EQ(p.nak_interval, us(200));
+  EXPECT_EQ(p.reorder_time, us(32));
   EXPECT_EQ(p.rto, ns(16'777'216));
   EXPECT_EQ(p.max_outstanding, 8'388'608u);
   EXPECT_EQ(p.dcqcn.rate_ai, mbps(5));  // nic-default's
@@ -268,6 +269,10 @@ TEST(RoceParams, Validated_ReliableConnection) {
   EXPECT_EQ(complaint_after([](RoceParams& p) { p.ack_interval = ps(0); }), "");
   EXPECT_EQ(complaint_after([](RoceParams& p) { p.ack_interval = seconds(3'600) + ps(1); }),
             "ack_interval");
+  EXPECT_EQ(complaint_after([](RoceParams& p) { p.reorder_time = ps(999); }), "reorder_time");
+  EXPECT_EQ(complaint_after([](RoceParams& p) { p.reorder_time = ns(1); }), "");
+  EXPECT_EQ(complaint_after([](RoceParams& p) { p.reorder_time = seconds(3'600) + ps(1); }),
+            "reorder_time");
   EXPECT_EQ(complaint_after([](RoceParams& p) { p.nak_interval = ps(999); }), "nak_interval");
   EXPECT_EQ(complaint_after([](RoceParams& p) { p.nak_interval = ns(1); }), "");
   EXPECT_EQ(complaint_after([](RoceParams& p) { p.nak_interval = seconds(3'600) + ps(1); }),
