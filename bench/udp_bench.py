@@ -18,6 +18,7 @@ import os
 import pathlib
 import platform
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -119,6 +120,8 @@ class Case:
 class Sample:
     """One turn. gbps of a ping-pong is that of one message on its way: its size over half a round trip, in the mean."""
     gbps: float
+    # A stream's Gbit for each second that the busier side computes: what a core pair of its own would give.
+    gbit_per_cpu_second: float | None = None
     mean_us: float | None = None  # half a round trip, as the others
     p50_us: float | None = None
     p99_us: float | None = None
@@ -137,13 +140,14 @@ def sample_of(found, case):
 class Strack:
     proc_files = ('udp', 'udp6')
 
-    def __init__(self, program, burst, payload, key, rate):
+    def __init__(self, program, burst, payload, key, rate, sealing=None):
         self.program = program
         self.burst = burst
         self.keyed = key is not None
-        self.name = f'STrack, B={burst}, {payload} B' + (', key' if key else '')
+        self.sealing = sealing
+        self.name = f'STrack, B={burst}, {payload} B' + (f', {sealing or "key"}' if key else '')
         self.options = ['--burst', str(burst), '--payload', str(payload), '--rate', rate,
-                        *(['--key-file', key] if key else ['--insecure'])]
+                        *(['--key-file', key] if key else ['--insecure']), *(['--sealing', sealing] if sealing else [])]
 
     def server(self, place, port, _case, _seconds):
         return [self.program, 'perf', 'server', '--bind', host_port(place.address, port), '--once', *self.options]
@@ -214,6 +218,7 @@ class Runner:
         """One contestant's turn. Raises TransferFailed, also if it takes far longer than it should."""
         patience = 4 * self.seconds + 15
         port = free_port()
+        cpu_before = children_cpu()
         pipes = {'stdin': subprocess.DEVNULL, 'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, 'text': True}
 
         def start(side, argv, core):
@@ -226,7 +231,8 @@ class Runner:
             out, err = client.communicate(timeout=patience)
             if client.returncode != 0:
                 raise TransferFailed(f'exit status {client.returncode}: {err.strip()[-500:]}')
-            return contestant.sample(out, case)
+            end(server, 2)
+            return with_cpu(contestant.sample(out, case), out, children_cpu() - cpu_before)
         except subprocess.TimeoutExpired:
             raise TransferFailed(f'no end after {patience:.0f} s') from None
         except (KeyError, ValueError) as error:
@@ -237,7 +243,22 @@ class Runner:
             end(server, 2)
 
 
+def children_cpu():
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+
+
+def with_cpu(sample, out, both):
+    """Where the client's output says what it sent and computed. `both` sides have computed that long."""
+    found = json.loads(out) if out.startswith('{') else {}
+    if sample.mean_us is not None or 'cpu_seconds' not in found:
+        return sample
+    busier = max(found['cpu_seconds'], both - found['cpu_seconds'])
+    return dataclasses.replace(sample, gbit_per_cpu_second=found['bytes'] * 8e-9 / busier)
+
+
 def end(process, patience):
+    if process.returncode is not None:
+        return
     try:
         process.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
@@ -265,8 +286,8 @@ def plan(arguments, key):
     """(case, contestants) in the order of the table."""
     program = os.path.abspath(arguments.program)
 
-    def strack(burst, payload, keyed=False):
-        return Strack(program, burst, payload, key if keyed else None, arguments.rate)
+    def strack(burst, payload, keyed=False, sealing=None):
+        return Strack(program, burst, payload, key if keyed else None, arguments.rate, sealing)
     tcp = [Tcp(arguments.tcp_peer, spin) for spin in (False, True)] if arguments.tcp_peer else []
     rxd = [Rxd()] if shutil.which('fi_pingpong') else []
     if arguments.quick:
@@ -277,8 +298,17 @@ def plan(arguments, key):
         streams = [strack(*shape, keyed) for keyed in (False, True) for shape in shapes]
         large = [strack(*shape, keyed) for keyed in (False, True) for shape in ((1, 8192), (7, 8192))]
     small = [strack(1, 8192), strack(1, 8192, True)]
+    streams = streams + [strack(7, 8192, True, library) for library in sealing_libraries(program)]
     return ([(Case('stream', size), streams + tcp) for size in (KB64, MB1)]
             + [(Case('pingpong', size), ours + tcp + rxd) for size, ours in ((64, small), (KB64, large), (MB1, large))])
+
+
+def sealing_libraries(program):
+    """Those that can be forced here, from what the program says to a name that is none."""
+    said = subprocess.run([program, 'perf', 'client', '127.0.0.1:1', '--sealing', '?'], capture_output=True, text=True,
+                          timeout=30).stderr
+    found = re.search(r'takes one of: (.*)', said)
+    return found[1].split(', ') if found else []
 
 
 class Results:
@@ -345,7 +375,7 @@ def shown(value, digits=2):
 def print_table(contest, results):
     for case, contestants in contest:
         if case.pattern == 'stream':
-            print(f'\n{case.title + ", Gbit/s":34}{"median":>10}{"best":>10}')
+            print(f'\n{case.title + ", Gbit/s":34}{"median":>10}{"best":>10}{"by CPU":>10}')
         else:
             print(f'\n{case.title + ", half a round trip":34}{"mean us":>10}{"best":>10}{"p50 us":>10}{"p99 us":>10}'
                   f'{"Gbit/s":>10}')
@@ -358,7 +388,8 @@ def print_table(contest, results):
             failures = results.failures.get((case, name), ())
             line = f'  {name:32}'
             if case.pattern == 'stream':
-                line += f'{shown(median("gbps")):>10}{shown(max(gbps, default=None)):>10}'
+                best = shown(max(gbps, default=None))
+                line += f'{shown(median("gbps")):>10}{best:>10}{shown(median("gbit_per_cpu_second")):>10}'
             elif gbps:
                 best = min(results.values(case, name, 'mean_us'))
                 line += (f'{shown(median("mean_us")):>10}{shown(best):>10}{shown(median("p50_us")):>10}'
@@ -417,6 +448,13 @@ def ratios(contest, results):
                    'stream', Rxd, 'pingpong', None, None)
     add_bandwidths('tcp_stream', 'stream over the better stream of TCP', 'stream', Tcp, 'stream', AIM_TCP, None)
 
+    for case in (Case('stream', KB64), Case('stream', MB1)):
+        mine = [c for c in by_case[case] if isinstance(c, Strack) and c.burst == 7]
+        clear = best_of(results, case, [c for c in mine if not c.keyed], 'gbit_per_cpu_second')
+        for contestant in (c for c in mine if c.sealing):
+            add(f'sealing_{contestant.sealing}_{case.size}', 'with a key over without, by CPU', SIZE_NAMES[case.size],
+                best_of(results, case, [contestant], 'gbit_per_cpu_second'), clear)
+
     small = Case('pingpong', 64)
     heading = 'half a round trip of 64 B: less is better'
     add('rxd_latency_64b', heading, 'mean', best_of(results, small, ours(small, False), 'mean_us', min),
@@ -429,7 +467,7 @@ def ratios(contest, results):
 
 
 def print_ratios(found):
-    print('\nratios of medians, without a key')
+    print('\nratios of medians')
     heading = None
     for ratio in found:
         if ratio.heading != heading:

@@ -47,6 +47,7 @@ Result<udp::EndpointOptions, std::string> endpoint_options(const PerfTransport& 
   out.burst = transport.burst;
   out.max_payload = transport.payload;
   out.oblivious = transport.policy == "oblivious";
+  out.sealing = transport.sealing;
   if (!out.oblivious && transport.policy != "adaptive")
     return fmt::format("--policy {} is unknown. there are adaptive and oblivious",
                        transport.policy);

@@ -20,6 +20,7 @@ struct PerfTransport {
   std::uint32_t payload = 8192;
   std::string spin = "50us";
   std::string peer_timeout = "10s";
+  std::string sealing;  ///< a library; empty: the fastest
   transfer::Protection protection;
 };
 

@@ -52,6 +52,11 @@ void add_perf_transport(CLI::App* command, PerfTransport& transport) {
   command->add_option("--spin", transport.spin, "how long to look for packets before sleeping")
       ->capture_default_str()
       ->type_name("TIME");
+  command
+      ->add_option(
+          "--sealing", transport.sealing,
+          "the library that encrypts: ipsec-mb, openssl or libsodium; the fastest that is here")
+      ->type_name("NAME");
   add_peer_timeout(command, transport.peer_timeout);
   add_protection(command, transport.protection);
 }

@@ -206,7 +206,12 @@ class PerfTest(UdpTest):
         found = self.client("--count", "20", "--size", "1MB", "--key-file", key)
         self.assertTrue(found["ok"])
         self.assertTrue(found["keyed"])
+        self.assertIn(found["sealing"], ("ipsec-mb", "openssl", "libsodium"))
         self.finish(server)
+        self.server("--key-file", key)
+        self.assertEqual(self.client("--count", "2", "--key-file", key, "--sealing", "libsodium")["sealing"], "libsodium")
+        self.assertRegex(self.bad("perf", "client", self.address, "--key-file", key, "--sealing", "rot13"),
+                         'sealing is "rot13". here it takes one of: .*libsodium$')
 
     def test_server_json(self):
         process = self.start("perf", "server", "--bind", self.address, "--once", "--json", ready=False)

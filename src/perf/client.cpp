@@ -137,6 +137,7 @@ bool Client::connect(const std::atomic<bool>& stop) {
   }
   endpoint_.emplace(std::move(dialled.value().endpoint));
   server_ = dialled.value().address;
+  result_.sealing = endpoint_->sealing();
   connections_.resize(plan_.connections);
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     ConnectionId id = dialled.value().connected.connection;

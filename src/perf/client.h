@@ -62,6 +62,7 @@ struct ClientResult {
   std::uint64_t bytes = 0;
   transfer::Histogram times;  ///< of messages, in nanoseconds
   Figures figures;
+  std::string sealing;                ///< the library that seals packets; empty without a key
   udp::EndpointStatistics endpoint;   ///< since the last reconnect, like `figures`
   std::uint64_t server_messages = 0;  ///< as the server counted them, since the last reconnect
   std::uint64_t server_bytes = 0;

@@ -62,12 +62,12 @@ std::string json(const Plan& plan, std::string_view policy, double cpu_seconds,
   std::string out = fmt::format(
       "{{\"ok\": {}, \"interrupted\": {}, \"pattern\": \"{}\", \"size\": {}, "
       "\"connections\": {}, \"depth\": {}, \"policy\": \"{}\", \"keyed\": {}, "
-      "\"seconds\": {:.9f}, \"setup_seconds\": {:.9f}, \"total_seconds\": {:.9f}, "
+      "\"sealing\": {}, \"seconds\": {:.9f}, \"setup_seconds\": {:.9f}, \"total_seconds\": {:.9f}, "
       "\"cpu_seconds\": {:.6f}, \"messages\": {}, \"bytes\": {}, \"gbps\": {:.6f}, "
       "\"messages_per_second\": {:.1f}, \"reconnects\": {}",
       r.ok, r.interrupted, text(plan.pattern), plan.size, plan.connections, plan.depth, policy,
-      f.keyed, r.seconds, r.setup_seconds, r.total_seconds, cpu_seconds, r.messages, r.bytes,
-      gbps(r.bytes, r.seconds), per_second(r), r.reconnects);
+      f.keyed, json_string(r.sealing), r.seconds, r.setup_seconds, r.total_seconds, cpu_seconds,
+      r.messages, r.bytes, gbps(r.bytes, r.seconds), per_second(r), r.reconnects);
   out += fmt::format(
       ", \"retransmissions\": {}, \"loss_episodes\": {}, \"timeouts\": {}, \"probes\": {}, "
       "\"sacks\": {}, \"marks\": {}, \"packets\": {}, \"credit_stalls\": {}, \"paths\": {}, "
@@ -118,9 +118,10 @@ std::string text(const Plan& plan, const ClientResult& r) {
   } else {
     out += times_text("  completion   ", r.times, 1);
   }
-  out += fmt::format("  network      RTT {}, base {}, cwnd {}, payload {}, {} of {} paths used{}\n",
-                     time_of(f.rtt_ns), time_of(f.base_rtt_ns), size_of(f.cwnd), size_of(f.payload),
-                     f.paths_used, f.paths, f.keyed ? ", encrypted" : "");
+  out +=
+      fmt::format("  network      RTT {}, base {}, cwnd {}, payload {}, {} of {} paths used{}\n",
+                  time_of(f.rtt_ns), time_of(f.base_rtt_ns), size_of(f.cwnd), size_of(f.payload),
+                  f.paths_used, f.paths, f.keyed ? fmt::format(", sealed by {}", r.sealing) : "");
   out += fmt::format("  trouble      {} retransmissions of {} packets, {} marks, {} timeouts{}\n",
                      f.retransmissions, f.packets, f.marks, f.timeouts,
                      r.reconnects > 0 ? fmt::format(", {} reconnects", r.reconnects) : "");

@@ -44,11 +44,16 @@ TEST(PerfReport, AClientsTest) {
             "stream of 1 KB on 1 connection: 2 messages, 2 KB in 0.001 s\n  throug");
   const std::string found = json(plan, "adaptive", 0.5, result);
   for (const char* wanted :
-       {"{\"ok\": true, ", "\"policy\": \"adaptive\"", "\"cpu_seconds\": 0.500000",
-        "\"gbps\": 0.016000", "\"messages_per_second\": 2000.0",
+       {"{\"ok\": true, ", "\"policy\": \"adaptive\"", "\"sealing\": \"\"",
+        "\"cpu_seconds\": 0.500000", "\"gbps\": 0.016000", "\"messages_per_second\": 2000.0",
         "\"completion_us\": {\"min\": 5.000"})
     EXPECT_NE(found.find(wanted), std::string::npos) << wanted << "\n" << found;
   EXPECT_EQ(found.find("intervals"), std::string::npos);
+  result.figures.keyed = true;
+  result.sealing = "openssl";
+  EXPECT_NE(text(plan, result).find(" paths used, sealed by openssl\n"), std::string::npos);
+  EXPECT_NE(json(plan, "adaptive", 0.5, result).find("\"sealing\": \"openssl\""),
+            std::string::npos);
   EXPECT_EQ(found.find("error"), std::string::npos);
 }
 

@@ -11,12 +11,6 @@
 namespace strack::udp {
 namespace {
 
-static_assert(sizeof(crypto_aead_aes256gcm_state) == 512);
-static_assert(crypto_aead_aes256gcm_ABYTES == wire::kTagBytes);
-static_assert(crypto_aead_chacha20poly1305_ietf_ABYTES == wire::kTagBytes);
-static_assert(crypto_aead_aes256gcm_NPUBBYTES == 12);
-static_assert(crypto_aead_chacha20poly1305_ietf_NPUBBYTES == 12);
-
 /// BLAKE2b with a key over the joined parts.
 template <std::size_t N>
 std::array<std::uint8_t, N> hash(const Secret& key, std::string_view label,
@@ -51,17 +45,6 @@ std::array<std::uint8_t, 8> big_endian(std::uint64_t value) {
   std::array<std::uint8_t, 8> out;
   for (std::size_t i = 0; i < 8; ++i) out[i] = static_cast<std::uint8_t>(value >> (56 - 8 * i));
   return out;
-}
-
-std::array<std::uint8_t, 12> nonce_of(std::uint64_t counter) {
-  std::array<std::uint8_t, 12> nonce{};
-  const auto bytes = big_endian(counter);
-  std::copy(bytes.begin(), bytes.end(), nonce.begin() + 4);
-  return nonce;
-}
-
-const auto* gcm_state(const std::array<std::uint8_t, 512>& bytes) {
-  return reinterpret_cast<const crypto_aead_aes256gcm_state*>(bytes.data());
 }
 
 }  // namespace
@@ -110,52 +93,6 @@ std::array<Secret, 2> JobKey::session_keys(const TermsBytes& initiator,
 
 bool same(const wire::Mac& a, const wire::Mac& b) {
   return sodium_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
-SealingKey::SealingKey(wire::Cipher cipher, const Secret& key) { set(cipher, key); }
-SealingKey::~SealingKey() {
-  sodium_memzero(expanded_.data(), expanded_.size());
-  sodium_memzero(key_.data(), key_.size());
-}
-
-void SealingKey::set(wire::Cipher cipher, const Secret& key) {
-  cipher_ = cipher;
-  if (cipher == wire::kAes256Gcm) {
-    crypto_aead_aes256gcm_beforenm(reinterpret_cast<crypto_aead_aes256gcm_state*>(expanded_.data()),
-                                   key.data());
-  } else {
-    key_ = key;
-  }
-}
-
-void SealingKey::seal(std::uint8_t* packet, std::size_t size, std::uint64_t counter) const {
-  const auto nonce = nonce_of(counter);
-  std::uint8_t* body = packet + wire::kSealedHeaderBytes;
-  const std::size_t length = size - wire::kSealedHeaderBytes;
-  if (cipher_ == wire::kAes256Gcm) {
-    crypto_aead_aes256gcm_encrypt_detached_afternm(body, body + length, nullptr, body, length,
-                                                   packet, wire::kSealedHeaderBytes, nullptr,
-                                                   nonce.data(), gcm_state(expanded_));
-  } else {
-    crypto_aead_chacha20poly1305_ietf_encrypt_detached(body, body + length, nullptr, body, length,
-                                                       packet, wire::kSealedHeaderBytes, nullptr,
-                                                       nonce.data(), key_.data());
-  }
-}
-
-bool SealingKey::open(std::span<std::uint8_t> datagram, std::uint64_t counter) const {
-  if (datagram.size() < wire::kSealedHeaderBytes + wire::kTagBytes) return false;
-  const auto nonce = nonce_of(counter);
-  std::uint8_t* body = datagram.data() + wire::kSealedHeaderBytes;
-  const std::size_t length = datagram.size() - wire::kSealedHeaderBytes - wire::kTagBytes;
-  if (cipher_ == wire::kAes256Gcm) {
-    return crypto_aead_aes256gcm_decrypt_detached_afternm(
-               body, nullptr, body, length, body + length, datagram.data(),
-               wire::kSealedHeaderBytes, nonce.data(), gcm_state(expanded_)) == 0;
-  }
-  return crypto_aead_chacha20poly1305_ietf_decrypt_detached(
-             body, nullptr, body, length, body + length, datagram.data(), wire::kSealedHeaderBytes,
-             nonce.data(), key_.data()) == 0;
 }
 
 wire::Cookie CookieJar::made_at(std::uint64_t time, const Address& from, bool keyed,

@@ -1,20 +1,21 @@
-// The cryptography of docs/protocol.md: keys, MACs, cookies, sealing and opening, replay. All
-// primitives are libsodium's; here is only which bytes go into them. Nothing allocates.
+// The cryptography of docs/protocol.md: keys, MACs, cookies, sealing and opening, replay. Primitives
+// are libsodium's, and for packets sealing.h's; here is only which bytes go into them.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
 #include "base/bitmap.h"
 #include "base/units.h"
 #include "udp/address.h"
+#include "udp/sealing.h"
 #include "wire/wire.h"
 
 namespace strack::udp {
 
-using Secret = std::array<std::uint8_t, 32>;
 using TermsBytes = std::array<std::uint8_t, wire::kTermsBytes>;
 
 /// Must have returned true once before anything else here is used.
@@ -51,24 +52,30 @@ class JobKey {
 class SealingKey {
  public:
   SealingKey() = default;
-  SealingKey(wire::Cipher cipher, const Secret& key);
-  ~SealingKey();
-  SealingKey(const SealingKey&) = delete;
-  SealingKey& operator=(const SealingKey&) = delete;
+  SealingKey(wire::Cipher cipher, const Secret& key, std::string_view library = {}) {
+    set(cipher, key, *find_sealing_library(library));
+  }
 
-  void set(wire::Cipher cipher, const Secret& key);
+  void set(wire::Cipher cipher, const Secret& key, const SealingLibrary& library) {
+    key_ = library.make(cipher, key);
+  }
 
+  void seal(std::span<const ToSeal> burst) const { key_->seal(burst); }
   /// Encrypts packet[kSealedHeaderBytes, size) in place and puts the tag behind it, where there
   /// must be room.
-  void seal(std::uint8_t* packet, std::size_t size, std::uint64_t counter) const;
-  /// Decrypts a whole datagram's body in place; nothing, and the bytes are worthless, if it is not
+  void seal(std::uint8_t* packet, std::size_t size, std::uint64_t counter) const {
+    const ToSeal one{packet, size, counter};
+    key_->seal({&one, 1});
+  }
+  /// Decrypts a whole datagram's body in place; false, and the bytes are worthless, if it is not
   /// authentic.
-  [[nodiscard]] bool open(std::span<std::uint8_t> datagram, std::uint64_t counter) const;
+  [[nodiscard]] bool open(std::span<std::uint8_t> datagram, std::uint64_t counter) const {
+    return datagram.size() >= wire::kSealedHeaderBytes + wire::kTagBytes &&
+           key_->open(datagram, counter);
+  }
 
  private:
-  alignas(16) std::array<std::uint8_t, 512> expanded_{};  ///< AES-256-GCM
-  Secret key_{};                                          ///< ChaCha20-Poly1305
-  wire::Cipher cipher_ = wire::kChaCha20Poly1305;
+  std::unique_ptr<AeadKey> key_;
 };
 
 /// Which of a peer's counters have been seen. [protocol: Replay]

@@ -137,6 +137,7 @@ std::string Endpoint::local_address() const {
 std::uint16_t Endpoint::local_port() const {
   return impl_->network.is_open() ? impl_->network.address().port : std::uint16_t{0};
 }
+std::string_view Endpoint::sealing() const { return impl_->engine.sealing(); }
 std::string Endpoint::peer_address(ConnectionId connection) const {
   const Address* peer = impl_->engine.peer_address(connection);
   return peer == nullptr ? std::string() : peer->text();

@@ -164,6 +164,9 @@ struct EndpointOptions {
 
   /// The pre-shared key of a job, 32 bytes, the same at all its endpoints. Use a random one.
   std::optional<std::array<std::byte, 32>> key;
+  /// Which library seals packets: "ipsec-mb", "openssl" or "libsodium". They differ in speed only. Empty:
+  /// the fastest that this machine has.
+  std::string sealing;
   /// Allow connections without a key that leave this host.
   bool insecure = false;
 
@@ -300,6 +303,8 @@ class Endpoint {
   /// The address of the primary socket, such as "127.0.0.1:4794"; empty before there is one.
   [[nodiscard]] std::string local_address() const;
   [[nodiscard]] std::uint16_t local_port() const;
+  /// The library that seals packets; empty without a key.
+  [[nodiscard]] std::string_view sealing() const;
   /// A connection's peer.
   [[nodiscard]] std::string peer_address(ConnectionId connection) const;
 

@@ -58,6 +58,12 @@ std::optional<Error> Engine::check(const EndpointOptions& o, Transports transpor
     return Error{"transport is \"" + o.transport + "\". it takes one of: " + names};
   }
   if (!crypto_ready()) return Error{"libsodium does not start"};
+  if (!o.sealing.empty() && find_sealing_library(o.sealing) == nullptr) {
+    std::string names;
+    for (const SealingLibrary& one : sealing_libraries())
+      names.append(names.empty() ? "" : ", ").append(one.name);
+    return Error{"sealing is \"" + o.sealing + "\". here it takes one of: " + names};
+  }
   return std::nullopt;
 }
 
@@ -77,6 +83,7 @@ Engine::Engine(const EndpointOptions& options, Network& network, Transports tran
     Secret psk;
     std::memcpy(psk.data(), options.key->data(), psk.size());
     key_.emplace(psk);
+    sealing_ = find_sealing_library(options.sealing);
   }
   Secret jar;
   network_.random(jar);
@@ -85,6 +92,7 @@ Engine::Engine(const EndpointOptions& options, Network& network, Transports tran
   // A burst's headers and, where sealed, whole packets; or one hello.
   scratch_.resize(burst_ * (std::size_t{options.max_payload} + 128) + wire::kHelloMinBytes);
   pieces_.reserve(2 * std::size_t{burst_});
+  to_seal_.reserve(burst_);
   burst_psns_.reserve(burst_);
   now_ = network_.now();
 }

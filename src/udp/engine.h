@@ -64,6 +64,7 @@ class Engine {
   [[nodiscard]] const EndpointStatistics& statistics() const;
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
   [[nodiscard]] const Address* peer_address(ConnectionId connection) const;
+  [[nodiscard]] std::string_view sealing() const { return keyed() ? sealing_->name : ""; }
   /// Connections in memory, those that linger included.
   [[nodiscard]] std::size_t connections_held() const { return connections_.size(); }
 
@@ -208,6 +209,7 @@ class Engine {
   Transports transports_;
   const Transport* transport_;  ///< of connections that start here
   std::optional<JobKey> key_;
+  const SealingLibrary* sealing_ = nullptr;  ///< where there is a key
   std::optional<CookieJar> jar_;
   std::uint32_t burst_;
   Instant now_{};
@@ -257,6 +259,7 @@ class Engine {
   std::size_t small_count_ = 0;
   std::vector<std::uint8_t> scratch_;  ///< headers and, where sealed, whole packets of a burst
   std::vector<Piece> pieces_;
+  std::vector<ToSeal> to_seal_;  ///< packets of the burst in scratch_
   std::vector<core::Psn> burst_psns_;
 
   mutable EndpointStatistics statistics_;

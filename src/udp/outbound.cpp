@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 
 #include "base/check.h"
 #include "udp/engine.h"
@@ -225,7 +224,8 @@ std::uint32_t Engine::data_bytes(const Connection& c, const core::Packet& packet
   return static_cast<std::uint32_t>(around + packet.payload);
 }
 
-/// One more datagram of a burst: into scratch_ from `used` on, sealed where there is a key.
+/// One more datagram of a burst: into scratch_ from `used` on. Where there is a key it has its payload when
+/// the burst is sealed.
 void Engine::append_data(Connection& c, const core::Packet& packet, bool piece, std::size_t& used) {
   const Outbound& message = c.out.messages[packet.message_id & c.out.mask()];
   wire::Data data;
@@ -244,8 +244,7 @@ void Engine::append_data(Connection& c, const core::Packet& packet, bool piece, 
   wire::encode_data_front({out, front}, wire::Envelope{c.peer_id, keyed(), counter}, data);
   const std::uint8_t* payload = message.data + packet.offset;
   if (keyed()) {
-    if (packet.payload > 0) std::memcpy(out + front, payload, packet.payload);
-    c.keys.seal.seal(out, front + packet.payload, counter);
+    to_seal_.push_back({out, front, counter, payload, packet.payload});
     used += front + packet.payload + wire::kTagBytes;
   } else {
     pieces_.push_back({out, front});
@@ -257,7 +256,11 @@ void Engine::append_data(Connection& c, const core::Packet& packet, bool piece, 
 /// What append_data has put together.
 void Engine::send_burst(Connection& c, core::PathId path, std::uint32_t count, std::uint32_t total,
                         std::uint32_t segment, std::size_t used) {
-  if (keyed()) pieces_.push_back({scratch_.data(), used});
+  if (keyed()) {
+    c.keys.seal.seal(to_seal_);
+    to_seal_.clear();
+    pieces_.push_back({scratch_.data(), used});
+  }
   if (!c.out.paths_seen.test(path)) {
     c.out.paths_seen.set(path);
     ++c.statistics.paths_used;

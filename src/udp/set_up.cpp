@@ -432,8 +432,8 @@ void Engine::start_session(Connection& c) {
     const auto keys = c.initiator ? key_->session_keys(own, other) : key_->session_keys(other, own);
     const auto cipher =
         static_cast<wire::Cipher>(c.initiator ? c.set_up.theirs.ciphers : c.set_up.mine.ciphers);
-    c.keys.seal.set(cipher, keys[c.initiator ? 0 : 1]);
-    c.keys.open.set(cipher, keys[c.initiator ? 1 : 0]);
+    c.keys.seal.set(cipher, keys[c.initiator ? 0 : 1], *sealing_);
+    c.keys.open.set(cipher, keys[c.initiator ? 1 : 0], *sealing_);
   }
   // The answer's mtu holds for both.
   const std::uint32_t mtu = c.initiator ? c.set_up.theirs.mtu : c.set_up.mine.mtu;
