@@ -42,8 +42,7 @@ void print_standings(const league::Standings& standings) {
   Table table({"transport", "fabric", "mean rank", "firsts", "mean", "worst", "not finished"}, 2);
   for (const league::Standing& row : standings.rows) {
     table.add({row.label, row.fabric, fmt::format("{:.2f}", row.mean_rank),
-               fmt::format("{}", row.firsts), row.mean > 0 ? league::times_text(row.mean) : "-",
-               row.worst > 0 ? league::times_text(row.worst) : "-",
+               fmt::format("{}", row.firsts), league::mean_text(row), league::times_text(row.worst),
                fmt::format("{} of {}", row.unfinished, row.ran)});
   }
   fmt::print("{}", table.text());
@@ -58,7 +57,9 @@ int league_run(const LeagueRunOptions& options) {
   if (!planned) return fail(planned.error().message);
   RunSet set{options.scale,
              request.value().folder,
-             fmt::format("strack league report --scale {}", options.scale),  // the program's name
+             fmt::format("strack league report --scale {}{}", options.scale,  // the program's name
+                         options.results.empty() ? std::string()
+                                                 : " --results " + options.results.string()),
              options.force,
              {},
              false};

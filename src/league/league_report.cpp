@@ -98,9 +98,7 @@ report::Table standings_table(const Standings& standings) {
                       {}};
   for (const Standing& row : standings.rows) {
     table.rows.push_back({row.label, row.fabric, fmt::format("{:.2f}", row.mean_rank), row.firsts,
-                          row.mean > 0 ? fmt::format("{}x", times_text(row.mean)) : "",
-                          row.worst > 0 ? fmt::format("{}x", times_text(row.worst)) : "", row.ran,
-                          row.unfinished});
+                          mean_text(row), times_text(row.worst), row.ran, row.unfinished});
   }
   return table;
 }
@@ -199,7 +197,8 @@ const char* kHowToRank =
     "its "
     "last acknowledgement, divided by what physics allows. A cell is the median over seeds. A rank "
     "is one more than the number of schemes that are faster by more than 1 %; a run that is not "
-    "finished after 100 ms of simulated time is infinitely slow.";
+    "finished after 100 ms of simulated time is infinitely slow, which is the last rank and never "
+    "the first.";
 
 std::string counts_text(Scale scale, const Results& results, const Standings& standings) {
   double cpu = 0;
@@ -374,7 +373,9 @@ not made again, so an interrupted league goes on where it was. A transport that 
       "to the left.\n\n";
   text += table_markdown(overview_table(standings));
   text += "\n## Ranks\n\n" + table_markdown(standings_table(standings));
-  text += "\nThe mean over the bound is geometric, over the cases that were finished.\n";
+  text +=
+      "\nThe mean over the bound is geometric, over the cases that were finished; where not all "
+      "were, their number stands beside it.\n";
   text += "\n## What it asks of the fabric\n\n" + table_markdown(cost_table(standings));
   if (const report::Table table = unfinished_table(standings); !table.rows.empty()) {
     text += "\n## Not finished\n\n" + table_markdown(table);

@@ -24,7 +24,8 @@ namespace {
 constexpr Ending kEndings[] = {Ending::finished, Ending::time_limit, Ending::stalled,
                                Ending::failed, Ending::cannot};
 
-Ending ending_of(metrics::RunStatus status) {
+/// Or nothing, where it did not end by itself: that says nothing of the transport.
+std::optional<Ending> ending_of(metrics::RunStatus status) {
   switch (status) {
     case metrics::RunStatus::finished:
       return Ending::finished;
@@ -32,9 +33,14 @@ Ending ending_of(metrics::RunStatus status) {
       return Ending::time_limit;
     case metrics::RunStatus::stalled:
       return Ending::stalled;
-    default:
+    case metrics::RunStatus::failed:
       return Ending::failed;
+    case metrics::RunStatus::running:
+    case metrics::RunStatus::interrupted:
+    case metrics::RunStatus::disk_full:
+      break;
   }
+  return std::nullopt;
 }
 
 /// What switches do with a packet that finds no room, and how they choose a port where it is not by
@@ -105,7 +111,13 @@ Result<Outcome, std::string> outcome_of(const PlannedRun& planned, Outcome out) 
                        file.string());
   }
   if (s.state.live) return fmt::format("{}: is still being written", file.string());
-  out.ending = ending_of(s.state.status);
+  const auto ending = ending_of(s.state.status);
+  if (!ending) {
+    return fmt::format(
+        "{}: {}, so it is left out. `strack league run` makes it again",  // the program's name
+        file.string(), report::status_text(s.state));
+  }
+  out.ending = *ending;
   out.fabric = fabric_of(s.run.settings);
   if (s.run.pfc) out.headroom = amount_of(s.run.settings, "pfc.headroom");
   out.hosts = s.run.hosts;
@@ -249,6 +261,11 @@ Results read(const std::vector<PlannedRun>& runs) {
     }
     versions.insert(made.value().version);
     results.outcomes.push_back(std::move(made.value()));
+  }
+  if (results.outcomes.size() < runs.size()) {
+    results.problems.push_back(
+        fmt::format("{} of {} runs are not there: ranks and means are over those that are",
+                    runs.size() - results.outcomes.size(), runs.size()));
   }
   if (versions.size() > 1) {
     results.problems.push_back(fmt::format(

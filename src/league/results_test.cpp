@@ -122,7 +122,9 @@ TEST_F(Store, ReadsFinishedRunsAndCountsWhatIsMissing) {
   write_result(runs[0], metrics::RunStatus::finished,
                {flow(0, bytes(4096), Instant{}, at(us(12)))});
   const Results results = read(runs);
-  EXPECT_TRUE(results.problems.empty());
+  EXPECT_EQ(results.problems,
+            std::vector<std::string>{
+                "1 of 2 runs are not there: ranks and means are over those that are"});
   EXPECT_EQ(results.planned, 2u);
   ASSERT_EQ(results.outcomes.size(), 1u);
   const Outcome& one = results.outcomes[0];
@@ -134,6 +136,21 @@ TEST_F(Store, ReadsFinishedRunsAndCountsWhatIsMissing) {
   EXPECT_DOUBLE_EQ(one.trims, 2);
   EXPECT_EQ(one.fabric, "lossless, drill");
   EXPECT_DOUBLE_EQ(one.headroom, 54'000);
+}
+
+// A user's Ctrl-C or a full disk is not the transport's failure.
+TEST_F(Store, WhatWasInterruptedIsLeftOut) {
+  const auto runs = planned();
+  write_result(runs[0], metrics::RunStatus::interrupted, {});
+  write_result(runs[1], metrics::RunStatus::disk_full, {});
+  const Results results = read(runs);
+  EXPECT_TRUE(results.outcomes.empty());
+  ASSERT_EQ(results.problems.size(), 3u);
+  EXPECT_NE(results.problems[0].find("so it is left out. `strack league run` makes it again"),
+            std::string::npos)
+      << results.problems[0];
+  EXPECT_EQ(results.problems[2],
+            "2 of 2 runs are not there: ranks and means are over those that are");
 }
 
 // Only the victims count, and their bound is theirs: 1 MB alone.
@@ -185,7 +202,7 @@ TEST_F(Store, ResultsOfAnotherScenarioAreLeftOutAndNamed) {
   runs[0].run.scenario = now;
   const Results results = read(runs);
   EXPECT_TRUE(results.outcomes.empty());
-  ASSERT_EQ(results.problems.size(), 1u);
+  ASSERT_EQ(results.problems.size(), 2u);
   EXPECT_NE(results.problems[0].find("holds another scenario"), std::string::npos);
 }
 

@@ -70,20 +70,19 @@ Cell cell_of(const std::vector<const Outcome*>& runs, const Bounds& bounds) {
 void add_up(Standing& row) {
   double ranks = 0;
   double logs = 0;
-  std::size_t finished = 0;
   for (const Cell& cell : row.cells) {
     if (cell.seeds == 0) continue;
     ++row.ran;
     ranks += static_cast<double>(cell.rank);
-    row.firsts += cell.rank == 1;
     row.unfinished += cell.unfinished > 0;
-    if (!std::isfinite(cell.median)) continue;
-    ++finished;
-    logs += std::log(cell.median);
     row.worst = std::max(row.worst, cell.median);
+    if (!std::isfinite(cell.median)) continue;
+    row.firsts += cell.rank == 1;
+    ++row.finished;
+    logs += std::log(cell.median);
   }
   if (row.ran > 0) row.mean_rank = ranks / static_cast<double>(row.ran);
-  if (finished > 0) row.mean = std::exp(logs / static_cast<double>(finished));
+  if (row.finished > 0) row.mean = std::exp(logs / static_cast<double>(row.finished));
 }
 
 Cost cost_of(const std::vector<Outcome>& outcomes, const std::string& scheme) {
@@ -112,6 +111,10 @@ Cost cost_of(const std::vector<Outcome>& outcomes, const std::string& scheme) {
 std::vector<std::size_t> ranks(const std::vector<double>& medians) {
   std::vector<std::size_t> all;
   for (const double own : medians) {
+    if (!std::isfinite(own)) {
+      all.push_back(medians.size());
+      continue;
+    }
     all.push_back(
         1 + static_cast<std::size_t>(std::count_if(
                 medians.begin(), medians.end(), [&](double other) { return other * kTie < own; })));
@@ -176,6 +179,13 @@ Standings judge(const std::vector<Outcome>& outcomes) {
 std::string times_text(double times) {
   if (!std::isfinite(times)) return "never";
   return fmt::format("{:.{}f}", times, times >= 99.95 ? 0 : times >= 9.995 ? 1 : 2);
+}
+
+std::string mean_text(const Standing& row) {
+  if (row.finished == 0) return "-";
+  const std::string mean = times_text(row.mean);
+  if (row.finished == row.ran) return mean;
+  return fmt::format("{} ({} of {})", mean, row.finished, row.ran);
 }
 
 std::string cell_text(const Cell& cell) {

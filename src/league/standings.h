@@ -43,10 +43,11 @@ struct Standing {
   std::string fabric;
   std::vector<Cell> cells;  ///< by case
   double mean_rank = 0;     ///< over the cases it was run in
-  std::size_t firsts = 0;
-  double mean = 0;   ///< geometric mean of the medians of the cases it finished
-  double worst = 0;  ///< of these medians
+  std::size_t firsts = 0;   ///< nobody who did not finish is first
+  double mean = 0;          ///< geometric mean of the medians of the cases it finished
+  double worst = 0;         ///< of all medians
   std::size_t ran = 0;
+  std::size_t finished = 0;    ///< cases with a finite median
   std::size_t unfinished = 0;  ///< cases with any unfinished run
   Cost cost;
 };
@@ -65,11 +66,13 @@ inline constexpr double kTie = 1.01;
 
 [[nodiscard]] Standings judge(const std::vector<Outcome>& outcomes);
 
-/// 1 + how many are faster by more than kTie. Those who are infinitely slow share the last rank.
+/// 1 + how many are faster by more than kTie. Those who are infinitely slow are last, also among themselves.
 [[nodiscard]] std::vector<std::size_t> ranks(const std::vector<double>& medians);
 
 /// "1.05", "12.4", "137"
 [[nodiscard]] std::string times_text(double times);
+/// "1.05"; "1.05 (19 of 20)" where not every case was finished.
+[[nodiscard]] std::string mean_text(const Standing& row);
 /// The median as a few characters: "1.05"; ">590", "stuck", "fails" or "cannot" where it has none;
 /// nothing where it was not run.
 [[nodiscard]] std::string cell_text(const Cell& cell);

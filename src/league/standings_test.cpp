@@ -39,8 +39,8 @@ TEST(Ranks, CountThoseWhoAreFasterByMoreThanOnePercent) {
   EXPECT_EQ(ranks({1.0, 1.005, 1.012}), (std::vector<std::size_t>{1, 1, 2}));
 }
 
-TEST(Ranks, WhoeverDoesNotFinishSharesTheLastPlace) {
-  EXPECT_EQ(ranks({kNever, 1.0, kNever, 9.0}), (std::vector<std::size_t>{3, 1, 3, 2}));
+TEST(Ranks, WhoeverDoesNotFinishIsLastOfAll) {
+  EXPECT_EQ(ranks({kNever, 1.0, kNever, 9.0}), (std::vector<std::size_t>{4, 1, 4, 2}));
   EXPECT_TRUE(ranks({}).empty());
 }
 
@@ -115,7 +115,28 @@ TEST(Judge, ARunThatIsNotFinishedIsInfinitelySlowAndSaysWhy) {
   EXPECT_EQ(cell("a").why, "1 of 128 flows left");
   EXPECT_EQ(cell_text(cell("c")), "fails");
   EXPECT_EQ(cell_text(cell("d")), "cannot");
-  for (const char* last : {"a", "c", "d"}) EXPECT_EQ(cell(last).rank, 2u) << last;
+  for (const char* last : {"a", "c", "d"}) EXPECT_EQ(cell(last).rank, 4u) << last;
+}
+
+// Nobody wins what nobody finishes, and who leaves a case out has no better worst case for it.
+TEST(Judge, WhoDoesNotFinishIsLastAndNeverFirst) {
+  const Standings s = judge({
+      outcome("perm-2MB", "a", 1, 110),
+      unfinished("blackhole", "a", 1, Ending::time_limit, 100'000, "1 of 128 flows left"),
+      outcome("perm-2MB", "b", 1, 200),
+      unfinished("blackhole", "b", 1, Ending::stalled, 700, "2 of 128 flows left"),
+  });
+  ASSERT_EQ(s.rows[0].scheme, "a");
+  EXPECT_EQ(s.rows[0].cells[1].rank, 2u);
+  EXPECT_EQ(s.rows[1].cells[1].rank, 2u);
+  EXPECT_EQ(s.rows[0].firsts, 1u);
+  EXPECT_EQ(s.rows[1].firsts, 0u);
+  EXPECT_EQ(s.rows[0].worst, kNever);
+  EXPECT_EQ(mean_text(s.rows[0]), "1.10 (1 of 2)");
+  const Standings alone =
+      judge({unfinished("blackhole", "a", 1, Ending::stalled, 700, "2 of 128 flows left")});
+  EXPECT_EQ(alone.rows[0].firsts, 0u);
+  EXPECT_EQ(mean_text(alone.rows[0]), "-");
 }
 
 TEST(Judge, WhatWasNotRunHasNoRankAndNoText) {
