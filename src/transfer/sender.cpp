@@ -243,6 +243,53 @@ bool Sender::announce() {
   return any;
 }
 
+/// The worker's part. An empty file is looked at as well: what is in a file, not its size, says that it is empty.
+void Sender::read_block(Outgoing& file, Buffer& buffer) {
+  const Entry& entry = file.source->entry;
+  const auto fail = [&](std::string_view what) {
+    buffer.problem = fmt::format("{}: {}", printable(file.source->local),
+                                 what.empty() ? std::string_view(std::strerror(errno)) : what);
+  };
+  if (buffer.block == 0)
+    file.handle = FileHandle(
+        ::open(file.source->local.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!file.handle) return fail("");
+  const auto read = [&](std::byte* to, std::size_t size, std::uint64_t offset) {
+    ssize_t count = 0;
+    do {
+      count = ::pread(file.handle.get(), to, size, static_cast<off_t>(offset));
+    } while (count < 0 && errno == EINTR);
+    return count;
+  };
+  std::size_t have = 0;
+  const std::uint64_t offset = std::uint64_t{buffer.block} * kBlockBytes;
+  if (entry.holes > 0 && is_hole(file.handle.get(), offset, buffer.length)) {
+    buffer.hole = true;
+    have = buffer.length;
+  }
+  while (have < buffer.length) {
+    const ssize_t count = read(buffer.bytes.data() + have, buffer.length - have, offset + have);
+    if (count < 0) return fail("");
+    if (count == 0) return fail("became shorter while it was being copied");
+    have += static_cast<std::size_t>(count);
+  }
+  buffer.digest = buffer.hole ? zero_digest(buffer.length)
+                              : block_digest(std::span(buffer.bytes).first(buffer.length));
+  if (buffer.block + 1 < file.blocks()) return;
+  struct stat now {};
+  if (::fstat(file.handle.get(), &now) != 0) return fail("");
+  if (static_cast<std::uint64_t>(now.st_size) != entry.size ||
+      std::int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec != entry.mtime_ns)
+    return fail("changed while it was being copied");
+  std::byte beyond{};
+  if (read(&beyond, 1, entry.size) > 0)
+    return fail(
+        fmt::format("has more in it than the {} bytes that it says, as files in /proc "
+                    "have. copy what is in it to a file and send that",
+                    entry.size));
+  file.handle.reset();
+}
+
 /// Has the worker read the next blocks, as long as there are buffers.
 bool Sender::read_on() {
   bool any = false;
@@ -253,12 +300,6 @@ bool Sender::read_on() {
       to_read_.pop_front();
       continue;
     }
-    if (file->blocks() == 0) {
-      to_read_.pop_front();
-      end_file(*file);
-      any = true;
-      continue;
-    }
     if (free_.empty()) break;
     const std::shared_ptr<Buffer> buffer = free_.back();
     free_.pop_back();
@@ -267,48 +308,11 @@ bool Sender::read_on() {
     buffer->wanted = file->wants(buffer->block);
     buffer->hole = false;
     buffer->problem.clear();
-    if (file->cursor == file->blocks()) to_read_.pop_front();
-    worker_.run(
-        [file, buffer] {
-          const Entry& entry = file->source->entry;
-          const auto fail = [&](std::string_view what) {
-            buffer->problem =
-                fmt::format("{}: {}", printable(file->source->local),
-                            what.empty() ? std::string_view(std::strerror(errno)) : what);
-          };
-          if (buffer->block == 0)
-            file->handle = FileHandle(::open(file->source->local.c_str(),
-                                             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-          if (!file->handle) return fail("");
-          std::size_t have = 0;
-          const std::uint64_t offset = std::uint64_t{buffer->block} * kBlockBytes;
-          if (entry.holes > 0 && is_hole(file->handle.get(), offset, buffer->length)) {
-            buffer->hole = true;
-            have = buffer->length;
-          }
-          while (have < buffer->length) {
-            const ssize_t count = ::pread(file->handle.get(), buffer->bytes.data() + have,
-                                          buffer->length - have, static_cast<off_t>(offset + have));
-            if (count < 0 && errno == EINTR) continue;
-            if (count < 0) return fail("");
-            if (count == 0) return fail("became shorter while it was being copied");
-            have += static_cast<std::size_t>(count);
-          }
-          buffer->digest = buffer->hole
-                               ? zero_digest(buffer->length)
-                               : block_digest(std::span(buffer->bytes).first(buffer->length));
-          if (buffer->block + 1 < file->blocks()) return;
-          struct stat now {};
-          if (::fstat(file->handle.get(), &now) != 0) return fail("");
-          if (static_cast<std::uint64_t>(now.st_size) != entry.size ||
-              std::int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec !=
-                  entry.mtime_ns)
-            return fail("changed while it was being copied");
-          file->handle.reset();
-        },
-        [this, alive, file, buffer] {
-          if (*alive && state_ == State::running) on_block(file, buffer);
-        });
+    if (file->cursor >= file->blocks()) to_read_.pop_front();
+    worker_.run([file, buffer] { read_block(*file, *buffer); },
+                [this, alive, file, buffer] {
+                  if (*alive && state_ == State::running) on_block(file, buffer);
+                });
     any = true;
   }
   return any;
@@ -320,6 +324,10 @@ void Sender::on_block(const std::shared_ptr<Outgoing>& file,
   if (file->given_up) {
     free_.push_back(buffer);
     return;
+  }
+  if (file->blocks() == 0) {
+    free_.push_back(buffer);
+    return end_file(*file);
   }
   file->digests[buffer->block] = buffer->digest;
   ++file->digested;

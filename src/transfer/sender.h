@@ -70,6 +70,7 @@ class Sender {
   template <class Other>
   void handle(const Other& other);
   bool announce();
+  static void read_block(Outgoing& file, Buffer& buffer);
   bool read_on();
   void on_block(const std::shared_ptr<Outgoing>& file, const std::shared_ptr<Buffer>& buffer);
   void tell_hole(Outgoing& file);

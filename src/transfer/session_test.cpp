@@ -463,6 +463,21 @@ TEST_F(SessionTest, AFileThatVanishesIsSkipped) {
   EXPECT_EQ(read_file(in("b")), "b");
 }
 
+// Those of /proc say that they are empty. An empty copy would be lost data that nobody notices.
+TEST_F(SessionTest, AFileThatHasMoreThanItsSizeIsNotStored) {
+  std::vector<std::string> told;
+  Sender::Options options;
+  options.noted = [&](const std::string& text) { told.push_back(text); };
+  EXPECT_EQ(copy({"/proc/self/stat"}, "", options), "");
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(
+      told[0],
+      "/proc/self/stat: has more in it than the 0 bytes that it says, as files in /proc have. "
+      "copy what is in it to a file and send that");
+  EXPECT_EQ(progress_.files, 0u);
+  EXPECT_FALSE(fs::exists(in("stat")));
+}
+
 TEST_F(SessionTest, AFileThatChangesIsNotStored) {
   write_file(out("f"), random_text(20 * std::size_t{kBlockBytes}, 1));
   bool changed = false;
