@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <ctime>
@@ -62,6 +63,46 @@ std::string rate_text(BitsPerSecond rate) {
 std::string ratio_text(Picoseconds value, Picoseconds reference) {
   if (reference <= ps(0) || value <= ps(0)) return "-";
   return decimal(value.count(), reference.count(), 3);
+}
+
+namespace {
+/// How many bytes the character at the front of a text has that is not empty; 0: it is none in UTF-8.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Longer than need be, half of a surrogate pair, or beyond the last character.
+  const unsigned char second = byte(1);
+  const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                     (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return wrong ? 0 : length;
+}
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(utf8_length(text), 1);
+    const std::string_view one = text.substr(0, length);
+    // U+0080 to U+009F are control characters to a terminal as well.
+    const bool shows = length == 1
+                           ? one[0] >= ' ' && one[0] < 0x7f
+                           : !(one[0] == '\xc2' && static_cast<unsigned char>(one[1]) < 0xa0);
+    if (shows) {
+      shown += one;
+    } else {
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      const auto byte = static_cast<unsigned char>(one.back());
+      shown += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+    text.remove_prefix(length);
+  }
+  return shown;
 }
 
 std::string utc_now() {

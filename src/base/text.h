@@ -1,8 +1,10 @@
-// Numbers as text for people: sizes, times, rates. Whole-number arithmetic, so the same everywhere.
+// Text for people: sizes, times, rates, by whole-number arithmetic, so the same everywhere; and what
+// others wrote, so that it can be shown.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/units.h"
 
@@ -16,6 +18,9 @@ namespace strack {
 [[nodiscard]] std::string rate_text(BitsPerSecond rate);  ///< "400 Gb/s"
 /// "1.037"; "-" where there is nothing to compare with.
 [[nodiscard]] std::string ratio_text(Picoseconds value, Picoseconds reference);
+
+/// For terminals and logs: control characters, and bytes that are no UTF-8, as \xNN.
+[[nodiscard]] std::string printable(std::string_view text);
 
 /// Now, as "2026-01-31T12:00:00.000Z".
 [[nodiscard]] std::string utc_now();

@@ -50,5 +50,20 @@ TEST(Text, JsonEscapes) {
   EXPECT_EQ(json_string("\xff"), "\"\xef\xbf\xbd\"");
 }
 
+// What others wrote can neither move a cursor nor break a log: only what has a shape is shown as it is.
+TEST(Text, Printable) {
+  EXPECT_EQ(printable("a b \xc3\xa4 \xe2\x82\xac \xf0\x9f\x9a\x80"),
+            "a b \xc3\xa4 \xe2\x82\xac \xf0\x9f\x9a\x80");
+  EXPECT_EQ(printable("a\x1b[2J\n\x7f"), "a\\x1b[2J\\x0a\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b\xc2\xa0"), "\\x9b\xc2\xa0");
+  EXPECT_EQ(printable("\xff"
+                      "a\xc3"),
+            "\\xffa\\xc3");
+  EXPECT_EQ(printable("\xc0\x80"), "\\xc0\\x80");           // longer than need be
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // half a pair
+  EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82");           // cut short
+  EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
+}
+
 }  // namespace
 }  // namespace strack

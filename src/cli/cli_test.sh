@@ -21,6 +21,11 @@ expect "help of a command" 0 "hash collisions" "$strack" demo --help
 expect "version" 0 "^strack [0-9]+\.[0-9]+\.[0-9]+$" "$strack" --version
 expect "no command" 2 "error: no command given" "$strack"
 expect "unknown command" 2 "error: .*fly" "$strack" fly
+expect "misspelt command" 2 "has no command 'simm'. did you mean .strack sim.\?" "$strack" simm run x
+expect "misspelt command below another" 2 ".strack sim. has no command 'rnu'. did you mean .strack sim run.\?" "$strack" sim rnu x
+expect "misspelt option" 2 ".strack sim run. has no option '--sead'. did you mean .strack sim run --seed.\?" "$strack" sim run --sead 3 x
+expect "nothing near" 2 ".strack sim. has no command 'fly'" "$strack" sim fly
+expect "bytes that are no text" 2 "error: .*x1b.2J" "$strack" sim run $'\x1b[2J'
 expect "bad value" 2 "error: .*--packets.*1 to 10000" "$strack" trace --packets 0
 expect "not a number" 2 "error: .*--seed" "$strack" demo --seed tuesday
 expect "demo" 0 "8->1 incast" "$strack" demo

@@ -40,11 +40,6 @@ constexpr std::uint32_t kMostOfOneSource = 28;
 constexpr auto kSpin = std::chrono::microseconds(50);
 constexpr auto kNap = std::chrono::milliseconds(100);
 
-int fail(const std::string& message, int status = 2) {
-  fmt::print(stderr, "error: {}\n", message);
-  return status;
-}
-
 std::string size_of(std::uint64_t count) {
   return size_text(bytes(static_cast<std::int64_t>(count)));
 }

@@ -21,11 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int fail(const std::string& message) {
-  fmt::print(stderr, "error: {}\n", message);
-  return 2;
-}
-
 Result<league::Request, std::string> request_of(const LeagueOptions& options) {
   const auto scale = league::scale_of(options.scale);
   if (!scale) {

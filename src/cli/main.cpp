@@ -9,7 +9,9 @@
 
 #include "cli/commands.h"
 #include "cli/demo.h"
+#include "cli/misspelt.h"
 #include "cli/sim.h"
+#include "cli/text.h"
 #include "cli/workload.h"
 #include "run/build_info.h"
 #include "sim/scenario/scenario.h"
@@ -291,8 +293,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::CallForVersion& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "error: {}\n       `strack --help` lists what there is\n", e.what());
-    return 2;
+    return fail(misspelt(app, e));
   }
   if (*demo_command) {
     demo.plain = demo.plain || isatty(STDOUT_FILENO) == 0;

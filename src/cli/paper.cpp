@@ -29,11 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int fail(const std::string& message) {
-  fmt::print(stderr, "error: {}\n", message);
-  return 2;
-}
-
 fs::path results_folder(const PaperOptions& options) {
   return options.results.empty() ? fs::path("results") / ("paper-" + options.scale)
                                  : options.results;

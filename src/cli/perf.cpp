@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/text.h"
 #include "cli/udp_options.h"
 #include "perf/client.h"
 #include "perf/report.h"
@@ -25,11 +26,6 @@
 
 namespace strack::cli {
 namespace {
-
-int fail(const std::string& message, int status = 2) {
-  fmt::print(stderr, "error: {}\n", message);
-  return status;
-}
 
 double cpu_seconds() {
   rusage usage{};

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/interrupt.h"
+#include "cli/text.h"
 #include "report/run_report.h"
 #include "report/save.h"
 #include "run/build_info.h"
@@ -16,12 +17,6 @@ namespace strack::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-int fail(const std::string& message, int status) {
-  std::fflush(stdout);
-  fmt::print(stderr, "error: {}\n", message);
-  return status;
-}
 
 /// Beside the results: a page for one has its name, one for several is report.html.
 fs::path default_out(const report::RunReport& made) {

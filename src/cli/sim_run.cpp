@@ -64,11 +64,6 @@ std::string what_is_sent(const workload::Workload& work) {
       fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most), messages);
 }
 
-int fail(const std::string& message) {
-  fmt::print(stderr, "error: {}\n", message);
-  return 2;
-}
-
 /// "ToR 256 MB, spine 256 MB; headroom at host links 108.3 KB, at fabric links 108.3 KB"
 std::string pfc_text(const sim::SimConfig& config) {
   std::string buffers;

@@ -9,6 +9,7 @@
 #include "cli/pool_progress.h"
 #include "cli/sim.h"
 #include "cli/summary_text.h"
+#include "cli/text.h"
 #include "metrics/result_file.h"
 #include "metrics/summary.h"
 #include "run/pool.h"
@@ -21,11 +22,6 @@ namespace strack::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-int fail(const std::string& message) {
-  fmt::print(stderr, "error: {}\n", message);
-  return 2;
-}
 
 }  // namespace
 

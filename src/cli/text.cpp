@@ -1,12 +1,27 @@
 #include "cli/text.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 
 namespace strack::cli {
+
+int fail(std::string_view message, int status) {
+  std::string shown;
+  while (true) {
+    const std::size_t end = std::min(message.find('\n'), message.size());
+    shown += printable(message.substr(0, end));
+    if (end == message.size()) break;
+    shown += '\n';
+    message.remove_prefix(end + 1);
+  }
+  std::fflush(stdout);
+  fmt::print(stderr, "error: {}\n", shown);
+  return status;
+}
 
 Table::Table(std::vector<std::string> header, std::size_t left) : left_(left) {
   rows_.push_back(std::move(header));

@@ -1,4 +1,4 @@
-// Tables as text for people, and the words for numbers that go into them.
+// What the commands print: tables as text, words for the numbers in them, errors.
 #pragma once
 
 #include <string>
@@ -8,6 +8,9 @@
 #include "base/text.h"
 
 namespace strack::cli {
+
+/// Prints what is wrong, as a terminal can show it, and returns the program's status.
+int fail(std::string_view message, int status = 2);
 
 /// Columns as wide as what is in them; the first `left` to the left, the others to the right.
 class Table {

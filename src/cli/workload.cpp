@@ -33,11 +33,7 @@ struct Complaint {
   std::string text;
 };
 
-int fail(const std::string& message) {
-  std::fflush(stdout);
-  fmt::print(stderr, "error: {}\n", message);
-  return 2;
-}
+using cli::fail;
 int fail(const Complaint& complaint) { return fail(complaint.text); }
 
 void print_notes(const std::vector<std::string>& notes) {

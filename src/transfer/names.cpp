@@ -73,24 +73,6 @@ std::optional<std::string> target_fault(std::string_view path, std::string_view 
   return std::nullopt;
 }
 
-std::string printable(std::string_view name) {
-  std::string shown;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    // U+0080 to U+009F are control characters to a terminal as well.
-    const bool high_control = i + 1 < name.size() && name[i] == '\xc2' &&
-                              static_cast<unsigned char>(name[i + 1]) >= 0x80 &&
-                              static_cast<unsigned char>(name[i + 1]) < 0xa0;
-    if (high_control) {
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(name[++i]));
-    } else if (is_control(name[i])) {
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(name[i]));
-    } else {
-      shown += name[i];
-    }
-  }
-  return shown;
-}
-
 Result<Destination, std::string> parse_destination(std::string_view text) {
   const auto wrong = [&](std::string_view what) {
     return fmt::format("'{}' {}. write HOST:, HOST:NAME, HOST:PORT:NAME or [IPV6]:PORT:NAME",

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/text.h"
 
 namespace strack::transfer {
 
@@ -31,9 +32,6 @@ inline constexpr std::size_t kMaxDepth = 256;
 /// another link to elsewhere.
 [[nodiscard]] std::optional<std::string> target_fault(std::string_view path,
                                                       std::string_view target);
-
-/// For terminals and logs: control characters as \xNN.
-[[nodiscard]] std::string printable(std::string_view name);
 
 /// HOST[:PORT]:[DEST], what `strack cp` copies to.
 struct Destination {

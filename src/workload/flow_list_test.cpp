@@ -6,6 +6,7 @@
 
 #include "base/testing.h"
 #include "base/units.h"
+#include "workload/lines.h"
 
 namespace strack::workload {
 namespace {
@@ -34,6 +35,24 @@ std::string error_of(std::string_view text) {
   const auto flows = parse_flow_list(text, 4);
   if (flows) return "accepted";
   return std::to_string(flows.error().line) + ": " + flows.error().message;
+}
+
+TEST(FlowList, AByteOrderMarkIsNoText) {
+  const auto flows = parse_flow_list(
+      "\xef\xbb\xbf"
+      "0 1 16MB 0",
+      4);
+  ASSERT_TRUE(flows) << flows.error().message;
+  EXPECT_EQ(flows.value().size(), 1u);
+}
+
+// What is shown of a file can be shown: nothing moves the cursor, and no character is cut in two.
+TEST(FlowList, ShowsWhatItCannotReadSafely) {
+  const auto flows = parse_flow_list("0 1 \x1b[2J\xff 0", 4);
+  ASSERT_FALSE(flows);
+  EXPECT_NE(flows.error().message.find("\\x1b[2J\\xff"), std::string::npos)
+      << flows.error().message;
+  EXPECT_EQ(printable(std::string(39, 'a') + "\xc3\xa4"), std::string(39, 'a') + "...");
 }
 
 TEST(FlowList, SaysWhichLineCannotBe) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
+
 namespace strack::workload {
 
 struct Line {
@@ -16,9 +18,16 @@ struct Line {
   std::vector<std::string_view> fields;
 };
 
+/// A text without the mark that some editors put before it.
+[[nodiscard]] inline std::string_view without_bom(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
 class LineReader {
  public:
-  explicit LineReader(std::string_view text) : rest_(text) {}
+  explicit LineReader(std::string_view text) : rest_(without_bom(text)) {}
 
   /// The next line that has a field.
   [[nodiscard]] std::optional<Line> next() {
@@ -50,12 +59,11 @@ class LineReader {
 /// What was found, for a message: short and printable.
 [[nodiscard]] inline std::string printable(std::string_view text) {
   constexpr std::size_t kLongest = 40;
-  std::string out;
-  for (const char c : text.substr(0, kLongest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f ? '?' : c;
-  }
-  return out + (text.size() > kLongest ? "..." : "");
+  if (text.size() <= kLongest) return strack::printable(text);
+  // Not in the middle of a character.
+  std::size_t end = kLongest;
+  while (end > kLongest - 3 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return strack::printable(text.substr(0, end)) + "...";
 }
 [[nodiscard]] inline std::string quoted(std::string_view text) {
   return '"' + printable(text) + '"';

@@ -334,6 +334,15 @@ TEST(ChakraImport, ReadsTheFeedersJson) {
   EXPECT_EQ(described({sends, receives}), "0: 0 computes 3000000 ps\n1: 0->1 64 B [0 sent]\n");
 }
 
+TEST(ChakraImport, AByteOrderMarkIsNoJson) {
+  const std::string mark = "\xef\xbb\xbf";
+  const std::string sends =
+      R"({"workload_graph": [{"Id": 1, "NodeType": 5, "comm_dst": 1, "comm_size": 64, "comm_tag": 2}]})";
+  const std::string receives =
+      R"({"workload_graph": [{"Id": 4, "NodeType": 6, "comm_src": 0, "comm_size": 64, "comm_tag": 2}]})";
+  EXPECT_EQ(described({mark + sends, mark + receives}), "0: 0->1 64 B\n");
+}
+
 TEST(ChakraImport, SaysWhatIsWrongWithJson) {
   const std::string meta = R"({"version": "x"})";
   const std::pair<std::string, std::string> wrongs[] = {

@@ -245,7 +245,8 @@ std::optional<std::int64_t> number_in(const Json& value) {
 
 class JsonText {
  public:
-  explicit JsonText(std::string_view text) : text_(text) {}
+  explicit JsonText(std::string_view text)
+      : text_(text), at_(text.size() - without_bom(text).size()) {}
 
   Result<std::vector<ChakraNode>, ChakraNodesError> read() {
     bool is_first = true;
@@ -428,6 +429,7 @@ class JsonText {
 
 /// A protobuf file begins with the length of its metadata; one of 123 bytes looks like a bracket.
 bool is_json(std::string_view bytes) {
+  bytes = without_bom(bytes);
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
   if (first == bytes.npos || bytes[first] != '{') return false;
   const std::size_t next = bytes.find_first_not_of(" \t\r\n", first + 1);

@@ -36,6 +36,12 @@ TEST(CmImport, ReadsTheExample) {
   EXPECT_EQ(matrix.notes[0], "1 priorities are ignored");
 }
 
+// Some editors put a mark before a text.
+TEST(CmImport, AByteOrderMarkIsNoText) {
+  EXPECT_EQ(describe(read("\xef\xbb\xbf" + trace("relay4.cm")).graph),
+            describe(read(trace("relay4.cm")).graph));
+}
+
 TEST(CmImport, EveryLineIsAConnectionOfItsOwn) {
   const CmImport matrix =
       read("Nodes 2\nConnections 2\n0->1 start 0 size 1\n0->1 start 0 size 2\n");

@@ -26,7 +26,7 @@ struct Token {
 /// Words, whole numbers with a sign, and single other characters.
 class Tokens {
  public:
-  explicit Tokens(std::string_view text) : rest_(text) {}
+  explicit Tokens(std::string_view text) : rest_(without_bom(text)) {}
 
   /// The next token, or nothing where a comment never ends.
   [[nodiscard]] std::optional<Token> next() {

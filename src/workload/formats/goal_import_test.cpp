@@ -38,6 +38,13 @@ TEST(GoalImport, IgnoresCommentsAndBlanks) {
             "0: 0->1 0 B\n");
 }
 
+TEST(GoalImport, AByteOrderMarkIsNoText) {
+  EXPECT_EQ(describe(read("\xef\xbb\xbf"
+                          "num_ranks 2\nrank 0 { send 0 b to 1 }\nrank 1 { recv 0b from 0 }")
+                         .graph),
+            "0: 0->1 0 B\n");
+}
+
 TEST(GoalImport, MatchesSendsInOrder) {
   EXPECT_EQ(describe(read("num_ranks 2\nrank 0 {\nsend 1b to 1 tag 5\nsend 2b to 1 tag 6\n"
                           "send 3b to 1 tag 5\n}\nrank 1 {\na: recv 1b from 0 tag 5\n"

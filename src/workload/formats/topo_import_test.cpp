@@ -51,6 +51,10 @@ TEST(TopoImport, ReadsTwoTiers) {
   EXPECT_TRUE(clos.notes.empty());
 }
 
+TEST(TopoImport, AByteOrderMarkIsNoText) {
+  EXPECT_EQ(read("\xef\xbb\xbf" + trace("leaf-spine-32.topo")).nodes, 32u);
+}
+
 TEST(TopoImport, ReadsThreeTiers) {
   const ClosFigures clos = figures(trace("pods-64.topo"));
   EXPECT_EQ(clos.tiers, 3);
