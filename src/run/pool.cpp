@@ -25,9 +25,12 @@ pid_t start(const PoolOptions& options, PoolRun& run) {
     words.emplace_back("--set");
     words.push_back(set);
   }
+  if (!run.seed_is_the_scenarios) {
+    words.emplace_back("--seed");
+    words.push_back(fmt::format("{}", run.seed));
+  }
   for (const std::string& word :
-       {std::string("--seed"), fmt::format("{}", run.seed), std::string("--out"), run.out.string(),
-        std::string("--force"), std::string("--quiet")}) {
+       {std::string("--out"), run.out.string(), std::string("--force"), std::string("--quiet")}) {
     words.push_back(word);
   }
   if (options.threads) {

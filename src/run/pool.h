@@ -21,6 +21,7 @@ struct PoolRun {
   std::filesystem::path file;    ///< the scenario
   std::vector<std::string> set;  ///< "key=value"
   std::uint64_t seed = 0;
+  bool seed_is_the_scenarios = false;  ///< nobody has asked for it
   std::filesystem::path out;
   std::string scenario;  ///< resolved
   double weight = 1;     ///< about how long it takes: in seconds, or in parts of the others

@@ -121,11 +121,13 @@ Result<Plan, Problem> plan(const Request& request) {
   plan.request = request;
   plan.seeds = request.seed ? 1 : loaded.value().seeds.size();
   const std::uint64_t seed = request.seed.value_or(loaded.value().seeds.front());
-  // Once more with this one seed, so that the scenario in the file is that of this very run.
-  std::vector<std::string> overrides = request.set;
-  overrides.push_back(fmt::format("run.seed={}", seed));
-  loaded = sim::load(request.file, overrides);
-  if (!loaded) return Problem{loaded.error().text()};
+  if (request.seed || loaded.value().seeds.size() > 1) {
+    // Once more with this one seed, so that the scenario in the file is that of this very run.
+    std::vector<std::string> overrides = request.set;
+    overrides.push_back(fmt::format("run.seed={}", seed));
+    loaded = sim::load(request.file, overrides);
+    if (!loaded) return Problem{loaded.error().text()};
+  }
   plan.scenario = std::move(loaded).value();
   plan.config = sim::make_config(plan.scenario, seed);
   if (request.threads) plan.config.threads = *request.threads;

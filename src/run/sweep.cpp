@@ -42,6 +42,7 @@ std::optional<Problem> add_runs(const SweepRequest& request, Sweep& sweep) {
       run.labels.push_back(fmt::format("{}", seed));
       run.set = set;
       run.seed = seed;
+      run.seed_is_the_scenarios = seeds.empty() && base.value().seeds.size() == 1;
       run.scenario = sim::to_toml(scenario);
       std::string name = safe_name(scenario.name);
       if (!scheme_varies) name += fmt::format("-{}", scenario.scheme);

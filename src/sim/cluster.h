@@ -118,7 +118,7 @@ class ClusterOf final : public Cluster {
     c.acked = bytes(static_cast<std::int64_t>(recorder_.bytes_acked));
     return c;
   }
-  [[nodiscard]] Instant now() const override { return begin_; }
+  [[nodiscard]] Instant now() const override { return std::max(begin_, end_); }
   [[nodiscard]] std::vector<metrics::LinkInfo> links() const override { return links_of(network_); }
   [[nodiscard]] std::vector<metrics::ChannelInfo> channels() const override {
     return recorder_.channels();
@@ -160,7 +160,7 @@ class ClusterOf final : public Cluster {
   }
 
   [[nodiscard]] Progress progress() const {
-    return {begin_,
+    return {now(),
             recorder_.flows_done,
             workload_.flows.size(),
             recorder_.jobs_done,
