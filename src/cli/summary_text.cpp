@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "cli/text.h"
+#include "report/differences.h"
 #include "transports/registry.h"
 
 namespace strack::cli {
@@ -52,61 +53,18 @@ Picoseconds slowest(const Summary& s) { return s.has_jobs() ? s.jobs.max_time : 
 Picoseconds slowest_ideal(const Summary& s) {
   return s.has_jobs() ? s.jobs.slowest_ideal : s.run.ideal_fct;
 }
+/// In percent.
+std::string utilisation_text(const Summary& s) {
+  return s.utilisation_known() ? decimal(s.utilisation_ppm, 10'000, 1) : "-";
+}
 std::string done_of(std::uint64_t finished, std::uint64_t unfinished) {
   return unfinished == 0 ? fmt::format("{}", finished)
                          : fmt::format("{} of {}", finished, finished + unfinished);
 }
 
-using Settings = std::vector<metrics::Setting>;
-
-/// A line "key = value" of a scenario's text as its two parts; a comment and quotes are taken off.
-std::optional<std::pair<std::string, std::string>> assignment(std::string_view line) {
-  const std::size_t equals = line.find(" = ");
-  if (line.empty() || line[0] == '#' || line[0] == '[' || equals == line.npos) return std::nullopt;
-  std::string_view value = line.substr(equals + 3);
-  if (!value.empty() && value[0] == '"' && value.find('"', 1) != value.npos) {
-    value = value.substr(1, value.find('"', 1) - 1);
-  } else {
-    value = value.substr(0, value.find('#'));
-    while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
-  }
-  return std::pair{std::string(line.substr(0, equals)), std::string(value)};
-}
-
-/// The scenario key by key: as the file lists it, else from its text.
-Settings settings_of(const Summary& s) {
-  if (!s.run.settings.empty()) return s.run.settings;
-  Settings out;
-  std::string section;
-  std::map<std::string, int> entries;
-  std::string_view rest = s.run.scenario;
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    const bool is_list = line.starts_with("[[");
-    if (is_list || line.starts_with("[")) {
-      const std::size_t begin = is_list ? 2 : 1;
-      section = line.substr(begin, line.find(']') - begin);
-      if (is_list) section += fmt::format(".{}", entries[section]++);
-      section += '.';
-    } else if (const auto pair = assignment(line)) {
-      out.push_back({section + pair->first, pair->second, std::nullopt, ""});
-    }
-  }
-  return out;
-}
-
-/// A key of the scenario that means something to this run; nothing where it does not apply.
-const metrics::Setting* find_setting(const Settings& settings, std::string_view key) {
-  for (const metrics::Setting& setting : settings) {
-    if (setting.key == key) return &setting;
-  }
-  return nullptr;
-}
-
 std::string settings_json(const Summary& s) {
   std::string text;
-  for (const metrics::Setting& setting : settings_of(s)) {
+  for (const metrics::Setting& setting : s.run.settings) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", json_string(setting.key),
                         json_string(setting.value));
   }
@@ -123,11 +81,10 @@ std::string own_counters_json(const metrics::Counters& counters) {
 
 /// "incast, 16 MB": what is sent, and how large.
 std::string workload_text(const Summary& s) {
-  const Settings settings = settings_of(s);
   std::string text;
   for (const char* const key : {"workload.kind", "workload.collective", "workload.file",
                                 "workload.size", "workload.size_distribution"}) {
-    const metrics::Setting* const setting = find_setting(settings, key);
+    const metrics::Setting* const setting = report::setting_of(s.run, key);
     if (setting != nullptr) text += (text.empty() ? "" : ", ") + setting->value;
   }
   return text;
@@ -210,7 +167,8 @@ std::string run_text(const Summary& s) {
                      ratio_text(s.jobs.max_time, s.jobs.slowest_ideal),
                      decimal(s.jobs.spread_ppm, 10'000, 1)));
   }
-  line("utilisation", decimal(s.utilisation_ppm, 10'000, 1) + " % of the host rate");
+  line("utilisation",
+       s.utilisation_known() ? utilisation_text(s) + " % of the host rate" : "unknown");
   std::string drops =
       fmt::format("{}: {} queue full, {} link down, {} damaged, {} without a route", s.drops(),
                   c.queue_drops, c.failure_drops, c.error_drops, c.no_route_drops);
@@ -347,7 +305,7 @@ std::string one_table(const std::vector<std::string>& label_names,
     cells.push_back(fmt::format("{}", s.drops()));
     cells.push_back(fmt::format("{}", s.counters.marks));
     cells.push_back(fmt::format("{}", s.retransmissions));
-    cells.push_back(decimal(s.utilisation_ppm, 10'000, 1));
+    cells.push_back(utilisation_text(s));
     if (extended) {
       cells.push_back(counts_cnps(s) ? fmt::format("{}", s.cnps) : "-");
       cells.push_back(has_pauses(s) ? fmt::format("{}", s.counters.pause_frames) : "-");
@@ -378,32 +336,9 @@ std::string table_text(const std::vector<std::string>& label_names,
 }
 
 Differences differences(const std::vector<SummaryRow>& rows) {
-  // What stands in columns of its own, and what follows from others.
-  const auto is_told = [](const std::string& key) {
-    return key == "name" || key == "description" || key == "transport.scheme" ||
-           key.starts_with("run.seed");
-  };
-  std::vector<Settings> all;
-  for (const SummaryRow& row : rows) all.push_back(settings_of(row.summary));
-  // A value that goes with the scheme is its default; one that varies under a scheme was asked for.
-  const auto varies = [&](const metrics::Setting& setting, std::size_t row) {
-    for (std::size_t other = 0; other < rows.size(); ++other) {
-      const metrics::Setting* const its = find_setting(all[other], setting.key);
-      if (its == nullptr || its->value == setting.value) continue;
-      if (rows[other].summary.run.scheme == rows[row].summary.run.scheme ||
-          (setting.origin == "given" && its->origin == "given"))
-        return true;
-    }
-    return false;
-  };
-  std::vector<std::string> keys;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    for (const metrics::Setting& setting : all[row]) {
-      if (!is_told(setting.key) && setting.origin != "derived" && varies(setting, row) &&
-          std::find(keys.begin(), keys.end(), setting.key) == keys.end())
-        keys.push_back(setting.key);
-    }
-  }
+  std::vector<const metrics::RunInfo*> runs;
+  for (const SummaryRow& row : rows) runs.push_back(&row.summary.run);
+  const std::vector<std::string> keys = report::differing_keys(runs);
   Differences out;
   const auto short_name = [](const std::string& key) { return key.substr(key.find('.') + 1); };
   for (const std::string& key : keys) {
@@ -412,10 +347,10 @@ Differences differences(const std::vector<SummaryRow>& rows) {
     });
     out.keys.push_back(alike > 1 ? key : short_name(key));
   }
-  for (const Settings& settings : all) {
+  for (const metrics::RunInfo* run : runs) {
     std::vector<std::string>& values = out.values.emplace_back();
     for (const std::string& key : keys) {
-      const metrics::Setting* const its = find_setting(settings, key);
+      const metrics::Setting* const its = report::setting_of(*run, key);
       values.push_back(its == nullptr ? "-" : its->value);
     }
   }
@@ -534,7 +469,7 @@ std::string json_text(const std::string& file, const Summary& s) {
   const bool comparable =
       (s.has_jobs() ? s.jobs.finished : s.finished) > 0 && slowest_ideal(s) > ps(0);
   put("slowdown", comparable ? decimal(slowest(s).count(), slowest_ideal(s).count(), 6) : "null");
-  put("utilisation", decimal(s.utilisation_ppm, 1'000'000, 6));
+  put("utilisation", s.utilisation_known() ? decimal(s.utilisation_ppm, 1'000'000, 6) : "null");
   number("drops", s.drops());
   number("queue_drops", c.queue_drops);
   number("failure_drops", c.failure_drops);

@@ -103,28 +103,49 @@ TEST(TableText, ComparesSeedBySeed) {
   EXPECT_THAT(text, testing::ContainsRegex("rocev2 +2MB +1 +400.0 +400.0 +400.0 +- +- +-\n"));
 }
 
+using Settings = std::vector<metrics::Setting>;
+
+SummaryRow row_of(const char* scheme, Settings settings) {
+  Summary s = finished(scheme);
+  s.run.settings = std::move(settings);
+  return {{}, s};
+}
+
 TEST(Differences, AreWhatWasSwept) {
-  const auto row = [](const char* scheme, const char* scenario) {
-    Summary s = finished(scheme);
-    s.run.scenario = scenario;
-    return SummaryRow{{}, s};
-  };
-  const Differences swept = differences(
-      {row("strack",
-           "name = \"a\"\n\n[workload]\nkind = \"incast\"\nsize = \"2 MB\"  # bytes\n"
-           "[pfc]\nenabled = false\n[[failure]]\nrack = 1\n"),
-       row("strack",
-           "name = \"b\"\n[workload]\nkind = \"incast\"\nsize = \"4 MB\"\n"
-           "[pfc]\nenabled = false\n[[failure]]\nrack = 2\n"),
-       row("rocev2", "[workload]\nsize = \"4 MB\"\n[pfc]\nenabled = true\n# unset = 5\n")});
+  const Differences swept =
+      differences({row_of("strack", {{"name", "a", {}, "given"},
+                                     {"workload.size", "2 MB", {}, "given"},
+                                     {"pfc.enabled", "false", {}, "derived"},
+                                     {"failure.0.rack", "1", {}, "given"}}),
+                   row_of("strack", {{"name", "b", {}, "given"},
+                                     {"workload.size", "4 MB", {}, "given"},
+                                     {"pfc.enabled", "false", {}, "derived"},
+                                     {"failure.0.rack", "2", {}, "given"}}),
+                   row_of("rocev2", {{"workload.size", "4 MB", {}, "given"},
+                                     {"pfc.enabled", "true", {}, "derived"}})});
   EXPECT_EQ(swept.keys, (std::vector<std::string>{"size", "0.rack"}));
   EXPECT_EQ(swept.values,
             (std::vector<std::vector<std::string>>{{"2 MB", "1"}, {"4 MB", "2"}, {"4 MB", "-"}}));
 }
 
+// Between two schemes, too, what was asked of one is a difference; what each of them brings along is
+// not, nor are parameters that the other does not read.
+TEST(Differences, OfSchemesAreWhatWasAskedFor) {
+  const Differences swept =
+      differences({row_of("strack", {{"transport.mtu", "8192", {}, "given"},
+                                     {"transport.max_paths", "64", {}, "given"},
+                                     {"switch.kmin", "0.25 BDP", {}, "default"}}),
+                   row_of("rocev2", {{"transport.mtu", "4096", {}, "default"},
+                                     {"transport.max_paths", "256", {}, "default"},
+                                     {"switch.kmin", "1 BDP", {}, "default"}})});
+  EXPECT_EQ(swept.keys, (std::vector<std::string>{"mtu"}));
+  EXPECT_EQ(swept.values, (std::vector<std::vector<std::string>>{{"8192"}, {"4096"}}));
+}
+
 TEST(RunText, SaysWhatIsSent) {
   Summary s = finished("strack");
-  s.run.scenario = "[workload]\nkind = \"incast\"\nsize = \"2 MB\"\n";
+  s.run.settings = {{"workload.kind", "incast", {}, "given"},
+                    {"workload.size", "2 MB", {}, "given"}};
   EXPECT_THAT(run_text(s), HasSubstr("\nworkload       incast, 2 MB\n"));
   EXPECT_THAT(
       json_text("a.db", s),

@@ -52,6 +52,38 @@ JobSummary summarise_jobs(const RunInfo& run, const std::vector<JobRecord>& jobs
 
 }  // namespace
 
+namespace {
+/// Of all flows, the senders' or the receivers', whichever are fewer; of jobs those of all ranks, which
+/// their messages use, too.
+std::int64_t ports_of(const RunInfo& run, const std::vector<FlowRecord>& flows,
+                      const std::vector<JobRecord>& jobs) {
+  std::int64_t ranks = 0;
+  for (const JobRecord& job : jobs) ranks += job.ranks;
+  std::vector<std::uint32_t> senders;
+  std::vector<std::uint32_t> receivers;
+  for (const FlowRecord& flow : flows) {
+    if (run.jobs > 0 && flow.flow >= run.flows) continue;
+    senders.push_back(flow.src);
+    receivers.push_back(flow.dst);
+  }
+  return ranks + std::min(count_distinct(std::move(senders)), count_distinct(std::move(receivers)));
+}
+
+/// Connections of jobs have no rows; the totals know.
+void take_totals(Summary& summary) {
+  const Counters& counters = summary.counters;
+  summary.retransmissions = counters.retransmissions;
+  summary.cnps = counters.cnps;
+  summary.naks = counters.naks;
+  summary.victim_packets = counters.victim_packets;
+  summary.victim_flows = counters.victim_flows;
+}
+
+std::int64_t share_ppm(Bytes carried, Bytes possible) {
+  return possible > bytes(0) ? mul_div(carried.count(), 1'000'000, possible.count()) : 0;
+}
+}  // namespace
+
 std::uint64_t Summary::counted(std::string_view name) const {
   if (name == "cnps") return cnps;
   if (name == "naks") return naks;
@@ -115,19 +147,17 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
     summary.delivered += job.bytes;
     ports += job.ranks;
   }
-  if (summary.has_jobs()) {
-    summary.retransmissions = counters.retransmissions;
-    summary.cnps = counters.cnps;
-    summary.naks = counters.naks;
-    summary.victim_packets = counters.victim_packets;
-    summary.victim_flows = counters.victim_flows;
+  if (summary.has_jobs()) take_totals(summary);
+  const bool any_done = summary.finished + summary.jobs.finished > 0;
+  if (any_done) {
+    summary.span = last - first;
+  } else {
+    // Nothing is done: what all ports have carried until the run stopped, where it says so.
+    last = std::max(first, state.now);
+    ports = ports_of(run, flows, jobs);
   }
-  if (summary.finished + summary.jobs.finished == 0) return summary;
-  summary.span = last - first;
-  const Bytes possible = run.host_rate * summary.span * ports;
-  if (possible > bytes(0)) {
-    summary.utilisation_ppm = mul_div(summary.delivered.count(), 1'000'000, possible.count());
-  }
+  summary.utilisation_ppm = share_ppm(any_done ? summary.delivered : counters.acked,
+                                      run.host_rate * (last - first) * ports);
   return summary;
 }
 

@@ -61,8 +61,13 @@ struct Summary {
 
   /// Bytes of finished flows per time, in millionths of what the ports they used could carry: those
   /// of the senders or of the receivers, whichever are fewer. So 32->1 is measured at the receiver.
-  /// Of jobs, every rank's port counts.
+  /// Of jobs, every rank's port counts. Where nothing has finished it is what was acknowledged until the
+  /// run stopped, of flows and jobs that had begun.
   std::int64_t utilisation_ppm = 0;
+  /// A run that died before anything was done has left nothing to tell it from.
+  [[nodiscard]] bool utilisation_known() const {
+    return finished + jobs.finished > 0 || counters.acked > bytes(0);
+  }
 
   /// A counter that not all transports have, by its name in the file.
   [[nodiscard]] std::uint64_t counted(std::string_view name) const;

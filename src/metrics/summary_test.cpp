@@ -160,6 +160,27 @@ TEST(Summarise, CountsUnfinishedJobsWithAndWithoutARow) {
   EXPECT_EQ(s.delivered, mb(4));
 }
 
+// A run that was stopped before any job was done has used its network all the same.
+TEST(Summarise, UtilisationOfJobsThatAreNotDone) {
+  JobRecord stuck = job(0, us(1), us(1));
+  stuck.end = Instant::never();
+  Counters counters;
+  counters.acked = mb(3);
+  RunState state;
+  state.now = at(us(160));
+  const Summary s = summarise(run_of_jobs(2), state, {}, counters, {stuck});
+  // 3 MB through 4 ports in 60 us, each of which could have carried 3 MB.
+  EXPECT_EQ(s.utilisation_ppm, 250'000);
+  EXPECT_TRUE(s.utilisation_known());
+  EXPECT_EQ(s.span, ps(0));
+  EXPECT_FALSE(summarise(run_of_jobs(2), state, {}, {}, {stuck}).utilisation_known());
+
+  FlowRecord flow_under_way = flow(0, 0, 1, us(1));
+  flow_under_way.start = at(us(100));
+  flow_under_way.end = Instant::never();
+  EXPECT_EQ(summarise(run_of(1), state, {flow_under_way}, counters).utilisation_ppm, 1'000'000);
+}
+
 TEST(Summarise, NoJobFinishedIsNoDivisionByZero) {
   const Summary s = summarise(run_of_jobs(2), {}, {}, {});
   EXPECT_TRUE(s.has_jobs());

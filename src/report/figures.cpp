@@ -109,6 +109,10 @@ double slowdown(const Summary& s) {
   return max_us(s) / in_us(ideal);
 }
 
+double utilisation(const Summary& s) {
+  return s.utilisation_known() ? static_cast<double>(s.utilisation_ppm) / 1e6 : kUnknown;
+}
+
 Spread spread_of(std::vector<double> values) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   if (values.empty()) return {};
@@ -249,7 +253,7 @@ Table run_table(std::string id, const Summary& s) {
   }
   row("ideal (us)", run.ideal_us);
   row("slowdown (x)", run.slowdown);
-  row("utilisation (share)", static_cast<double>(s.utilisation_ppm) / 1e6);
+  row("utilisation (share)", utilisation(s));
   row("drops", run.drops);
   row("marks", run.marks);
   row("retransmissions", run.retransmissions);
@@ -301,7 +305,7 @@ Table summary_table(std::string id, std::string title, std::span<const LabelledS
                             run.drops,
                             run.marks,
                             run.retransmissions,
-                            static_cast<double>(s.utilisation_ppm) / 1e6};
+                            utilisation(s)};
     if (paused) cells.emplace_back(run.pause_frames);
     table.rows.push_back(std::move(cells));
   }

@@ -52,6 +52,7 @@ namespace strack::report {
 [[nodiscard]] double mean_us(const metrics::Summary& summary);
 [[nodiscard]] double p99_us(const metrics::Summary& summary);
 [[nodiscard]] double slowdown(const metrics::Summary& summary);
+[[nodiscard]] double utilisation(const metrics::Summary& s);  ///< as a share of 1
 
 /// Of several seeds: the middle one (of an even number, the mean of the two in the middle), the
 /// least and the largest. Unknown values do not count.

@@ -818,8 +818,8 @@ TEST_F(ReportTest, SchemesAreComparedAndParametersNamed) {
   std::vector<Label> labels;
   for (const BarSeries& series : compared.series) labels.push_back(series.label);
   EXPECT_EQ(labels, (std::vector<Label>{{"STrack, max_paths 256", "strack"},
-                                        {"RoCEv2", "rocev2"},
                                         {"STrack, max_paths 8", "other"},
+                                        {"RoCEv2", "rocev2"},
                                         {"ideal", "ideal"}}));
   EXPECT_EQ(compared.series[0].values, (std::vector<double>{70, 70, 60}));
   EXPECT_EQ(compared.series[3].values[0], 48);

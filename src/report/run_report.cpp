@@ -1,16 +1,19 @@
 #include "report/run_report.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <system_error>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "metrics/result_file.h"
 #include "metrics/summary.h"
+#include "report/differences.h"
 #include "report/figures.h"
 #include "transports/registry.h"
 
@@ -83,37 +86,38 @@ std::string group_key(const Loaded& run) {
   return key;
 }
 
-/// Gives runs of one group names that tell them apart: by scheme, and by parameters that differ
-/// among those of one scheme.
+/// Whether it comes first in tables and figures: schemes in the order of lists, then sizes, then
+/// seeds. Where that is not enough, as the files were given.
+bool comes_before(const Loaded* a, const Loaded* b) {
+  const auto place = [](const Loaded& run) {
+    const auto names = transports::scheme_names();
+    return std::tuple{std::find(names.begin(), names.end(), run.summary.run.scheme) - names.begin(),
+                      run.size.value_or(bytes(0)).count(), run.summary.run.seed};
+  };
+  return place(*a) < place(*b);
+}
+
+/// "max_paths 8"
+std::string spelled(const std::string& key, const metrics::Setting* setting) {
+  std::string value = setting == nullptr ? "-" : setting->value;
+  std::erase(value, '"');
+  return fmt::format("{} {}", key.substr(key.rfind('.') + 1), value.empty() ? "-" : value);
+}
+
+std::vector<const metrics::RunInfo*> infos_of(const std::vector<Loaded*>& runs) {
+  std::vector<const metrics::RunInfo*> infos;
+  for (const Loaded* run : runs) infos.push_back(&run->summary.run);
+  return infos;
+}
+
+/// Gives runs of one group names that tell them apart: by scheme, and by parameters that differ.
 void label_runs(std::vector<Loaded*>& runs) {
-  std::map<std::string, std::vector<Loaded*>> by_scheme;
-  for (Loaded* run : runs) {
-    run->label = label_of(run->summary.run);
-    by_scheme[run->label.name].push_back(run);
-  }
-  for (auto& [name, same] : by_scheme) {
-    std::set<std::string> keys;
-    for (const Loaded* run : same) {
-      for (const auto& [key, value] : run->settings) {
-        if (is_parameter(key) && !run->follows.contains(key)) keys.insert(key);
-      }
-    }
-    const auto value_of = [](const Loaded& run, const std::string& key) {
-      const auto found = run.settings.find(key);
-      return found == run.settings.end() ? std::string() : found->second;
-    };
-    for (const std::string& key : keys) {
-      const std::string first = value_of(*same.front(), key);
-      const bool differs = std::any_of(same.begin(), same.end(), [&](const Loaded* run) {
-        return value_of(*run, key) != first;
-      });
-      if (!differs) continue;
-      for (Loaded* run : same) {
-        std::string value = value_of(*run, key);
-        std::erase(value, '"');
-        run->label.name +=
-            fmt::format(", {} {}", key.substr(key.rfind('.') + 1), value.empty() ? "-" : value);
-      }
+  for (Loaded* run : runs) run->label = label_of(run->summary.run);
+  for (const std::string& key : differing_keys(infos_of(runs))) {
+    if (!is_parameter(key)) continue;
+    for (Loaded* run : runs) {
+      if (const metrics::Setting* setting = setting_of(run->summary.run, key))
+        run->label.name += ", " + spelled(key, setting);
     }
   }
   // One colour, one name.
@@ -136,6 +140,27 @@ void label_runs(std::vector<Loaded*>& runs) {
     run->times.label = run->links.label = run->flows.label = run->label;
     if (run->deepest) run->deepest->label = run->label;
   }
+}
+
+/// Of each group, by one of its runs: the scenario's name, and where another group has the same what
+/// tells the two apart.
+std::vector<std::string> headings_of(const std::vector<Loaded*>& firsts) {
+  const auto name_of = [](const Loaded& run) {
+    return run.summary.run.name.empty() ? std::string("run") : run.summary.run.name;
+  };
+  std::vector<std::string> headings;
+  for (const Loaded* run : firsts) {
+    std::vector<Loaded*> alike;
+    std::copy_if(firsts.begin(), firsts.end(), std::back_inserter(alike),
+                 [&](const Loaded* other) { return name_of(*other) == name_of(*run); });
+    std::string what;
+    for (const std::string& key : differing_keys(infos_of(alike))) {
+      if (is_parameter(key) || key == "workload.size" || in_section(key, "record")) continue;
+      what += (what.empty() ? "" : ", ") + spelled(key, setting_of(run->summary.run, key));
+    }
+    headings.push_back(name_of(*run) + (what.empty() ? "" : fmt::format(" ({})", what)));
+  }
+  return headings;
 }
 
 std::string count_of(std::size_t count, std::string_view what) {
@@ -169,7 +194,9 @@ class Maker {
  private:
   void load(const fs::path& path);
   void load_detail(Loaded& run, ResultReader& reader, std::size_t share);
-  void add_group(std::vector<Loaded*>& runs);
+  using Groups = std::map<std::string, std::vector<Loaded*>>;
+  void add_groups(const std::vector<std::string>& order, Groups& groups);
+  void add_group(std::vector<Loaded*>& runs, const std::string& heading);
   void add_messages(Section& section, const std::vector<Loaded*>& runs);
   void add_detail(const Loaded& run, Section& section, const std::string& id);
   std::string unique(const std::string& wanted);
@@ -277,6 +304,20 @@ void Maker::add_detail(const Loaded& run, Section& section, const std::string& i
   }
 }
 
+void Maker::add_groups(const std::vector<std::string>& order, Groups& groups) {
+  std::vector<Loaded*> firsts;
+  for (const std::string& key : order) {
+    std::stable_sort(groups[key].begin(), groups[key].end(), comes_before);
+    firsts.push_back(groups[key].front());
+  }
+  const std::vector<std::string> headings = headings_of(firsts);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    add_group(groups[order[i]], headings[i]);
+    for (const Loaded* run : groups[order[i]])
+      out_.report.runs.push_back(run_row(run->file, run->summary));
+  }
+}
+
 /// Of jobs whose messages are recorded, their times beside those of the jobs.
 void Maker::add_messages(Section& section, const std::vector<Loaded*>& runs) {
   std::vector<Times> messages;
@@ -289,14 +330,14 @@ void Maker::add_messages(Section& section, const std::vector<Loaded*>& runs) {
       messages, "FCT of messages"));
 }
 
-void Maker::add_group(std::vector<Loaded*>& runs) {
+void Maker::add_group(std::vector<Loaded*>& runs, const std::string& heading) {
   label_runs(runs);
   const Summary& first = runs.front()->summary;
   const bool jobs = first.has_jobs();
   const bool several = runs.size() > 1;
   Section section;
   section.id = unique(first.run.name.empty() ? "run" : first.run.name);
-  section.title = first.run.name.empty() ? "run" : first.run.name;
+  section.title = heading;
   if (!several) section.title += ": " + runs.front()->name;
   section.group = several ? "Comparison" : "Run";
   std::set<std::uint64_t> seeds;
@@ -453,15 +494,14 @@ RunReport Maker::make(const std::vector<fs::path>& files, const std::string& tit
   }
 
   std::vector<std::string> order;
-  std::map<std::string, std::vector<Loaded*>> groups;
+  Groups groups;
   for (const auto& run : runs_) {
     const std::string key = group_key(*run);
     auto& group = groups[key];
     if (group.empty()) order.push_back(key);
     group.push_back(run.get());
   }
-  for (const std::string& key : order) add_group(groups[key]);
-  for (const auto& run : runs_) out_.report.runs.push_back(run_row(run->file, run->summary));
+  add_groups(order, groups);
 
   Report& report = out_.report;
   if (!title.empty()) {

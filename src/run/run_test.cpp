@@ -3,13 +3,16 @@
 
 #include <stdlib.h>
 
+#include <atomic>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "metrics/summary.h"
 #include "run/sweep.h"
 
 namespace strack::run {
@@ -206,6 +209,48 @@ TEST_F(RunTest, PlanSweep_FindsMistakesBeforeAnythingStarts) {
   ASSERT_FALSE(sweep);
   EXPECT_THAT(sweep.error().message, HasSubstr("hosts is 9"));
   EXPECT_FALSE(fs::exists(folder_ / "sweep"));
+}
+
+// Where a setting comes from is told as it is: a seed that nobody gave was not given.
+TEST_F(RunTest, Plan_TellsWhereTheSeedComesFrom) {
+  const auto origin = [this](std::optional<std::uint64_t> seed, std::vector<std::string> set) {
+    Request wanted = request();
+    wanted.seed = seed;
+    wanted.set = std::move(set);
+    const auto planned = plan(wanted);
+    EXPECT_TRUE(planned) << planned.error().message;
+    for (const metrics::Setting& setting : planned.value().info.settings) {
+      if (setting.key == "run.seed") return setting.value + " " + setting.origin;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(origin({}, {}), "1 default");
+  EXPECT_EQ(origin(1, {}), "1 given");
+  EXPECT_EQ(origin({}, {"run.seed=3"}), "3 given");
+  EXPECT_EQ(origin({}, {"run.seeds=[4, 5]"}), "4 given");
+}
+
+// The run has gone on at least until its last flow ended.
+TEST_F(RunTest, Execute_EndsNoSoonerThanItsFlows) {
+  const auto planned = plan(request());
+  ASSERT_TRUE(planned) << planned.error().message;
+  Counting watcher;
+  std::atomic<bool> stop{false};
+  ASSERT_TRUE(execute(planned.value(), watcher, stop));
+  const auto summary = metrics::summarise(request().out);
+  ASSERT_TRUE(summary);
+  EXPECT_GE(summary.value().state.now, summary.value().slowest_flow.end);
+  EXPECT_GE(watcher.last.now, summary.value().slowest_flow.end);
+}
+
+// A key that is swept twice would be set to one value and labelled with two.
+TEST_F(RunTest, Sweep_RefusesAKeyThatIsSetTwice) {
+  const auto planned =
+      plan_sweep({file(), {"workload.size=1KB,2KB", "workload.size=4KB"}, "", folder_, false});
+  ASSERT_FALSE(planned);
+  EXPECT_EQ(planned.error().message,
+            "--set workload.size=4KB: workload.size is set twice. give all its values at once: "
+            "--set workload.size=1KB,2KB,4KB");
 }
 
 }  // namespace

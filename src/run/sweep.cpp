@@ -76,6 +76,12 @@ Result<Sweep, Problem> plan_sweep(const SweepRequest& request) {
   for (const std::string& set : request.set) {
     const auto axis = parse_axis(set);
     if (!axis) return axis.error();
+    for (const Axis& before : sweep.axes) {
+      if (before.key != axis.value().key) continue;
+      return Problem{fmt::format(
+          "--set {}: {} is set twice. give all its values at once: --set {}={},{}", set, before.key,
+          before.key, fmt::join(before.values, ","), fmt::join(axis.value().values, ","))};
+    }
     sweep.axes.push_back(axis.value());
   }
   if (auto problem = add_runs(request, sweep)) return *std::move(problem);
