@@ -13,7 +13,8 @@ import { textWidth, wrap } from './wrap';
 
 // Beyond this, numbers over the bars would run into each other.
 const kMostLabels = 30;
-const kLabelWidth = 32;
+const kLabelGap = 3;
+const kLabelFont = `11.5px ${kFont}`;
 const kNameFont = `12.5px ${kFont}`;
 
 // Patterns over the colour, so that the bars differ in grey too.
@@ -142,11 +143,21 @@ function barSeries(fig: BarsFigure, of: Theme, plan: Plan, labels: boolean): Opt
   return series;
 }
 
+/// Whether each bar's number has room beside those of its neighbours, in a plot so wide.
+function labelsFit(fig: BarsFigure, plan: Plan, width: number): boolean {
+  const bars = plan.shown.length;
+  if (bars === 0 || bars * fig.categories.length > kMostLabels) return false;
+  // As the bars are laid out: a category has 68 % of its share, and gaps take 12 % of a bar.
+  const bar = Math.min(64, (width / fig.categories.length * 0.68) / (bars + 0.12 * (bars - 1)));
+  const widest = Math.max(0, ...plan.shown.flatMap(({ one }) =>
+    one.values.map((v) => (typeof v === 'number' ? textWidth(plan.label(v), kLabelFont) : 0))));
+  return widest + kLabelGap <= (bars === 1 ? width / fig.categories.length : 1.12 * bar);
+}
+
 function standing(fig: BarsFigure, of: Theme, hidden: Set<string>, picture: boolean, width: number): Option {
   const c = ink(of);
   const plan = planOf(fig, of, hidden);
-  const count = plan.shown.length * fig.categories.length;
-  const labels = count <= kMostLabels && width / Math.max(1, count) > kLabelWidth;
+  const labels = labelsFit(fig, plan, width - 74 - markRoom(fig.marks, width));
   const names = fig.categories.map((name) => wrap(name, width / Math.max(1, fig.categories.length) - 8, 3, kNameFont));
   const lines = Math.max(1, ...names.map((name) => name.split('\n').length));
   return {
