@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("strack ") + strack::run::kBuildInfo.version);
   app.require_subcommand(0, 1);
 
-  DemoOptions demo;
+  strack::transports::DemoOptions demo;
   CLI::App* demo_command =
       app.add_subcommand("demo",
                          "Runs the core on small networks and shows how it fares.\n"
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   demo_command->add_flag("--plain", demo.plain, "no colours, even on a terminal");
 
-  TraceOptions trace;
+  strack::transports::TraceOptions trace;
   CLI::App* trace_command =
       app.add_subcommand("trace",
                          "Prints every decision of sender and receiver during one short transfer: "

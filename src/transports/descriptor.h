@@ -22,6 +22,7 @@
 #include "metrics/records.h"
 #include "sim/config.h"
 #include "sim/scenario/keys.h"
+#include "transports/show.h"
 
 namespace strack::sim {
 class Transport;
@@ -97,6 +98,7 @@ struct Descriptor {
                                                    const Scheme* scheme);
 
   std::uint8_t udp = 0;  ///< its id on the wire, as in its udp.cpp; 0: it is simulated only
+  Show show = {};        ///< `strack demo` and `strack trace`
 
   /// Settings, "section.key=value", that make another machine of it: the conformance suite runs its
   /// first scheme with each of them, too.

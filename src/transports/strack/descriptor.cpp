@@ -13,6 +13,7 @@
 #include "sim/scenario/fields.h"
 #include "sim/scenario/resolution.h"
 #include "sim/transport.h"
+#include "transports/strack/demo.h"
 #include "transports/strack/params.h"
 #include "transports/strack/sim.h"
 
@@ -420,6 +421,7 @@ const Descriptor descriptor_of_strack{
     .keys = kKeys,
     .resolve = resolve,
     .udp = 1,
+    .show = {.demo = strack_demo, .trace = strack_trace},
     .variants = kVariants,
     .target_qdelay = "transport.target_qdelay_us",
 };
