@@ -18,7 +18,8 @@ namespace strack::run {
 /// familiar one: M/B + base RTT for a permutation, kM/B + base RTT for an incast, times the
 /// oversubscription where a rack's whole traffic leaves it; only that a base RTT contains the
 /// serialisation of one packet that M/B contains too, and it is counted once, so that a flow alone
-/// in the network takes exactly this long. Links that are down or slow from the start to the end
+/// in the network takes exactly this long; but a message of two packets, whose second is short and may
+/// overtake on another path, can take its full time in order. Packets of a message are sent in order. Links that are down or slow from the start to the end
 /// count with what they can carry; failures in between, stragglers and jitter are left out.
 [[nodiscard]] Picoseconds ideal_fct(const sim::SimConfig& config, const workload::Flows& flows);
 

@@ -165,6 +165,47 @@ TEST(IdealFct, IsWhatTheSimulatorTakesForOneFlow) {
   }
 }
 
+// So it is when the last packet is short, in order behind the others; where it can overtake the only
+// other packet on another path, that much sooner.
+TEST(IdealFct, AShortLastPacketFollowsTheOthers) {
+  const auto config = small();
+  const Picoseconds rtt = base_rtt(config);
+  const auto wire = [](std::int64_t n) { return bytes(n) / gbps(400); };
+  EXPECT_EQ(ideal_fct(config, {{0, 4, bytes(10 * 4096 + 100), {}}}), 9 * kPacket + wire(164) + rtt);
+  EXPECT_EQ(ideal_fct(config, {{0, 4, bytes(4096 + 100), {}}}), rtt);
+}
+
+// And no flow is faster than that: whatever its size, whoever else its host sends to.
+TEST(IdealFct, IsWhatTheSimulatorCannotBeat) {
+  struct Slowest : sim::Observer {
+    Picoseconds fct{0};
+    void on_flow(const metrics::FlowRecord& flow) override {
+      fct = std::max(fct, flow.end - flow.start);
+    }
+  };
+  const auto config = small();
+  const auto run = [&config](const Flows& flows) {
+    sim::Simulation simulation(config, flows);
+    Slowest slowest;
+    EXPECT_EQ(simulation.run(slowest), sim::Ending::finished);
+    return slowest.fct;
+  };
+  for (const std::int64_t size :
+       {1, 4'095, 4'097, 5'000, 6'500, 8'191, 8'193, 12'000, 41'000, 100'001}) {
+    const Flows lone{{0, 4, bytes(size), {}}};
+    EXPECT_GE(run(lone), ideal_fct(config, lone)) << size;
+    if (size > 8'192) {
+      EXPECT_EQ(run(lone), ideal_fct(config, lone)) << size;
+    }
+    const Flows inside{{0, 1, bytes(size), {}}};
+    EXPECT_EQ(run(inside), ideal_fct(config, inside)) << size;
+    Flows both = lone;
+    both.push_back({0, 8, bytes(size), {}});
+    EXPECT_GE(run(both), ideal_fct(config, both)) << size;
+    EXPECT_LE(run(both), ideal_fct(config, both) + 4 * kPacket) << size;
+  }
+}
+
 // --- Jobs
 
 /// A collective whose ranks exchange blocks of kSize, one message each, on these hosts.
