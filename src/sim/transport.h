@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "core/packet.h"
+#include "core/param_range.h"
 #include "sim/config.h"
 #include "workload/workload.h"
 
@@ -68,6 +69,8 @@ class TransportOf final : public TransportWith<typename Protocol::Params> {
 
 template <class Protocol>
 [[nodiscard]] std::shared_ptr<const Transport> make_transport(typename Protocol::Params params) {
+  static_assert(core::declares_all<typename Protocol::Params>(),
+                "each field of the parameters is declared once: core/param_range.h");
   return std::make_shared<const TransportOf<Protocol>>(std::move(params));
 }
 

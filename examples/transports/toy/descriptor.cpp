@@ -17,23 +17,17 @@ using Params = core::ToyParams;
 constexpr Scheme kSchemes[] = {{"toy", "Toy", "toy", "a fixed window that goes back by timeout"}};
 
 constexpr sim::Key kKeys[] = {
-    {.name = "window",
-     .kind = sim::Kind::integer,
-     .fallback = "64",
-     .low = {1},
-     .high = {1 << 20},
-     .needs = "a window has 1 to 1048576 packets, such as window = 64",
-     .field = sim::field<&Params::window>(),
-     .help = "Packets sent and not acknowledged, at most."},
-    {.name = "rto_us",
-     .kind = sim::Kind::time,
-     .unit = "us",
-     .fallback = "\"10 RTT\"",
-     .low = {sim::kNanosecond},
-     .high = {sim::kSecond},
-     .needs = "a timeout is from 1 ns to 1 s, such as rto_us = \"10 RTT\"",
-     .field = sim::field<&Params::rto>(),
-     .help = "Without news for so long, all that is not acknowledged is sent again."}};
+    sim::param<&Params::window>({.name = "window",
+                                 .kind = sim::Kind::integer,
+                                 .fallback = "64",
+                                 .needs = "a window has 1 to 1048576 packets, such as window = 64",
+                                 .help = "Packets sent and not acknowledged, at most."}),
+    sim::param<&Params::rto>({.name = "rto_us",
+                              .kind = sim::Kind::time,
+                              .unit = "us",
+                              .fallback = "\"10 RTT\"",
+                              .needs = "it is from 1 ns to 1 s, such as rto_us = \"10 RTT\"",
+                              .help = "Silence after which all that is open is sent again."})};
 
 static std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const Scheme*) {
   Params params{.mtu = resolution.mtu};

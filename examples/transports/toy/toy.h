@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/message_queue.h"
+#include "core/param_range.h"
 #include "core/transport.h"
 
 namespace strack::core {
@@ -15,6 +16,12 @@ struct ToyParams {
   Bytes mtu{0};
   std::uint32_t window = 64;  ///< packets that are sent and not acknowledged, at most
   Picoseconds rto{0};         ///< without news for so long, all of them are sent again
+
+  static constexpr auto declared() {
+    return std::tuple{Derived{&ToyParams::mtu},
+                      ParamRange{&ToyParams::window, "window", 1, 1u << 20, "1 to 1048576 packets"},
+                      ParamRange{&ToyParams::rto, "rto", ns(1), seconds(1), "from 1 ns to 1 s"}};
+  }
 };
 
 struct ToyAck {

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 #include "base/units.h"
 #include "core/packet.h"
 #include "core/param_error.h"
+#include "core/param_range.h"
 
 namespace strack::core {
 
@@ -37,20 +39,35 @@ struct SprayParams {
   static constexpr std::uint32_t kMostPaths = 65'536;   ///< a PathId has 16 bits
   static constexpr std::uint32_t kMostPenalties = 256;  ///< where each path has a penalty
 
+  static constexpr auto declared() {
+    return std::tuple{
+        AnyValue{&SprayParams::policy},
+        ParamRange{&SprayParams::paths, "paths", 1, kMostPaths, "a power of two from 1 to 65536"},
+        ParamRange{&SprayParams::reps_freeze, "reps_freeze", ps(0), seconds(1), "from 0 to 1 s"},
+        ParamRange{&SprayParams::reps_explore, "reps_explore", 0, 65'536,
+                   "from 0 to 65536 packets"},
+        ParamRange{&SprayParams::plb_marked, "plb_marked", Ratio{0}, Ratio{1},
+                   "a share from 0 to 1 with up to six decimals"},
+        ParamRange{&SprayParams::plb_rounds, "plb_rounds", 1, 1'000, "from 1 to 1000 round trips"},
+        ParamRange{&SprayParams::plb_round, "plb_round", ns(1), seconds(1), "from 1 ns to 1 s"},
+        ParamRange{&SprayParams::flowlet_gap, "flowlet_gap", ps(0), seconds(1), "from 0 to 1 s"},
+        ParamRange{&SprayParams::flowlet_life, "flowlet_life", ps(0), seconds(3'600),
+                   "from 0 to an hour"}};
+  }
+
   [[nodiscard]] constexpr bool has_penalties() const {
     return policy == SprayPolicy::bitmap || policy == SprayPolicy::mixed;
   }
   /// What makes no sense, if anything.
   [[nodiscard]] constexpr std::optional<ParamError> fault() const {
-    if (paths < 1 || paths > kMostPaths || (paths & (paths - 1)) != 0)
+    if (const auto wrong = out_of_range(*this)) return wrong;
+    if ((paths & (paths - 1)) != 0)
       return ParamError{"paths", paths, "a power of two from 1 to 65536"};
     if (has_penalties() && paths > kMostPenalties)
       return ParamError{"paths", paths, "at most 256 where each path has a penalty"};
-    if (plb_marked.num < 0 || plb_marked.den < 1 || plb_marked.den > 1'000'000)
-      return ParamError{"plb_marked", plb_marked.num, "a share with up to six decimals"};
-    if (plb_rounds < 1) return ParamError{"plb_rounds", plb_rounds, "at least 1"};
     return std::nullopt;
   }
 };
+static_assert(declares_all<SprayParams>());
 
 }  // namespace strack::core

@@ -9,15 +9,20 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 #include "base/units.h"
 #include "core/param_error.h"
+#include "core/param_range.h"
 #include "core/paths/params.h"
 
 namespace strack::core {
 
 /// [WIN.track] The most packets a connection can track between EPSN and the newest one sent.
 inline constexpr std::uint32_t kWindowTracking = 1'024;
+
+/// More than any window is worth: what can be tracked is less.
+inline constexpr Bytes kLargestWindow{std::int64_t{1} << 40};
 
 /// Of no key has anybody spoken.
 struct NothingGiven {
@@ -40,6 +45,30 @@ struct WindowParams {
   Picoseconds rto{0};              ///< [WIN.timeout]
   std::uint32_t rto_backoff_max = 3;  ///< [WIN.timeout.backoff] doublings at most
   bool nacks = false;                 ///< [WIN.nack] receivers answer trimmed packets
+
+  static constexpr auto declared() {
+    return std::tuple{ParamRange{&WindowParams::mtu, "mtu", bytes(64), bytes(65'535),
+                                 "a payload from 64 to 65535 bytes"},
+                      ParamRange{&WindowParams::base_rtt, "base_rtt", ns(10), seconds(1),
+                                 "a base RTT from 10 ns to 1 s"},
+                      Derived{&WindowParams::bdp},
+                      Nested{&WindowParams::spray},
+                      ParamRange{&WindowParams::tracking_window, "tracking_window", 1,
+                                 kWindowTracking, "from 1 to 1024 packets"},
+                      ParamRange{&WindowParams::reorder_packets, "reorder_packets", 1,
+                                 kWindowTracking, "from 1 to 1024 packets"},
+                      ParamRange{&WindowParams::reorder_cwnd, "reorder_cwnd", Ratio{0},
+                                 Ratio{1'000}, "from 0 to 1000 windows"},
+                      ParamRange{&WindowParams::probe_interval, "probe_interval", ps(0),
+                                 seconds(3'600), "0 or a silence up to an hour"},
+                      ParamRange{&WindowParams::probe_rtt_limit, "probe_rtt_limit", ps(0),
+                                 seconds(3'600), "0 or a time up to an hour"},
+                      ParamRange{&WindowParams::rto, "rto", ns(1), seconds(3'600),
+                                 "from 1 ns to an hour, such as 25 x base_rtt"},
+                      ParamRange{&WindowParams::rto_backoff_max, "rto_backoff_max", 0, 10,
+                                 "at most 10 doublings"},
+                      AnyValue{&WindowParams::nacks}};
+  }
 
   [[nodiscard]] constexpr std::uint32_t mtu_bytes() const {
     return static_cast<std::uint32_t>(mtu.value);
@@ -75,24 +104,10 @@ struct WindowParams {
 
   /// What makes no sense, if anything.
   [[nodiscard]] constexpr std::optional<ParamError> fault() const {
-    if (mtu < bytes(64) || mtu > bytes(65'535))
-      return ParamError{"mtu", mtu.count(), "a payload from 64 to 65535 bytes"};
-    if (base_rtt < ns(10) || base_rtt > seconds(1))
-      return ParamError{"base_rtt", base_rtt.count(), "a base RTT from 10 ns to 1 s"};
-    if (tracking_window < 1 || tracking_window > kWindowTracking)
-      return ParamError{"tracking_window", tracking_window, "from 1 to 1024 packets"};
-    if (reorder_packets < 1 || reorder_packets > kWindowTracking)
-      return ParamError{"reorder_packets", reorder_packets, "from 1 to 1024 packets"};
-    if (reorder_cwnd.den <= 0 || reorder_cwnd.num < 0 || reorder_cwnd.num > 1'000'000)
-      return ParamError{"reorder_cwnd", reorder_cwnd.num, "a fraction that is not negative"};
-    if (probe_interval < ps(0) || probe_interval > seconds(3'600))
-      return ParamError{"probe_interval", probe_interval.count(), "0 or a silence up to an hour"};
-    if (rto < ns(1) || rto > seconds(3'600))
-      return ParamError{"rto", rto.count(), "from 1 ns to an hour, such as 25 x base_rtt"};
-    if (rto_backoff_max > 10)
-      return ParamError{"rto_backoff_max", rto_backoff_max, "at most 10 doublings"};
+    if (const auto wrong = out_of_range(*this)) return wrong;
     return spray.fault();
   }
 };
+static_assert(declares_all<WindowParams>());
 
 }  // namespace strack::core

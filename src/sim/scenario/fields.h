@@ -1,7 +1,10 @@
-// Ties a key to the parameter it sets: field<&Params::rto>() in the key's entry is all there is to
-// say. Types decide how a value is read and shown.
+// Ties a key to the parameter it sets: param<&Params::rto>({.name = "rto_us", ...}) is all there is to
+// say. What it may be follows from its declaration (core/param_range.h), how it is read and shown from its type.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "core/param_range.h"
 #include "sim/scenario/keys.h"
 #include "sim/scenario/literals.h"
 #include "sim/scenario/settings.h"
@@ -70,9 +74,37 @@ auto& member(auto& params) {
   }
 }
 
+template <auto First, auto... Rest>
+consteval auto declaration_of_last() {
+  if constexpr (sizeof...(Rest) == 0) {
+    return core::declaration_of<First>();
+  } else {
+    return declaration_of_last<Rest...>();
+  }
+}
+template <class Params, class T>
+constexpr bool can_be_set(const core::ParamRange<Params, T>& /*declared*/) {
+  return true;
+}
+template <class Params, class T>
+constexpr bool can_be_set(const core::AnyValue<Params, T>& /*declared*/) {
+  return true;
+}
+constexpr bool can_be_set(const auto& /*declared*/) { return false; }
+
+template <class T>
+constexpr Ratio as_ratio(const T& bound) {
+  if constexpr (std::is_same_v<T, Ratio>) {
+    return bound;
+  } else {
+    return {core::param_detail::plain_value(bound)};
+  }
+}
+
 }  // namespace detail
 
 /// field<&Params::rto>(), or by way of a struct inside: field<&Params::limiter, &Limiter::rate>().
+/// A key that has one by way of param() needs no other.
 template <auto First, auto... Rest>
 constexpr Field field() {
   using Params = decltype(detail::owner_of(First));
@@ -84,6 +116,49 @@ constexpr Field field() {
             return detail::show_value(
                 key, detail::member<First, Rest...>(*static_cast<const Params*>(params)));
           }};
+}
+
+/// A key of what a chain of members leads to, as that is declared; one that no key sets does not compile.
+template <auto First, auto... Rest>
+[[nodiscard]] consteval Key param(Key key) {
+  constexpr auto declared = detail::declaration_of_last<First, Rest...>();
+  static_assert(detail::can_be_set(declared), "no key sets what follows from others");
+  key.field = field<First, Rest...>();
+  if constexpr (requires { declared.low; }) {
+    key.low = detail::as_ratio(declared.low);
+    key.high = detail::as_ratio(declared.high);
+  }
+  return key;
+}
+
+/// Keys whose words are not quite those of another transport's: each takes the place of the one of its name.
+template <std::size_t N, std::size_t M>
+[[nodiscard]] consteval std::array<Key, N> revised(std::array<Key, N> keys,
+                                                   const std::array<Key, M>& changed) {
+  for (const Key& key : changed) {
+    std::size_t at = 0;
+    while (at < N && keys[at].name != key.name) ++at;
+    keys.at(at) = key;  // one that is not there does not compile
+  }
+  return keys;
+}
+template <std::size_t N, std::size_t M>
+[[nodiscard]] consteval std::array<Key, N + M> joined(const std::array<Key, N>& first,
+                                                      const std::array<Key, M>& second) {
+  std::array<Key, N + M> keys{};
+  std::copy(first.begin(), first.end(), keys.begin());
+  std::copy(second.begin(), second.end(), keys.begin() + N);
+  return keys;
+}
+
+/// The key of a parameter, by its field's name, if somebody has given it.
+[[nodiscard]] inline Setting* given_setting(Group& group, std::string_view section,
+                                            const std::string& field) {
+  for (const std::string& name : {field, field + "_us"}) {
+    if (Setting* setting = group.find(section, name); setting != nullptr && setting->given)
+      return setting;
+  }
+  return nullptr;
 }
 
 /// Fills the fields of all keys that have a value, given or by default.

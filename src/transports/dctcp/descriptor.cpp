@@ -12,9 +12,9 @@
 namespace strack::transports {
 namespace {
 
-using sim::field;
 using sim::Kind;
 using sim::kTebibyte;
+using sim::param;
 using Params = core::DctcpParams;
 
 constexpr Scheme kSchemes[] = {
@@ -23,43 +23,35 @@ constexpr Scheme kSchemes[] = {
 };
 
 constexpr sim::Key kKeys[] = {
-    {.name = "g",
-     .kind = Kind::fraction,
-     .fallback = "0.0625",
-     .high = {1},
-     .needs = "it is a fraction from 0 to 1 with up to six decimals, such as g = 0.0625",
-     .field = field<&Params::g>(),
-     .help = "Weight of the newest window's share of marked bytes."},
-    {.name = "initial_alpha",
-     .kind = Kind::fraction,
-     .fallback = "1",
-     .high = {1},
-     .needs = "it is a fraction from 0 to 1, such as initial_alpha = 1",
-     .field = field<&Params::initial_alpha>(),
-     .help = "What that average begins with."},
-    {.name = "init_cwnd",
-     .kind = Kind::size,
-     .fallback = "\"10 MTU\"",
-     .low = {1},
-     .high = {kTebibyte},
-     .needs = "a window is a size of at least one packet, such as init_cwnd = \"10 MTU\"",
-     .field = field<&Params::init_cwnd>(),
-     .help = "First window; it doubles each round trip until the first mark or loss."},
-    {.name = "min_cwnd",
-     .kind = Kind::size,
-     .fallback = "\"1 MTU\"",
-     .low = {1},
-     .high = {kTebibyte},
-     .needs = "a window is a size of at least one packet, such as min_cwnd = \"1 MTU\"",
-     .field = field<&Params::min_cwnd>(),
-     .help = "Smallest window."},
-    {.name = "increase",
-     .kind = Kind::size,
-     .fallback = "\"1 MTU\"",
-     .high = {kTebibyte},
-     .needs = "it is a size, such as increase = \"1 MTU\"",
-     .field = field<&Params::increase>(),
-     .help = "Additive increase per window."},
+    param<&Params::g>(
+        {.name = "g",
+         .kind = Kind::fraction,
+         .fallback = "0.0625",
+         .needs = "it is a fraction from 0 to 1 with up to six decimals, such as g = 0.0625",
+         .help = "Weight of the newest window's share of marked bytes."}),
+    param<&Params::initial_alpha>(
+        {.name = "initial_alpha",
+         .kind = Kind::fraction,
+         .fallback = "1",
+         .needs = "it is a fraction from 0 to 1, such as initial_alpha = 1",
+         .help = "What that average begins with."}),
+    param<&Params::init_cwnd>(
+        {.name = "init_cwnd",
+         .kind = Kind::size,
+         .fallback = "\"10 MTU\"",
+         .needs = "a window is a size of at least one packet, such as init_cwnd = \"10 MTU\"",
+         .help = "First window; it doubles each round trip until the first mark or loss."}),
+    param<&Params::min_cwnd>(
+        {.name = "min_cwnd",
+         .kind = Kind::size,
+         .fallback = "\"1 MTU\"",
+         .needs = "a window is a size of at least one packet, such as min_cwnd = \"1 MTU\"",
+         .help = "Smallest window."}),
+    param<&Params::increase>({.name = "increase",
+                              .kind = Kind::size,
+                              .fallback = "\"1 MTU\"",
+                              .needs = "it is a size, such as increase = \"1 MTU\"",
+                              .help = "Additive increase per window."}),
     {.name = "kmin",
      .kind = Kind::size,
      .fallback = "\"0.143 BDP\"",

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 
 #include "base/result.h"
 #include "base/units.h"
 #include "core/param_error.h"
+#include "core/param_range.h"
 #include "core/window/params.h"
 #include "transports/swift/params.h"
 
@@ -19,6 +21,18 @@ struct FalconParams : SwiftParams {
   Ratio plb_late{1, 2};       ///< [FALCON.plb.round] with this share of them a round is congested
   std::uint32_t plb_rounds = 5;  ///< [FALCON.plb.move]
   Picoseconds rack_window{0};    ///< [FALCON.rack]
+
+  static constexpr auto declared() {
+    return std::tuple{
+        Inherited<SwiftParams>{},
+        ParamRange{&FalconParams::plb_delay, "plb_delay", Ratio{1}, Ratio{1'000},
+                   "from 1 to 1000 times the target"},
+        ParamRange{&FalconParams::plb_late, "plb_late", Ratio{0}, Ratio{1},
+                   "a fraction from 0 to 1 with up to six decimals"},
+        ParamRange{&FalconParams::plb_rounds, "plb_rounds", 1, 1'000, "from 1 to 1000 windows"},
+        ParamRange{&FalconParams::rack_window, "rack_window", ps(0), seconds(1),
+                   "a time from 0 to 1 s"}};
+  }
 
   [[nodiscard]] static constexpr Result<FalconParams, ParamError> for_link(BitsPerSecond rate,
                                                                            Picoseconds rtt,
@@ -46,15 +60,10 @@ struct FalconParams : SwiftParams {
   [[nodiscard]] constexpr Result<FalconParams, ParamError> validated() const {
     if (const auto wrong = SwiftParams::validated(); !wrong) return wrong.error();
     if (spray.paths < kFlows) return ParamError{"paths", spray.paths, "at least 4"};
-    if (plb_delay.num < plb_delay.den || plb_delay.den < 1 || plb_delay.num > 1'000'000)
-      return ParamError{"plb_delay", plb_delay.num, "at least 1"};
-    if (plb_late.num < 0 || plb_late.den < 1 || plb_late.den > 1'000'000)
-      return ParamError{"plb_late", plb_late.num, "a fraction from 0 to 1"};
-    if (plb_rounds < 1) return ParamError{"plb_rounds", plb_rounds, "at least 1"};
-    if (rack_window < ps(0) || rack_window > seconds(1))
-      return ParamError{"rack_window", rack_window.count(), "a time from 0 to 1 s"};
+    if (const auto wrong = out_of_range(*this)) return *wrong;
     return *this;
   }
 };
+static_assert(declares_all<FalconParams>());
 
 }  // namespace strack::core

@@ -12,9 +12,8 @@
 namespace strack::transports {
 namespace {
 
-using sim::field;
 using sim::Kind;
-using sim::kTebibyte;
+using sim::param;
 using Params = core::HpccParams;
 
 constexpr Scheme kSchemes[] = {
@@ -23,44 +22,32 @@ constexpr Scheme kSchemes[] = {
 };
 
 constexpr sim::Key kKeys[] = {
-    {.name = "eta",
-     .kind = Kind::fraction,
-     .fallback = "0.95",
-     .low = {1, 1'000},
-     .high = {1},
-     .needs = "it is a fraction from 0.001 to 1, such as eta = 0.95",
-     .field = field<&Params::eta>(),
-     .help = "Utilisation of the fullest link that is aimed at."},
-    {.name = "max_stage",
-     .kind = Kind::integer,
-     .fallback = "5",
-     .high = {1'000},
-     .needs = "it is from 0 to 1000 round trips, such as max_stage = 5",
-     .field = field<&Params::max_stage>(),
-     .help = "Additive steps before the next multiplicative one."},
-    {.name = "wai",
-     .kind = Kind::size,
-     .otherwise = "10 Mb/s for each 25 Gb/s of the link",
-     .high = {kTebibyte},
-     .needs = "it is a size, such as wai = 160",
-     .field = field<&Params::wai>(),
-     .help = "Additive increase of the window."},
-    {.name = "max_cwnd",
-     .kind = Kind::size,
-     .otherwise = "1 BDP, as far as the tracking window holds it",
-     .low = {1},
-     .high = {kTebibyte},
-     .needs = "a window is a size of at least one packet, such as max_cwnd = \"1 BDP\"",
-     .field = field<&Params::max_cwnd>(),
-     .help = "Largest window, and the first."},
-    {.name = "min_cwnd",
-     .kind = Kind::size,
-     .otherwise = "1 Gb/s",
-     .low = {1},
-     .high = {kTebibyte},
-     .needs = "a window is a size up to max_cwnd, such as min_cwnd = 1000",
-     .field = field<&Params::min_cwnd>(),
-     .help = "Smallest window; one below a packet is paced."},
+    param<&Params::eta>({.name = "eta",
+                         .kind = Kind::fraction,
+                         .fallback = "0.95",
+                         .needs = "it is a fraction from 0.001 to 1, such as eta = 0.95",
+                         .help = "Utilisation of the fullest link that is aimed at."}),
+    param<&Params::max_stage>({.name = "max_stage",
+                               .kind = Kind::integer,
+                               .fallback = "5",
+                               .needs = "it is from 0 to 1000 round trips, such as max_stage = 5",
+                               .help = "Additive steps before the next multiplicative one."}),
+    param<&Params::wai>({.name = "wai",
+                         .kind = Kind::size,
+                         .otherwise = "10 Mb/s for each 25 Gb/s of the link",
+                         .needs = "it is a size, such as wai = 160",
+                         .help = "Additive increase of the window."}),
+    param<&Params::max_cwnd>(
+        {.name = "max_cwnd",
+         .kind = Kind::size,
+         .otherwise = "1 BDP, as far as the tracking window holds it",
+         .needs = "a window is a size of at least one packet, such as max_cwnd = \"1 BDP\"",
+         .help = "Largest window, and the first."}),
+    param<&Params::min_cwnd>({.name = "min_cwnd",
+                              .kind = Kind::size,
+                              .otherwise = "1 Gb/s",
+                              .needs = "a window is a size up to max_cwnd, such as min_cwnd = 1000",
+                              .help = "Smallest window; one below a packet is paced."}),
 };
 constexpr std::string_view kSection = "hpcc";
 

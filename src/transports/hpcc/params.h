@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 
 #include "base/result.h"
 #include "base/units.h"
 #include "core/param_error.h"
+#include "core/param_range.h"
 #include "core/transport.h"
 #include "core/window/params.h"
 
@@ -23,6 +25,20 @@ struct HpccParams : WindowParams {
 
   // Derived: eta in the units of core::Signals.
   std::int64_t full = 0;
+
+  static constexpr auto declared() {
+    return std::tuple{
+        Inherited<WindowParams>{},
+        ParamRange{&HpccParams::eta, "eta", Ratio{1, 1'000}, Ratio{1},
+                   "a fraction from 0.001 to 1, such as 0.95"},
+        ParamRange{&HpccParams::max_stage, "max_stage", 0, 1'000, "at most 1000"},
+        ParamRange{&HpccParams::wai, "wai", bytes(0), kLargestWindow, "from 0 to 1024 mtu"},
+        ParamRange{&HpccParams::max_cwnd, "max_cwnd", bytes(1), kLargestWindow,
+                   "from one mtu to 1024"},
+        ParamRange{&HpccParams::min_cwnd, "min_cwnd", bytes(1), kLargestWindow,
+                   "from 1 byte to max_cwnd"},
+        Derived{&HpccParams::full}};
+  }
 
   [[nodiscard]] static constexpr Result<HpccParams, ParamError> for_link(BitsPerSecond rate,
                                                                          Picoseconds rtt,
@@ -44,19 +60,17 @@ struct HpccParams : WindowParams {
 
   [[nodiscard]] constexpr Result<HpccParams, ParamError> validated() const {
     if (const auto wrong = fault()) return *wrong;
+    if (const auto wrong = out_of_range(*this)) return *wrong;
     if (spray.policy != SprayPolicy::single && spray.paths > kMostPaths)
       return ParamError{"paths", spray.paths, "at most 256: each has a utilisation"};
-    if (eta.num < 1 || eta.den < 1 || eta.num > eta.den || eta.den > 1'000'000 || full < 1)
-      return ParamError{"eta", eta.num, "a fraction from 0.001 to 1, such as 0.95"};
-    if (max_stage > 1'000) return ParamError{"max_stage", max_stage, "at most 1000"};
-    if (wai < bytes(0) || wai > trackable())
-      return ParamError{"wai", wai.count(), "from 0 to 1024 mtu"};
+    if (wai > trackable()) return ParamError{"wai", wai.count(), "from 0 to 1024 mtu"};
     if (max_cwnd < mtu || max_cwnd > trackable())
       return ParamError{"max_cwnd", max_cwnd.count(), "from one mtu to 1024"};
-    if (min_cwnd < bytes(1) || min_cwnd > max_cwnd)
+    if (min_cwnd > max_cwnd)
       return ParamError{"min_cwnd", min_cwnd.count(), "from 1 byte to max_cwnd"};
     return *this;
   }
 };
+static_assert(declares_all<HpccParams>());
 
 }  // namespace strack::core

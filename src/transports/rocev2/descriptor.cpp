@@ -22,12 +22,9 @@ namespace {
 
 using core::DcqcnSet;
 using core::DcqcnVariant;
-using sim::field;
 using sim::Kind;
 using sim::kLargestBdp;
-using sim::kNanosecond;
-using sim::kSecond;
-using sim::kTebibyte;
+using sim::param;
 using sim::Setting;
 using Params = core::RoceParams;
 
@@ -63,76 +60,63 @@ static_assert(kDefaultSet.substr(1, kDefaultSet.size() - 2) ==
               kDcqcnWords[static_cast<std::size_t>(core::kDefaultDcqcn)]);
 
 constexpr sim::Key kKeys[] = {
-    {.name = "qps_per_conn",
-     .kind = Kind::integer,
-     .fallback = "1",
-     .low = {1},
-     .high = {16},
-     .needs = "a connection has 1, 2, 4, 8 or 16 queue pairs, such as qps_per_conn = 4",
-     .field = field<&Params::qps_per_conn>(),
-     .help = "Queue pairs of a connection, each with a path of its own: 1, 2, 4, 8 or 16. With "
-             "roce-ar there is one, whose packets switches spray."},
-    {.name = "stripe_packets",
-     .kind = Kind::integer,
-     .fallback = "32",
-     .low = {1},
-     .high = {65'536},
-     .needs = "a stripe has a power of two of packets up to 65536, such as stripe_packets = 32",
-     .field = field<&Params::stripe_packets>(),
-     .help = "So many packets go to one queue pair before the next one's turn; a power of two."},
-    {.name = "ack_bytes",
-     .kind = Kind::size,
-     .fallback = "\"16 MTU\"",
-     .low = {1},
-     .high = {1 << 30},
-     .needs = "it is a size from 1 byte to 1 GiB, such as ack_bytes = \"16 MTU\"",
-     .field = field<&Params::ack_bytes>(),
-     .help = "An ACK at least every so many bytes."},
-    {.name = "ack_interval_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .fallback = "\"4 RTT\"",
-     .high = {3'600 * kSecond},
-     .needs = "an interval is from 0 to an hour, such as ack_interval_us = \"4 RTT\"",
-     .field = field<&Params::ack_interval>(),
-     .help = "And with the first packet that comes so long after the last ACK."},
-    {.name = "nak_interval_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .fallback = "\"25 RTT\"",
-     .low = {kNanosecond},
-     .high = {3'600 * kSecond},
-     .needs = "an interval is from 1 ns to an hour, such as nak_interval_us = \"25 RTT\"",
-     .field = field<&Params::nak_interval>(),
-     .help = "A NAK that has had no effect is repeated after so long."},
-    {.name = "rto_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .otherwise = "the shortest InfiniBand timeout, 4.096 us x 2^n, of at least 2000 RTT",
-     .low = {kNanosecond},
-     .high = {3'600 * kSecond},
-     .needs = "a timeout is from 1 ns to an hour, such as rto_us = \"16 ms\"",
-     .field = field<&Params::rto>(),
-     .help = "Retransmission timeout of a queue pair."},
-    {.name = "reorder_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .fallback = "\"4 RTT\"",
-     .low = {kNanosecond},
-     .high = {3'600 * kSecond},
-     .needs = "a time is from 1 ns to an hour, such as reorder_us = \"4 RTT\"",
-     .field = field<&Params::reorder_time>(),
-     .help = "Scheme roce-ar: a packet is asked for again when one that was sent after it has been "
-             "there for so long."},
-    {.name = "max_outstanding",
-     .kind = Kind::integer,
-     .fallback = "8388608",
-     .low = {1},
-     .high = {8'388'608},
-     .needs = "it is from 1 to 8388608 packets, such as max_outstanding = 8388608",
-     .field = field<&Params::max_outstanding>(),
-     .help = "Unacknowledged packets of a queue pair at most. There is no other window; with "
-             "roce-ar, 4096 packets."},
+    param<&Params::qps_per_conn>(
+        {.name = "qps_per_conn",
+         .kind = Kind::integer,
+         .fallback = "1",
+         .needs = "a connection has 1, 2, 4, 8 or 16 queue pairs, such as qps_per_conn = 4",
+         .help = "Queue pairs of a connection, each with a path of its own: 1, 2, 4, 8 or 16. With "
+                 "roce-ar there is one, whose packets switches spray."}),
+    param<&Params::stripe_packets>(
+        {.name = "stripe_packets",
+         .kind = Kind::integer,
+         .fallback = "32",
+         .needs = "a stripe has a power of two of packets up to 65536, such as stripe_packets = 32",
+         .help =
+             "So many packets go to one queue pair before the next one's turn; a power of two."}),
+    param<&Params::ack_bytes>(
+        {.name = "ack_bytes",
+         .kind = Kind::size,
+         .fallback = "\"16 MTU\"",
+         .needs = "it is a size from 1 byte to 1 GiB, such as ack_bytes = \"16 MTU\"",
+         .help = "An ACK at least every so many bytes."}),
+    param<&Params::ack_interval>(
+        {.name = "ack_interval_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .fallback = "\"4 RTT\"",
+         .needs = "an interval is from 0 to an hour, such as ack_interval_us = \"4 RTT\"",
+         .help = "And with the first packet that comes so long after the last ACK."}),
+    param<&Params::nak_interval>(
+        {.name = "nak_interval_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .fallback = "\"25 RTT\"",
+         .needs = "an interval is from 1 ns to an hour, such as nak_interval_us = \"25 RTT\"",
+         .help = "A NAK that has had no effect is repeated after so long."}),
+    param<&Params::rto>(
+        {.name = "rto_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "the shortest InfiniBand timeout, 4.096 us x 2^n, of at least 2000 RTT",
+         .needs = "a timeout is from 1 ns to an hour, such as rto_us = \"16 ms\"",
+         .help = "Retransmission timeout of a queue pair."}),
+    param<&Params::reorder_time>(
+        {.name = "reorder_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .fallback = "\"4 RTT\"",
+         .needs = "a time is from 1 ns to an hour, such as reorder_us = \"4 RTT\"",
+         .help =
+             "Scheme roce-ar: a packet is asked for again when one that was sent after it has been "
+             "there for so long."}),
+    param<&Params::max_outstanding>(
+        {.name = "max_outstanding",
+         .kind = Kind::integer,
+         .fallback = "8388608",
+         .needs = "it is from 1 to 8388608 packets, such as max_outstanding = 8388608",
+         .help = "Unacknowledged packets of a queue pair at most. There is no other window; with "
+                 "roce-ar, 4096 packets."}),
     {.name = "kmin",
      .kind = Kind::size,
      .fallback = "\"1 BDP\"",
@@ -161,99 +145,86 @@ constexpr sim::Key kKeys[] = {
              "share of the link: those of the 2015 paper, what NICs come with, those of the HPCC "
              "authors' simulator, of Ultra Ethernet's; or no rate control, so that PFC alone holds "
              "senders back. The keys below change single values of the set."},
-    {.name = "variant",
-     .kind = Kind::choice,
-     .words = kVariantWords,
-     .otherwise = "as dcqcn names it",
-     .needs = "a variant is",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::variant>(),
-     .help = "No rate control; the rules of the 2015 paper; or the NICs' rules, with alpha on its "
-             "timer and a least time between two cuts."},
-    {.name = "g",
-     .kind = Kind::fraction,
-     .otherwise = "as dcqcn names it",
-     .high = {1},
-     .needs = "it is a fraction from 0 to 1 with up to six decimals, such as g = \"1/256\"",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::g>(),
-     .help = "Weight of news in alpha."},
-    {.name = "initial_alpha",
-     .kind = Kind::fraction,
-     .fallback = "1",
-     .high = {1},
-     .needs = "it is a fraction from 0 to 1 with up to six decimals, such as initial_alpha = 1",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::initial_alpha>(),
-     .help = "Alpha at the first CNP: with 1 it halves the rate, with less it cuts less."},
-    {.name = "alpha_timer_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .otherwise = "as dcqcn names it",
-     .low = {kNanosecond},
-     .high = {kSecond},
-     .needs = "a timer is from 1 ns to 1 s, such as alpha_timer_us = 55",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::alpha_timer>(),
-     .help = "How often alpha moves without CNPs."},
-    {.name = "decrease_interval_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .otherwise = "as dcqcn names it",
-     .high = {kSecond},
-     .needs = "an interval is from 0 to 1 s, such as decrease_interval_us = 4",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::decrease_interval>(),
-     .help = "Least time between two cuts, in the variant nic."},
-    {.name = "increase_timer_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .otherwise = "as dcqcn names it",
-     .low = {kNanosecond},
-     .high = {kSecond},
-     .needs = "a timer is from 1 ns to 1 s, such as increase_timer_us = 300",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::increase_timer>(),
-     .help = "Time between two increases."},
-    {.name = "byte_counter",
-     .kind = Kind::size,
-     .otherwise = "as dcqcn names it",
-     .high = {kTebibyte},
-     .needs = "it is a size up to 1 TiB, such as byte_counter = \"10 MB\", or 0 for none",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::byte_counter>(),
-     .help = "An increase each time so many bytes have been sent, too; 0 is never."},
-    {.name = "fast_recovery",
-     .kind = Kind::integer,
-     .otherwise = "as dcqcn names it",
-     .high = {1'000},
-     .needs = "it is from 0 to 1000 increases, such as fast_recovery = 5",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::fast_recovery>(),
-     .help = "So many increases halve the way back to the target rate before that rises."},
-    {.name = "rate_ai",
-     .kind = Kind::rate,
-     .otherwise = "as dcqcn names it",
-     .high = {100 * kSecond},
-     .needs = "it is a rate up to the link's, such as rate_ai = \"80 Mb/s\"",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::rate_ai>(),
-     .help = "Additive increase of the target rate."},
-    {.name = "rate_hai",
-     .kind = Kind::rate,
-     .otherwise = "as dcqcn names it",
-     .high = {100 * kSecond},
-     .needs = "it is a rate up to the link's, such as rate_hai = \"800 Mb/s\"",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::rate_hai>(),
-     .help = "Hyper increase of the target rate."},
-    {.name = "min_rate",
-     .kind = Kind::rate,
-     .otherwise = "as dcqcn names it",
-     .low = {1'000'000},
-     .high = {100 * kSecond},
-     .needs = "it is a rate from 1 Mb/s to the link's, such as min_rate = \"1 Gb/s\"",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::min_rate>(),
-     .help = "The least rate of a queue pair."},
-    {.name = "cnp_interval_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .otherwise = "as dcqcn names it",
-     .high = {kSecond},
-     .needs = "an interval is from 0 to 1 s, such as cnp_interval_us = 50",
-     .field = field<&Params::dcqcn, &core::DcqcnParams::cnp_interval>(),
-     .help = "A receiver sends at most one CNP per queue pair in this time; 0 is one for every "
-             "mark."},
+    param<&Params::dcqcn, &core::DcqcnParams::variant>(
+        {.name = "variant",
+         .kind = Kind::choice,
+         .words = kVariantWords,
+         .otherwise = "as dcqcn names it",
+         .needs = "a variant is",
+         .help =
+             "No rate control; the rules of the 2015 paper; or the NICs' rules, with alpha on its "
+             "timer and a least time between two cuts."}),
+    param<&Params::dcqcn, &core::DcqcnParams::g>(
+        {.name = "g",
+         .kind = Kind::fraction,
+         .otherwise = "as dcqcn names it",
+         .needs = "it is a fraction from 0 to 1 with up to six decimals, such as g = \"1/256\"",
+         .help = "Weight of news in alpha."}),
+    param<&Params::dcqcn, &core::DcqcnParams::initial_alpha>(
+        {.name = "initial_alpha",
+         .kind = Kind::fraction,
+         .fallback = "1",
+         .needs = "it is a fraction from 0 to 1 with up to six decimals, such as initial_alpha = 1",
+         .help = "Alpha at the first CNP: with 1 it halves the rate, with less it cuts less."}),
+    param<&Params::dcqcn, &core::DcqcnParams::alpha_timer>(
+        {.name = "alpha_timer_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "as dcqcn names it",
+         .needs = "a timer is from 1 ns to 1 s, such as alpha_timer_us = 55",
+         .help = "How often alpha moves without CNPs."}),
+    param<&Params::dcqcn, &core::DcqcnParams::decrease_interval>(
+        {.name = "decrease_interval_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "as dcqcn names it",
+         .needs = "an interval is from 0 to 1 s, such as decrease_interval_us = 4",
+         .help = "Least time between two cuts, in the variant nic."}),
+    param<&Params::dcqcn, &core::DcqcnParams::increase_timer>(
+        {.name = "increase_timer_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "as dcqcn names it",
+         .needs = "a timer is from 1 ns to 1 s, such as increase_timer_us = 300",
+         .help = "Time between two increases."}),
+    param<&Params::dcqcn, &core::DcqcnParams::byte_counter>(
+        {.name = "byte_counter",
+         .kind = Kind::size,
+         .otherwise = "as dcqcn names it",
+         .needs = "it is a size up to 1 TiB, such as byte_counter = \"10 MB\", or 0 for none",
+         .help = "An increase each time so many bytes have been sent, too; 0 is never."}),
+    param<&Params::dcqcn, &core::DcqcnParams::fast_recovery>(
+        {.name = "fast_recovery",
+         .kind = Kind::integer,
+         .otherwise = "as dcqcn names it",
+         .needs = "it is from 0 to 1000 increases, such as fast_recovery = 5",
+         .help = "So many increases halve the way back to the target rate before that rises."}),
+    param<&Params::dcqcn, &core::DcqcnParams::rate_ai>(
+        {.name = "rate_ai",
+         .kind = Kind::rate,
+         .otherwise = "as dcqcn names it",
+         .needs = "it is a rate up to the link's, such as rate_ai = \"80 Mb/s\"",
+         .help = "Additive increase of the target rate."}),
+    param<&Params::dcqcn, &core::DcqcnParams::rate_hai>(
+        {.name = "rate_hai",
+         .kind = Kind::rate,
+         .otherwise = "as dcqcn names it",
+         .needs = "it is a rate up to the link's, such as rate_hai = \"800 Mb/s\"",
+         .help = "Hyper increase of the target rate."}),
+    param<&Params::dcqcn, &core::DcqcnParams::min_rate>(
+        {.name = "min_rate",
+         .kind = Kind::rate,
+         .otherwise = "as dcqcn names it",
+         .needs = "it is a rate from 1 Mb/s to the link's, such as min_rate = \"1 Gb/s\"",
+         .help = "The least rate of a queue pair."}),
+    param<&Params::dcqcn, &core::DcqcnParams::cnp_interval>(
+        {.name = "cnp_interval_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "as dcqcn names it",
+         .needs = "an interval is from 0 to 1 s, such as cnp_interval_us = 50",
+         .help = "A receiver sends at most one CNP per queue pair in this time; 0 is one for every "
+                 "mark."}),
 };
 constexpr std::string_view kSection = "rocev2";
 
@@ -303,11 +274,8 @@ class RoceResolver : sim::Resolving {
   [[noreturn]] void fail(const core::ParamError& error) {
     std::string field = error.field;
     if (field.starts_with("dcqcn_")) field.erase(0, 6);
-    for (const std::string& name : {field, field + "_us"}) {
-      const Setting* setting = set_.find(kSection, name);
-      if (setting != nullptr && setting->given)
-        setting->fail_value(fmt::format("it must be {}", error.remedy));
-    }
+    if (const Setting* setting = given_setting(set_, kSection, field))
+      setting->fail_value(fmt::format("it must be {}", error.remedy));
     throw sim::Failed{
         {r_.file, 0,
          fmt::format("{} would be {}. it must be {}", field, error.value, error.remedy)}};

@@ -10,10 +10,12 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 #include "base/result.h"
 #include "base/units.h"
 #include "core/param_error.h"
+#include "core/param_range.h"
 
 namespace strack::core {
 
@@ -47,8 +49,36 @@ struct DcqcnParams {
   Picoseconds cnp_interval{
       0};  ///< [R.dcqcn.cnp] receiver: at most one CNP per QP in this time; 0: every mark
 
+  static constexpr auto declared() {
+    return std::tuple{AnyValue{&DcqcnParams::variant},
+                      ParamRange{&DcqcnParams::g, "dcqcn_g", Ratio{0}, Ratio{1},
+                                 "a fraction from 0 to 1, such as 1/256"},
+                      ParamRange{&DcqcnParams::initial_alpha, "dcqcn_initial_alpha", Ratio{0},
+                                 Ratio{1}, "a fraction from 0 to 1, such as 1"},
+                      ParamRange{&DcqcnParams::alpha_timer, "dcqcn_alpha_timer", ns(1), seconds(1),
+                                 "from 1 ns to 1 s"},
+                      ParamRange{&DcqcnParams::decrease_interval, "dcqcn_decrease_interval", ps(0),
+                                 seconds(1), "from 0 to 1 s"},
+                      ParamRange{&DcqcnParams::increase_timer, "dcqcn_increase_timer", ns(1),
+                                 seconds(1), "from 1 ns to 1 s"},
+                      ParamRange{&DcqcnParams::byte_counter, "dcqcn_byte_counter", bytes(0),
+                                 bytes(std::int64_t{1} << 40), "0 for none, or up to 1 TiB"},
+                      ParamRange{&DcqcnParams::fast_recovery, "dcqcn_fast_recovery", 0, 1'000,
+                                 "at most 1000 events"},
+                      ParamRange{&DcqcnParams::rate_ai, "dcqcn_rate_ai", BitsPerSecond{0},
+                                 gbps(100'000), "from 0 to the link's rate"},
+                      ParamRange{&DcqcnParams::rate_hai, "dcqcn_rate_hai", BitsPerSecond{0},
+                                 gbps(100'000), "from 0 to the link's rate"},
+                      // A packet at the least rate must still take less than any timer's range.
+                      ParamRange{&DcqcnParams::min_rate, "dcqcn_min_rate", mbps(1), gbps(100'000),
+                                 "from 1 Mb/s to the link's rate"},
+                      ParamRange{&DcqcnParams::cnp_interval, "dcqcn_cnp_interval", ps(0),
+                                 seconds(1), "from 0 to 1 s"}};
+  }
+
   [[nodiscard]] static constexpr DcqcnParams named(DcqcnSet set, BitsPerSecond link);
 };
+static_assert(declares_all<DcqcnParams>());
 
 struct RoceParams {
   Bytes mtu;                ///< [D20] the largest payload of a packet
@@ -66,16 +96,38 @@ struct RoceParams {
   std::uint32_t max_outstanding = 1u << 23;  ///< [R.roce.outstanding] packets of a QP
   Picoseconds reorder_time;  ///< [AR.overdue] how late a packet may be where switches spray
 
+  static constexpr auto declared() {
+    return std::tuple{
+        ParamRange{&RoceParams::mtu, "mtu", bytes(64), bytes(65'535),
+                   "a payload from 64 to 65535 bytes"},
+        ParamRange{&RoceParams::header, "header", bytes(0), bytes(4'096), "from 0 to 4096 bytes"},
+        ParamRange{&RoceParams::line_rate, "line_rate", mbps(1), gbps(100'000),
+                   "from 1 Mb/s to 100 Tb/s"},
+        ParamRange{&RoceParams::qps_per_conn, "qps_per_conn", 1, kMaxQps, "1, 2, 4, 8 or 16"},
+        ParamRange{&RoceParams::stripe_packets, "stripe_packets", 1, 1u << 16,
+                   "a power of two up to 65536"},
+        ParamRange{&RoceParams::ack_bytes, "ack_bytes", bytes(1), bytes(1 << 30),
+                   "from 1 byte to 1 GiB"},
+        ParamRange{&RoceParams::ack_interval, "ack_interval", ps(0), seconds(3'600),
+                   "from 0 to an hour"},
+        ParamRange{&RoceParams::nak_interval, "nak_interval", ns(1), seconds(3'600),
+                   "from 1 ns to an hour"},
+        ParamRange{&RoceParams::rto, "rto", ns(1), seconds(3'600), "from 1 ns to an hour"},
+        ParamRange{&RoceParams::reorder_time, "reorder_time", ns(1), seconds(3'600),
+                   "from 1 ns to an hour"},
+        ParamRange{&RoceParams::max_outstanding, "max_outstanding", 1, 1u << 23,
+                   "from 1 to 8388608 packets"},
+        Nested{&RoceParams::dcqcn}};
+  }
+
   /// Scales everything to one link, or says which input makes no sense.
   [[nodiscard]] static constexpr Result<RoceParams, ParamError> for_link(
       BitsPerSecond rate, Picoseconds net_base_rtt, Bytes mtu, DcqcnSet set = kDefaultDcqcn);
 
   /// Holds after any change of a field, or says which value cannot work.
   [[nodiscard]] constexpr Result<RoceParams, ParamError> validated() const;
-
- private:
-  [[nodiscard]] constexpr std::optional<ParamError> fault_of_dcqcn() const;
 };
+static_assert(declares_all<RoceParams>());
 
 constexpr DcqcnParams DcqcnParams::named(DcqcnSet set, BitsPerSecond link) {
   DcqcnParams p;
@@ -178,86 +230,22 @@ constexpr Result<RoceParams, ParamError> RoceParams::for_link(BitsPerSecond rate
   return p.validated();
 }
 
-constexpr std::optional<ParamError> RoceParams::fault_of_dcqcn() const {
-  const DcqcnParams& d = dcqcn;
-  if (d.g.den <= 0 || d.g.den > 1'000'000 || d.g.num < 0 || d.g.num > d.g.den) {
-    return ParamError{"dcqcn_g", d.g.num, "a fraction from 0 to 1, such as 1/256"};
-  }
-  if (d.initial_alpha.den <= 0 || d.initial_alpha.den > 1'000'000 || d.initial_alpha.num < 0 ||
-      d.initial_alpha.num > d.initial_alpha.den) {
-    return ParamError{"dcqcn_initial_alpha", d.initial_alpha.num,
-                      "a fraction from 0 to 1, such as 1"};
-  }
-  if (d.alpha_timer < ns(1) || d.alpha_timer > seconds(1)) {
-    return ParamError{"dcqcn_alpha_timer", d.alpha_timer.count(), "from 1 ns to 1 s"};
-  }
-  if (d.decrease_interval < ps(0) || d.decrease_interval > seconds(1)) {
-    return ParamError{"dcqcn_decrease_interval", d.decrease_interval.count(), "from 0 to 1 s"};
-  }
-  if (d.increase_timer < ns(1) || d.increase_timer > seconds(1)) {
-    return ParamError{"dcqcn_increase_timer", d.increase_timer.count(), "from 1 ns to 1 s"};
-  }
-  if (d.byte_counter < bytes(0) || d.byte_counter > bytes(std::int64_t{1} << 40)) {
-    return ParamError{"dcqcn_byte_counter", d.byte_counter.count(), "0 for none, or up to 1 TiB"};
-  }
-  if (d.fast_recovery > 1'000) {
-    return ParamError{"dcqcn_fast_recovery", d.fast_recovery, "at most 1000 events"};
-  }
-  if (d.rate_ai < BitsPerSecond{0} || d.rate_ai > line_rate) {
-    return ParamError{"dcqcn_rate_ai", d.rate_ai.count(), "from 0 to the link's rate"};
-  }
-  if (d.rate_hai < BitsPerSecond{0} || d.rate_hai > line_rate) {
-    return ParamError{"dcqcn_rate_hai", d.rate_hai.count(), "from 0 to the link's rate"};
-  }
-  // A packet at the least rate must still take less than any timer's range.
-  if (d.min_rate < mbps(1) || d.min_rate > line_rate) {
-    return ParamError{"dcqcn_min_rate", d.min_rate.count(), "from 1 Mb/s to the link's rate"};
-  }
-  if (d.cnp_interval < ps(0) || d.cnp_interval > seconds(1)) {
-    return ParamError{"dcqcn_cnp_interval", d.cnp_interval.count(), "from 0 to 1 s"};
-  }
-  return std::nullopt;
-}
-
 constexpr Result<RoceParams, ParamError> RoceParams::validated() const {
-  if (mtu < bytes(64) || mtu > bytes(65'535)) {
-    return ParamError{"mtu", mtu.count(), "a payload from 64 to 65535 bytes"};
-  }
-  if (header < bytes(0) || header > bytes(4'096)) {
-    return ParamError{"header", header.count(), "from 0 to 4096 bytes"};
-  }
-  if (line_rate < mbps(1) || line_rate > gbps(100'000)) {
-    return ParamError{"line_rate", line_rate.count(), "from 1 Mb/s to 100 Tb/s"};
-  }
-  if (qps_per_conn < 1 || qps_per_conn > kMaxQps || !std::has_single_bit(qps_per_conn)) {
+  if (const auto wrong = out_of_range(*this)) return *wrong;
+  // What a range does not say, and what one may be beside another.
+  if (!std::has_single_bit(qps_per_conn))
     return ParamError{"qps_per_conn", qps_per_conn, "1, 2, 4, 8 or 16"};
-  }
-  if (stripe_packets < 1 || stripe_packets > 1u << 16 || !std::has_single_bit(stripe_packets)) {
+  if (!std::has_single_bit(stripe_packets))
     return ParamError{"stripe_packets", stripe_packets, "a power of two up to 65536"};
-  }
-  if (ack_bytes < bytes(1) || ack_bytes > bytes(1 << 30)) {
-    return ParamError{"ack_bytes", ack_bytes.count(), "from 1 byte to 1 GiB"};
-  }
-  if (ack_interval < ps(0) || ack_interval > seconds(3'600)) {
-    return ParamError{"ack_interval", ack_interval.count(), "from 0 to an hour"};
-  }
-  if (nak_interval < ns(1) || nak_interval > seconds(3'600)) {
-    return ParamError{"nak_interval", nak_interval.count(), "from 1 ns to an hour"};
-  }
-  if (rto < ns(1) || rto > seconds(3'600)) {
-    return ParamError{"rto", rto.count(), "from 1 ns to an hour"};
-  }
-  if (reorder_time < ns(1) || reorder_time > seconds(3'600)) {
-    return ParamError{"reorder_time", reorder_time.count(), "from 1 ns to an hour"};
-  }
-  if (max_outstanding < 1 || max_outstanding > 1u << 23) {
-    return ParamError{"max_outstanding", max_outstanding, "from 1 to 8388608 packets"};
-  }
   // Else a sender that may send no more waits for an ACK that is not owed yet.
-  if (ack_bytes > std::int64_t{max_outstanding} * mtu) {
+  if (ack_bytes > std::int64_t{max_outstanding} * mtu)
     return ParamError{"ack_bytes", ack_bytes.count(), "no more than max_outstanding packets hold"};
-  }
-  if (const auto fault = fault_of_dcqcn()) return *fault;
+  if (dcqcn.rate_ai > line_rate)
+    return ParamError{"dcqcn_rate_ai", dcqcn.rate_ai.count(), "from 0 to the link's rate"};
+  if (dcqcn.rate_hai > line_rate)
+    return ParamError{"dcqcn_rate_hai", dcqcn.rate_hai.count(), "from 0 to the link's rate"};
+  if (dcqcn.min_rate > line_rate)
+    return ParamError{"dcqcn_min_rate", dcqcn.min_rate.count(), "from 1 Mb/s to the link's rate"};
   return *this;
 }
 

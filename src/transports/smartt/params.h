@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 
 #include "base/result.h"
 #include "base/units.h"
 #include "core/param_error.h"
+#include "core/param_range.h"
 #include "core/window/params.h"
 
 namespace strack::core {
@@ -24,6 +26,34 @@ struct SmarttParams : WindowParams {
   Picoseconds adapt_period{0};     ///< [SMARTT.adapt]
   Bytes max_cwnd{0};               ///< [SMARTT.start] and first window
   Bytes min_cwnd{0};               ///< [SMARTT.bounds]
+
+  static constexpr auto declared() {
+    return std::tuple{
+        Inherited<WindowParams>{},
+        ParamRange{&SmarttParams::target_rtt, "target_rtt", ns(1), seconds(1'000),
+                   "a time around 1.5 base RTTs"},
+        ParamRange{&SmarttParams::wtd_weight, "wtd_weight", Ratio{0}, Ratio{1},
+                   "a fraction from 0 to 1 with up to six decimals"},
+        ParamRange{&SmarttParams::wtd_threshold, "wtd_threshold", Ratio{0}, Ratio{1},
+                   "a fraction from 0 to 1 with up to six decimals"},
+        ParamRange{&SmarttParams::fast_delay, "fast_delay", ps(0), seconds(1),
+                   "a delay from 0 to 1 s"},
+        ParamRange{&SmarttParams::fast_step, "fast_step", Ratio{0}, Ratio{1'000}, "from 0 to 1000"},
+        ParamRange{&SmarttParams::proportional, "proportional", Ratio{0}, Ratio{1'000},
+                   "from 0 to 1000"},
+        ParamRange{&SmarttParams::fair_increase, "fair_increase", Ratio{0}, Ratio{1},
+                   "a fraction from 0 to 1 with up to six decimals"},
+        ParamRange{&SmarttParams::multiplicative, "multiplicative", Ratio{0}, Ratio{1'000},
+                   "from 0 to 1000"},
+        ParamRange{&SmarttParams::fair_decrease, "fair_decrease", Ratio{0}, Ratio{1'000},
+                   "from 0 to 1000"},
+        ParamRange{&SmarttParams::adapt_period, "adapt_period", ns(1), seconds(1),
+                   "from 1 ns to 1 s"},
+        ParamRange{&SmarttParams::max_cwnd, "max_cwnd", bytes(1), kLargestWindow,
+                   "from min_cwnd to 1024 mtu"},
+        ParamRange{&SmarttParams::min_cwnd, "min_cwnd", bytes(1), kLargestWindow,
+                   "at least one mtu"}};
+  }
 
   [[nodiscard]] static constexpr Result<SmarttParams, ParamError> for_link(BitsPerSecond rate,
                                                                            Picoseconds rtt,
@@ -48,36 +78,15 @@ struct SmarttParams : WindowParams {
 
   [[nodiscard]] constexpr Result<SmarttParams, ParamError> validated() const {
     if (const auto wrong = fault()) return *wrong;
+    if (const auto wrong = out_of_range(*this)) return *wrong;
     if (target_rtt < base_rtt / 2 || target_rtt > 1'000 * base_rtt)
       return ParamError{"target_rtt", target_rtt.count(), "a time around 1.5 base RTTs"};
-    if (!is_share(wtd_weight))
-      return ParamError{"wtd_weight", wtd_weight.num, "a fraction from 0 to 1"};
-    if (!is_share(wtd_threshold))
-      return ParamError{"wtd_threshold", wtd_threshold.num, "a fraction from 0 to 1"};
-    if (!is_gain(fast_step)) return ParamError{"fast_step", fast_step.num, "from 0 to 1000"};
-    if (!is_gain(proportional))
-      return ParamError{"proportional", proportional.num, "from 0 to 1000"};
-    if (!is_share(fair_increase))
-      return ParamError{"fair_increase", fair_increase.num, "a fraction from 0 to 1"};
-    if (!is_gain(multiplicative))
-      return ParamError{"multiplicative", multiplicative.num, "from 0 to 1000"};
-    if (!is_gain(fair_decrease))
-      return ParamError{"fair_decrease", fair_decrease.num, "from 0 to 1000"};
-    if (adapt_period < ns(1) || adapt_period > seconds(1))
-      return ParamError{"adapt_period", adapt_period.count(), "from 1 ns to 1 s"};
     if (min_cwnd < mtu) return ParamError{"min_cwnd", min_cwnd.count(), "at least one mtu"};
     if (max_cwnd < min_cwnd || max_cwnd > trackable())
       return ParamError{"max_cwnd", max_cwnd.count(), "from min_cwnd to 1024 mtu"};
     return *this;
   }
-
- private:
-  [[nodiscard]] static constexpr bool is_gain(const Ratio& r) {
-    return r.num >= 0 && r.den >= 1 && r.den <= 1'000'000 && r.num <= 1'000 * r.den;
-  }
-  [[nodiscard]] static constexpr bool is_share(const Ratio& r) {
-    return is_gain(r) && r.num <= r.den;
-  }
 };
+static_assert(declares_all<SmarttParams>());
 
 }  // namespace strack::core

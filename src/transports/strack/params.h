@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 #include "base/result.h"
 #include "base/units.h"
 #include "core/param_error.h"
+#include "core/param_range.h"
 
 namespace strack::core {
 
@@ -99,6 +101,70 @@ struct StrackParams {
   Bytes silent_window{
       0};  ///< [D42] in flight at most after a timeout without any SACK; 0: the window
 
+  static constexpr auto declared() {
+    return std::tuple{
+        ParamRange{&StrackParams::mtu, "mtu", bytes(64), bytes(65'535),
+                   "a payload from 64 to 65535 bytes"},
+        ParamRange{&StrackParams::net_base_rtt, "net_base_rtt", ns(10), seconds(1),
+                   "a base RTT from 10 ns to 1 s"},
+        Derived{&StrackParams::bdp},
+        ParamRange{&StrackParams::target_qdelay, "target_qdelay", ns(1), seconds(10),
+                   "a delay from 1 ns to 10 s"},
+        ParamRange{&StrackParams::target_qhigh, "target_qhigh", ns(1), seconds(3'600),
+                   "a delay not below target_qdelay"},
+        ParamRange{&StrackParams::ewma_q16, "ewma_q16", 1, 65'536,
+                   "a weight from 1 to 65536 (which is 1.0)"},
+        Derived{&StrackParams::bdp_sf},
+        Derived{&StrackParams::delay_sf},
+        ParamRange{&StrackParams::gamma, "gamma", Ratio{0}, Ratio{1},
+                   "a fraction from 0 to 1 with a denominator up to a million"},
+        ParamRange{&StrackParams::min_cwnd, "min_cwnd", bytes(1), kLargestStep,
+                   "at least one mtu, or nothing could ever be sent"},
+        ParamRange{&StrackParams::max_cwnd, "max_cwnd", bytes(1), kLargestStep,
+                   "from min_cwnd to 1 TiB"},
+        ParamRange{&StrackParams::beta, "beta", bytes(0), kLargestStep, "from 0 to 1 TiB"},
+        ParamRange{&StrackParams::eta, "eta", bytes(0), kLargestStep, "from 0 to 1 TiB"},
+        ParamRange{&StrackParams::alpha, "alpha", bytes(0), kLargestStep, "from 0 to 1 TiB"},
+        AnyValue{&StrackParams::increase_rule},
+        AnyValue{&StrackParams::window_rule},
+        AnyValue{&StrackParams::path_policy},
+        AnyValue{&StrackParams::recycle_moves_rotation},
+        ParamRange{&StrackParams::max_paths, "max_paths", 1, kMaxPaths, "from 1 to 256"},
+        ParamRange{&StrackParams::min_paths, "min_paths", 1, kMaxPaths, "from 1 to 256"},
+        ParamRange{&StrackParams::ecn_bitmap_reset, "ecn_bitmap_reset", ps(0), seconds(1),
+                   "0 for never, or an interval up to 1 s"},
+        AnyValue{&StrackParams::path_health},
+        AnyValue{&StrackParams::delay_marks},
+        ParamRange{&StrackParams::least_rtt, "least_rtt", ps(0), seconds(1),
+                   "0 for any, or at most 1 s"},
+        ParamRange{&StrackParams::full_packet_time, "full_packet_time", ps(0), seconds(3'600),
+                   "0 or more, at most an hour"},
+        ParamRange{&StrackParams::sack_bytes, "sack_bytes", bytes(1), bytes(1 << 30),
+                   "from 1 byte to 1 GiB, such as one mtu"},
+        AnyValue{&StrackParams::sack_on_epsn},
+        AnyValue{&StrackParams::echo_rule},
+        ParamRange{&StrackParams::tracking_window, "tracking_window", 1, kMaxTrackingWindow,
+                   "from 1 to 1024 packets"},
+        ParamRange{&StrackParams::ooo_cwnd, "ooo_cwnd", Ratio{0}, Ratio{1'000},
+                   "from 0 to 1000 windows, such as 1"},
+        ParamRange{&StrackParams::ooo_min, "ooo_min", 0, kMaxTrackingWindow,
+                   "from 0 to 1024 packets"},
+        AnyValue{&StrackParams::ooo_window},
+        ParamRange{&StrackParams::probe_interval, "probe_interval", ns(1), seconds(3'600),
+                   "at least 1 ns, such as 3 x net_base_rtt"},
+        ParamRange{&StrackParams::probe_rtt_limit, "probe_rtt_limit", ps(0), seconds(3'600),
+                   "0 or more, such as 2 x net_base_rtt"},
+        AnyValue{&StrackParams::probe_recovers},
+        ParamRange{&StrackParams::rto, "rto", ns(1), seconds(3'600),
+                   "from 1 ns to an hour, such as 25 x net_base_rtt"},
+        ParamRange{&StrackParams::rto_backoff_max, "rto_backoff_max", 0, 10,
+                   "at most 10 doublings"},
+        ParamRange{&StrackParams::probe_backoff_max, "probe_backoff_max", 0, 20,
+                   "at most 20 doublings"},
+        ParamRange{&StrackParams::silent_window, "silent_window", bytes(0), kLargestStep,
+                   "0 for no limit, or at least one mtu"}};
+  }
+
   /// Scales every row to one link, or says which input makes no sense.
   [[nodiscard]] static constexpr Result<StrackParams, ParamError> for_link(BitsPerSecond rate,
                                                                            Picoseconds net_base_rtt,
@@ -115,10 +181,8 @@ struct StrackParams {
 
   /// Holds after any change of a field, or says which value cannot work.
   [[nodiscard]] constexpr Result<StrackParams, ParamError> validated() const;
-
- private:
-  [[nodiscard]] constexpr std::optional<ParamError> fault_of_recovery() const;
 };
+static_assert(declares_all<StrackParams>());
 
 /// [D6] The link Table 1's constants were written for: 100 Gb/s and 12 us, a BDP of 150 KB.
 inline constexpr Picoseconds kReferenceRtt = us(12);
@@ -178,90 +242,25 @@ constexpr Result<StrackParams, ParamError> StrackParams::for_nic(BitsPerSecond r
   return p.validated();
 }
 
-constexpr std::optional<ParamError> StrackParams::fault_of_recovery() const {
-  if (tracking_window < 1 || tracking_window > kMaxTrackingWindow) {
-    return ParamError{"tracking_window", tracking_window, "from 1 to 1024 packets"};
-  }
-  if (ooo_cwnd.den <= 0 || ooo_cwnd.num < 0 || ooo_cwnd.num > 1'000'000) {
-    return ParamError{"ooo_cwnd", ooo_cwnd.num, "a fraction that is not negative, such as 1/1"};
-  }
-  if (probe_interval < ns(1) || probe_interval > seconds(3'600)) {
-    return ParamError{"probe_interval", probe_interval.count(),
-                      "at least 1 ns, such as 3 x net_base_rtt"};
-  }
-  if (probe_rtt_limit < ps(0) || probe_rtt_limit > seconds(3'600)) {
-    return ParamError{"probe_rtt_limit", probe_rtt_limit.count(),
-                      "0 or more, such as 2 x net_base_rtt"};
-  }
-  if (rto < ns(1) || rto > seconds(3'600)) {
-    return ParamError{"rto", rto.count(), "from 1 ns to an hour, such as 25 x net_base_rtt"};
-  }
-  if (rto_backoff_max > 10) {
-    return ParamError{"rto_backoff_max", rto_backoff_max, "at most 10 doublings"};
-  }
-  if (probe_backoff_max > 20) {
-    return ParamError{"probe_backoff_max", probe_backoff_max, "at most 20 doublings"};
-  }
-  if (silent_window != bytes(0) && silent_window < mtu) {
-    return ParamError{"silent_window", silent_window.count(),
-                      "0 for no limit, or at least one mtu"};
-  }
-  return std::nullopt;
-}
-
 constexpr Result<StrackParams, ParamError> StrackParams::validated() const {
-  if (mtu < bytes(64) || mtu > bytes(65'535)) {
-    return ParamError{"mtu", mtu.count(), "a payload from 64 to 65535 bytes"};
-  }
-  if (net_base_rtt < ns(10) || net_base_rtt > seconds(1)) {
-    return ParamError{"net_base_rtt", net_base_rtt.count(), "a base RTT from 10 ns to 1 s"};
-  }
-  if (target_qdelay < ns(1) || target_qdelay > 1'000 * net_base_rtt) {
+  if (const auto wrong = out_of_range(*this)) return *wrong;
+  // What one may be beside another.
+  if (target_qdelay > 1'000 * net_base_rtt) {
     return ParamError{"target_qdelay", target_qdelay.count(),
                       "a delay from 1 ns to 1000 x net_base_rtt"};
   }
-  if (target_qhigh < target_qdelay || target_qhigh > seconds(3'600)) {
+  if (target_qhigh < target_qdelay)
     return ParamError{"target_qhigh", target_qhigh.count(), "a delay not below target_qdelay"};
-  }
-  if (ewma_q16 < 1 || ewma_q16 > 65'536) {
-    return ParamError{"ewma_q16", ewma_q16, "a weight from 1 to 65536 (which is 1.0)"};
-  }
-  if (gamma.den <= 0 || gamma.num < 0 || gamma.den > 1'000'000 || gamma.num > gamma.den) {
-    return ParamError{"gamma", gamma.num,
-                      "a fraction from 0 to 1 with a denominator up to a million"};
-  }
   if (min_cwnd < mtu) {
     return ParamError{"min_cwnd", min_cwnd.count(),
                       "at least one mtu, or nothing could ever be sent"};
   }
-  if (max_cwnd < min_cwnd || max_cwnd > bytes(std::int64_t{1} << 40)) {
+  if (max_cwnd < min_cwnd)
     return ParamError{"max_cwnd", max_cwnd.count(), "from min_cwnd to 1 TiB"};
+  if (silent_window != bytes(0) && silent_window < mtu) {
+    return ParamError{"silent_window", silent_window.count(),
+                      "0 for no limit, or at least one mtu"};
   }
-  if (beta < bytes(0) || beta > kLargestStep)
-    return ParamError{"beta", beta.count(), "from 0 to 1 TiB"};
-  if (eta < bytes(0) || eta > kLargestStep)
-    return ParamError{"eta", eta.count(), "from 0 to 1 TiB"};
-  if (alpha < bytes(0) || alpha > kLargestStep) {
-    return ParamError{"alpha", alpha.count(), "from 0 to 1 TiB"};
-  }
-  if (max_paths < 1 || max_paths > kMaxPaths) {
-    return ParamError{"max_paths", max_paths, "from 1 to 256"};
-  }
-  if (min_paths < 1) return ParamError{"min_paths", min_paths, "at least 1"};
-  if (ecn_bitmap_reset < ps(0)) {
-    return ParamError{"ecn_bitmap_reset", ecn_bitmap_reset.count(),
-                      "0 for never, or a positive interval"};
-  }
-  if (least_rtt < ps(0) || least_rtt > seconds(1)) {
-    return ParamError{"least_rtt", least_rtt.count(), "0 for any, or at most 1 s"};
-  }
-  if (full_packet_time < ps(0) || full_packet_time > seconds(3'600)) {
-    return ParamError{"full_packet_time", full_packet_time.count(), "0 or more, at most an hour"};
-  }
-  if (sack_bytes < bytes(1) || sack_bytes > bytes(1 << 30)) {
-    return ParamError{"sack_bytes", sack_bytes.count(), "from 1 byte to 1 GiB, such as one mtu"};
-  }
-  if (const auto fault = fault_of_recovery()) return *fault;
   return *this;
 }
 

@@ -381,7 +381,8 @@ TEST(StrackParams, Validated_MaxPaths) {
 TEST(StrackParams, Validated_MinPaths) {
   EXPECT_EQ(complaint_with(&StrackParams::min_paths, 0U), "min_paths");
   EXPECT_EQ(complaint_with(&StrackParams::min_paths, 1U), "");
-  EXPECT_EQ(complaint_with(&StrackParams::min_paths, 1'000U), "");
+  EXPECT_EQ(complaint_with(&StrackParams::min_paths, 256U), "");
+  EXPECT_EQ(complaint_with(&StrackParams::min_paths, 257U), "min_paths");
 }
 
 // [D9] 0 is "never", and a time before it makes no sense.
@@ -412,8 +413,8 @@ TEST(StrackParams, Validated_OooCwnd) {
   EXPECT_EQ(complaint_with(&StrackParams::ooo_cwnd, Ratio{0, 1}), "");
   EXPECT_EQ(complaint_with(&StrackParams::ooo_cwnd, Ratio{-1, 1}), "ooo_cwnd");
   EXPECT_EQ(complaint_with(&StrackParams::ooo_cwnd, Ratio{1, 0}), "ooo_cwnd");
-  EXPECT_EQ(complaint_with(&StrackParams::ooo_cwnd, Ratio{1'000'000, 1}), "");
-  EXPECT_EQ(complaint_with(&StrackParams::ooo_cwnd, Ratio{1'000'001, 1}), "ooo_cwnd");
+  EXPECT_EQ(complaint_with(&StrackParams::ooo_cwnd, Ratio{1'000, 1}), "");
+  EXPECT_EQ(complaint_with(&StrackParams::ooo_cwnd, Ratio{1'001, 1}), "ooo_cwnd");
 }
 
 TEST(StrackParams, Validated_ProbeInterval) {

@@ -110,7 +110,7 @@ void run(FuzzInput& input) {
                                     PathPolicy::bitmap_only, PathPolicy::recycle_only);
   params.recycle_moves_rotation = !input.flag();
   params.max_paths = input.one_of<std::uint32_t>(256, 255, 64, 65, 16, 9, 8, 7, 2, 1);
-  params.min_paths = input.one_of<std::uint32_t>(8, 1, 3, 300);
+  params.min_paths = input.one_of<std::uint32_t>(8, 1, 3, 256);
   STRACK_CHECK(params.validated().ok());
 
   PathSelector selector;

@@ -4,10 +4,12 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 #include "base/result.h"
 #include "base/units.h"
 #include "core/param_error.h"
+#include "core/param_range.h"
 #include "core/window/params.h"
 
 namespace strack::core {
@@ -47,6 +49,35 @@ struct SwiftParams : WindowParams {
   Picoseconds fs_beta{0};
   Bytes ai_bytes{0};
 
+  static constexpr auto declared() {
+    return std::tuple{
+        Inherited<WindowParams>{},
+        ParamRange{&SwiftParams::base_target, "base_target", ns(1), seconds(1),
+                   "a delay from 1 ns to 1 s"},
+        ParamRange{&SwiftParams::hop_target, "hop_target", ps(0), seconds(1),
+                   "a delay from 0 to 1 s"},
+        ParamRange{&SwiftParams::fs_range, "fs_range", ps(0), seconds(1), "a delay from 0 to 1 s"},
+        ParamRange{&SwiftParams::fs_min, "fs_min", Ratio{1, 1'000}, Ratio{1'000},
+                   "from 0.001 to 1000 packets"},
+        ParamRange{&SwiftParams::fs_max, "fs_max", Ratio{1, 1'000}, Ratio{1'000},
+                   "from 0.001 to 1000 packets"},
+        ParamRange{&SwiftParams::ai, "ai", Ratio{0}, Ratio{1'000}, "from 0 to 1000 packets"},
+        ParamRange{&SwiftParams::beta, "beta", Ratio{0}, Ratio{1},
+                   "a fraction from 0 to 1 with up to six decimals"},
+        ParamRange{&SwiftParams::max_mdf, "max_mdf", Ratio{0}, Ratio{1},
+                   "a fraction from 0 to 1 with up to six decimals"},
+        ParamRange{&SwiftParams::retx_reset, "retx_reset", 1, 1'000, "from 1 to 1000 timeouts"},
+        ParamRange{&SwiftParams::init_cwnd, "init_cwnd", bytes(1), kLargestWindow,
+                   "from min_cwnd to max_cwnd"},
+        ParamRange{&SwiftParams::min_cwnd, "min_cwnd", bytes(1), kLargestWindow,
+                   "from 1 byte to max_cwnd"},
+        ParamRange{&SwiftParams::max_cwnd, "max_cwnd", bytes(1), kLargestWindow,
+                   "from min_cwnd to 1 TiB"},
+        Derived{&SwiftParams::fs_alpha},
+        Derived{&SwiftParams::fs_beta},
+        Derived{&SwiftParams::ai_bytes}};
+  }
+
   /// 1/sqrt of a window in packets, in 1/65536. A window's square root has 16 binary places.
   [[nodiscard]] static constexpr std::int64_t inverse_sqrt(std::int64_t num, std::int64_t den) {
     const std::int64_t root = integer_sqrt(mul_div(num, std::int64_t{1} << 32, den));
@@ -80,30 +111,16 @@ struct SwiftParams : WindowParams {
 
   [[nodiscard]] constexpr Result<SwiftParams, ParamError> validated() const {
     if (const auto wrong = fault()) return *wrong;
-    if (base_target < ns(1) || base_target > seconds(1))
-      return ParamError{"base_target", base_target.count(), "a delay from 1 ns to 1 s"};
-    if (hop_target < ps(0) || hop_target > seconds(1))
-      return ParamError{"hop_target", hop_target.count(), "a delay from 0 to 1 s"};
-    if (fs_range < ps(0) || fs_range > seconds(1))
-      return ParamError{"fs_range", fs_range.count(), "a delay from 0 to 1 s"};
+    if (const auto wrong = out_of_range(*this)) return *wrong;
     if (inverse_sqrt(fs_min.num, fs_min.den) <= inverse_sqrt(fs_max.num, fs_max.den))
       return ParamError{"fs_min", fs_min.num, "well below fs_max"};
-    if (ai.num < 0 || ai.den < 1 || ai.num > 1'000 * ai.den)
-      return ParamError{"ai", ai.num, "from 0 to 1000 packets"};
-    if (!is_share(beta)) return ParamError{"beta", beta.num, "a fraction from 0 to 1"};
-    if (!is_share(max_mdf)) return ParamError{"max_mdf", max_mdf.num, "a fraction from 0 to 1"};
-    if (retx_reset < 1) return ParamError{"retx_reset", retx_reset, "at least 1 timeout"};
-    if (min_cwnd < bytes(1) || min_cwnd > max_cwnd)
+    if (min_cwnd > max_cwnd)
       return ParamError{"min_cwnd", min_cwnd.count(), "from 1 byte to max_cwnd"};
     if (init_cwnd < min_cwnd || init_cwnd > max_cwnd)
       return ParamError{"init_cwnd", init_cwnd.count(), "from min_cwnd to max_cwnd"};
     return *this;
   }
-
- private:
-  [[nodiscard]] static constexpr bool is_share(const Ratio& r) {
-    return r.num >= 0 && r.den >= 1 && r.num <= r.den && r.den <= 1'000'000;
-  }
 };
+static_assert(declares_all<SwiftParams>());
 
 }  // namespace strack::core

@@ -19,11 +19,9 @@
 namespace strack::transports {
 namespace {
 
-using sim::field;
 using sim::Kind;
-using sim::kNanosecond;
-using sim::kSecond;
 using sim::kTebibyte;
+using sim::param;
 using sim::Setting;
 using Params = core::UetParams;
 
@@ -59,23 +57,19 @@ constexpr sim::Key kKeys[] = {
      .high = {1},
      .needs = "a probability is from 0 to 1, such as pmax = 1",
      .help = "Probability of a mark at kmax."},
-    {.name = "target_qdelay_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .otherwise = "0.75 RTT with trimming, 1 RTT without",
-     .low = {kNanosecond},
-     .high = {10 * kSecond},
-     .needs = "a delay is from 1 ns to 10 s, such as target_qdelay_us = 8",
-     .field = field<&Params::target_qdelay>(),
-     .help = "Queueing delay the window settles at."},
-    {.name = "max_cwnd",
-     .kind = Kind::size,
-     .otherwise = "1.5 BDP, at most 512 packets",
-     .low = {1},
-     .high = {kTebibyte},
-     .needs = "a window is from one packet to 1024, such as max_cwnd = \"1.5 BDP\"",
-     .field = field<&Params::max_cwnd>(),
-     .help = "Largest window, and the first."},
+    param<&Params::target_qdelay>(
+        {.name = "target_qdelay_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "0.75 RTT with trimming, 1 RTT without",
+         .needs = "a delay is from 1 ns to 10 s, such as target_qdelay_us = 8",
+         .help = "Queueing delay the window settles at."}),
+    param<&Params::max_cwnd>(
+        {.name = "max_cwnd",
+         .kind = Kind::size,
+         .otherwise = "1.5 BDP, at most 512 packets",
+         .needs = "a window is from one packet to 1024, such as max_cwnd = \"1.5 BDP\"",
+         .help = "Largest window, and the first."}),
     {.name = "ewma",
      .kind = Kind::fraction,
      .fallback = "0.0125",
@@ -83,68 +77,56 @@ constexpr sim::Key kKeys[] = {
      .high = {1},
      .needs = "a weight is above 0 and at most 1, such as ewma = 0.0125",
      .help = "Weight of a new delay in the average."},
-    {.name = "damp_late",
-     .kind = Kind::flag,
-     .fallback = "true",
-     .needs = "it is true or false",
-     .field = field<&Params::damp_late>(),
-     .help = "A delay above the target without a mark counts as a quarter of the base RTT in the "
-             "average, as uet-htsim does; the standard does not say so."},
-    {.name = "qa_threshold_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .otherwise = "4 x target_qdelay_us",
-     .high = {40 * kSecond},
-     .needs = "a delay is from 0 to 40 s, such as qa_threshold_us = 32",
-     .field = field<&Params::qa_threshold>(),
-     .help = "Queueing delay beyond which the window may fall to what was delivered."},
-    {.name = "ack_bytes",
-     .kind = Kind::size,
-     .fallback = "16384",
-     .low = {1},
-     .high = {1 << 30},
-     .needs = "it is a size from 1 byte to 1 GiB, such as ack_bytes = 16384",
-     .field = field<&Params::ack_bytes>(),
-     .help = "An acknowledgement at least every so many bytes; \"1 MTU\" is one for each packet."},
-    {.name = "rto_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .otherwise = "15 us and six full queues",
-     .low = {kNanosecond},
-     .high = {3'600 * kSecond},
-     .needs = "a timeout is from 1 ns to an hour, such as rto_us = 100",
-     .field = field<&Params::rto>(),
-     .help = "Retransmission timeout."},
-    {.name = "rto_backoff_max",
-     .kind = Kind::integer,
-     .fallback = "3",
-     .high = {10},
-     .needs = "it is from 0 to 10 doublings, such as rto_backoff_max = 3",
-     .field = field<&Params::rto_backoff_max>(),
-     .help = "Doublings of the timeout at most."},
-    {.name = "pull_quantum",
-     .kind = Kind::integer,
-     .otherwise = "4, or 1 for ndp",
-     .low = {1},
-     .high = {1'024},
-     .needs = "it is from 1 to 1024 packets, such as pull_quantum = 4",
-     .field = field<&Params::pull_quantum>(),
-     .help = "Packets of credit in one pull."},
-    {.name = "pacer_rate",
-     .kind = Kind::fraction,
-     .otherwise = "0.99, or 1 for ndp",
-     .low = {1, 1'000},
-     .high = {2},
-     .needs = "a share is from 0.001 to 2 with up to six decimals, such as pacer_rate = 0.99",
-     .field = field<&Params::pacer_rate>(),
-     .help = "What receivers ask for together, in parts of their link's rate."},
-    {.name = "speculative",
-     .kind = Kind::integer,
-     .otherwise = "max_cwnd in packets",
-     .high = {1'024},
-     .needs = "it is from 0 to 1024 packets, such as speculative = 100",
-     .field = field<&Params::speculative>(),
-     .help = "Packets that a connection sends before it has credit."},
+    param<&Params::damp_late>(
+        {.name = "damp_late",
+         .kind = Kind::flag,
+         .fallback = "true",
+         .needs = "it is true or false",
+         .help =
+             "A delay above the target without a mark counts as a quarter of the base RTT in the "
+             "average, as uet-htsim does; the standard does not say so."}),
+    param<&Params::qa_threshold>(
+        {.name = "qa_threshold_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "4 x target_qdelay_us",
+         .needs = "a delay is from 0 to 40 s, such as qa_threshold_us = 32",
+         .help = "Queueing delay beyond which the window may fall to what was delivered."}),
+    param<&Params::ack_bytes>(
+        {.name = "ack_bytes",
+         .kind = Kind::size,
+         .fallback = "16384",
+         .needs = "it is a size from 1 byte to 1 GiB, such as ack_bytes = 16384",
+         .help =
+             "An acknowledgement at least every so many bytes; \"1 MTU\" is one for each packet."}),
+    param<&Params::rto>({.name = "rto_us",
+                         .kind = Kind::time,
+                         .unit = "us",
+                         .otherwise = "15 us and six full queues",
+                         .needs = "a timeout is from 1 ns to an hour, such as rto_us = 100",
+                         .help = "Retransmission timeout."}),
+    param<&Params::rto_backoff_max>(
+        {.name = "rto_backoff_max",
+         .kind = Kind::integer,
+         .fallback = "3",
+         .needs = "it is from 0 to 10 doublings, such as rto_backoff_max = 3",
+         .help = "Doublings of the timeout at most."}),
+    param<&Params::pull_quantum>({.name = "pull_quantum",
+                                  .kind = Kind::integer,
+                                  .otherwise = "4, or 1 for ndp",
+                                  .needs = "it is from 1 to 1024 packets, such as pull_quantum = 4",
+                                  .help = "Packets of credit in one pull."}),
+    param<&Params::pacer_rate>(
+        {.name = "pacer_rate",
+         .kind = Kind::fraction,
+         .otherwise = "0.99, or 1 for ndp",
+         .needs = "a share is from 0.001 to 2 with up to six decimals, such as pacer_rate = 0.99",
+         .help = "What receivers ask for together, in parts of their link's rate."}),
+    param<&Params::speculative>({.name = "speculative",
+                                 .kind = Kind::integer,
+                                 .otherwise = "max_cwnd in packets",
+                                 .needs = "it is from 0 to 1024 packets, such as speculative = 100",
+                                 .help = "Packets that a connection sends before it has credit."}),
 };
 constexpr std::string_view kSection = "uet";
 
@@ -180,10 +162,7 @@ class UetResolver : sim::Resolving {
     const std::string field = error.field;
     const std::string message =
         fmt::format("{} would be {}. it must be {}", field, error.value, error.remedy);
-    for (const std::string& name : {field, field + "_us"}) {
-      if (Setting* setting = set_.find(kSection, name); setting != nullptr && setting->given)
-        setting->fail(message);
-    }
+    if (const Setting* setting = given_setting(set_, kSection, field)) setting->fail(message);
     throw sim::Failed{{r_.file, 0, message}};
   }
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 
 #include "base/result.h"
 #include "base/units.h"
 #include "core/param_error.h"
+#include "core/param_range.h"
 #include "core/paths/params.h"
 
 namespace strack::core {
@@ -59,6 +61,54 @@ struct UetParams {
 
   static constexpr std::uint32_t kMostTracked = 1'024;
 
+  static constexpr auto declared() {
+    return std::tuple{
+        ParamRange{&UetParams::rate, "rate", mbps(1), gbps(100'000), "from 1 Mb/s to 100 Tb/s"},
+        ParamRange{&UetParams::net_base_rtt, "net_base_rtt", ns(1), seconds(1), "from 1 ns to 1 s"},
+        ParamRange{&UetParams::mtu, "mtu", bytes(1), bytes(65'535), "from 1 to 65535 bytes"},
+        Derived{&UetParams::bdp},
+        AnyValue{&UetParams::nscc},
+        AnyValue{&UetParams::rccc},
+        AnyValue{&UetParams::trimming},
+        Nested{&UetParams::spray},
+        ParamRange{&UetParams::target_qdelay, "target_qdelay", ns(1), seconds(10),
+                   "from 1 ns to 10 s"},
+        ParamRange{&UetParams::max_cwnd, "max_cwnd", bytes(1), bytes(std::int64_t{1} << 40),
+                   "from one mtu to 1024 of them"},
+        Derived{&UetParams::alpha},
+        Derived{&UetParams::fi},
+        Derived{&UetParams::eta},
+        Derived{&UetParams::fi_scale},
+        Derived{&UetParams::gamma},
+        Derived{&UetParams::max_md_jump},
+        Derived{&UetParams::qa_gate},
+        ParamRange{&UetParams::qa_threshold, "qa_threshold", ps(0), seconds(40), "from 0 to 40 s"},
+        Derived{&UetParams::adjust_bytes},
+        Derived{&UetParams::adjust_period},
+        Derived{&UetParams::fast_delay},
+        ParamRange{&UetParams::ewma_q16, "ewma_q16", 1, 65'536,
+                   "a weight from 1 to 65536 (which is 1.0)"},
+        AnyValue{&UetParams::damp_late},
+        ParamRange{&UetParams::ack_bytes, "ack_bytes", bytes(1), bytes(1 << 30),
+                   "from 1 byte to 1 GiB"},
+        Derived{&UetParams::sleek_cwnd},
+        Derived{&UetParams::sleek_min},
+        Derived{&UetParams::probe_idle},
+        Derived{&UetParams::probe_busy},
+        Derived{&UetParams::probe_again},
+        ParamRange{&UetParams::rto, "rto", ns(1), seconds(3'600), "from 1 ns to 1 h"},
+        ParamRange{&UetParams::rto_backoff_max, "rto_backoff_max", 0, 10, "at most 10 doublings"},
+        ParamRange{&UetParams::tracking_window, "tracking_window", 1, kMostTracked,
+                   "from 1 to 1024 packets"},
+        ParamRange{&UetParams::pull_quantum, "pull_quantum", 1, kMostTracked,
+                   "from 1 to 1024 packets"},
+        ParamRange{&UetParams::pacer_rate, "pacer_rate", Ratio{1, 1'000}, Ratio{2},
+                   "from 0.001 to 2, with up to six decimals"},
+        ParamRange{&UetParams::speculative, "speculative", 0, kMostTracked,
+                   "from 0 to 1024 packets"},
+        ParamRange{&UetParams::header, "header", bytes(0), bytes(4'096), "from 0 to 4096 bytes"}};
+  }
+
   /// [NSCC.constants] Scales everything to one link, or says which input makes no sense. `queue` is what a
   /// switch's port holds.
   [[nodiscard]] static constexpr Result<UetParams, ParamError> for_link(BitsPerSecond rate,
@@ -80,6 +130,7 @@ struct UetParams {
   static constexpr Bytes kReferenceBdp = kb(150);
   static constexpr Picoseconds kReferenceRtt = us(12);
 };
+static_assert(declares_all<UetParams>());
 
 constexpr Result<UetParams, ParamError> UetParams::for_link(BitsPerSecond rate,
                                                             Picoseconds net_base_rtt, Bytes mtu,
@@ -123,21 +174,9 @@ constexpr void UetParams::follow_target() {
 }
 
 constexpr Result<UetParams, ParamError> UetParams::validated() const {
-  if (target_qdelay < ns(1) || target_qdelay > seconds(10))
-    return ParamError{"target_qdelay", target_qdelay.count(), "from 1 ns to 10 s"};
+  if (const auto wrong = out_of_range(*this)) return *wrong;
   if (max_cwnd < mtu || max_cwnd > std::int64_t{tracking_window} * mtu)
     return ParamError{"max_cwnd", max_cwnd.count(), "from one mtu to 1024 of them"};
-  if (ack_bytes < bytes(1)) return ParamError{"ack_bytes", ack_bytes.count(), "at least 1"};
-  if (ewma_q16 < 1 || ewma_q16 > 65'536)
-    return ParamError{"ewma_q16", ewma_q16, "a weight from 1 to 65536 (which is 1.0)"};
-  if (rto < ns(1) || rto > seconds(3'600))
-    return ParamError{"rto", rto.count(), "from 1 ns to 1 h"};
-  if (pull_quantum < 1 || pull_quantum > kMostTracked)
-    return ParamError{"pull_quantum", pull_quantum, "from 1 to 1024 packets"};
-  if (pacer_rate.num <= 0 || pacer_rate.den <= 0 || pacer_rate.den > 1'000'000)
-    return ParamError{"pacer_rate", pacer_rate.num, "above 0, with up to six decimals"};
-  if (speculative > kMostTracked)
-    return ParamError{"speculative", speculative, "from 0 to 1024 packets"};
   if (const auto fault = spray.fault()) return *fault;
   return *this;
 }

@@ -28,79 +28,69 @@ constexpr auto kPolicyWords = words_of<SprayPolicy>({{SprayPolicy::oblivious, "o
                                                      {SprayPolicy::single, "single"}});
 
 constexpr Key kKeys[] = {
-    {.name = "policy",
-     .kind = Kind::choice,
-     .words = kPolicyWords,
-     .otherwise = "what the transport's source names",
-     .needs = "a policy is",
-     .field = field<&Params::policy>(),
-     .help =
-         "Which entropy the next packet carries: all in turn, a random one, all in bit-reversed "
-         "order, in turn past those with penalties, those that worked again, these two "
-         "together; or one for long, changed after congested round trips, after gaps, never."},
-    {.name = "count",
-     .kind = Kind::integer,
-     .otherwise = "what the transport's source names",
-     .low = {1},
-     .high = {65'536},
-     .needs = "it is a power of two from 1 to 65536, such as count = 128",
-     .field = field<&Params::paths>(),
-     .help = "Entropies to choose from. At most 256 where each has a penalty (bitmap, mixed)."},
-    {.name = "reps_freeze_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .fallback = "10000",
-     .high = {kSecond},
-     .needs = "a time is from 0 to 1 s, such as reps_freeze_us = 10000",
-     .field = field<&Params::reps_freeze>(),
-     .help = "reps: after a timeout it lives on known paths for so long; 0 is never."},
-    {.name = "reps_explore",
-     .kind = Kind::integer,
-     .fallback = "16",
-     .high = {65'536},
-     .needs = "it is from 0 to 65536 packets, such as reps_explore = 16",
-     .field = field<&Params::reps_explore>(),
-     .help = "reps: after that, so many packets take random ones."},
-    {.name = "plb_marked",
-     .kind = Kind::fraction,
-     .fallback = "0.5",
-     .high = {1},
-     .needs = "a share is from 0 to 1 with up to six decimals, such as plb_marked = 0.5",
-     .field = field<&Params::plb_marked>(),
-     .help = "plb: a round trip with this share of marked packets counts as congested."},
-    {.name = "plb_rounds",
-     .kind = Kind::integer,
-     .fallback = "5",
-     .low = {1},
-     .high = {1'000},
-     .needs = "it is from 1 to 1000 round trips, such as plb_rounds = 5",
-     .field = field<&Params::plb_rounds>(),
-     .help = "plb: so many of them in a row move the connection."},
-    {.name = "plb_round_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .fallback = "\"1 RTT\"",
-     .low = {kNanosecond},
-     .high = {kSecond},
-     .needs = "a time is from 1 ns to 1 s, such as plb_round_us = \"1 RTT\"",
-     .field = field<&Params::plb_round>(),
-     .help = "plb: what counts as a round trip."},
-    {.name = "flowlet_gap_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .fallback = "\"0.5 RTT\"",
-     .high = {kSecond},
-     .needs = "a gap is from 0 to 1 s, such as flowlet_gap_us = \"0.5 RTT\"",
-     .field = field<&Params::flowlet_gap>(),
-     .help = "flowlet: after a longer pause the next packet may take another path."},
-    {.name = "flowlet_life_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .otherwise = "the transport's timeout",
-     .high = {kSecond},
-     .needs = "a time is from 0 to 1 s, such as flowlet_life_us = 100",
-     .field = field<&Params::flowlet_life>(),
-     .help = "flowlet: if it has kept the last one so long."},
+    param<&Params::policy>(
+        {.name = "policy",
+         .kind = Kind::choice,
+         .words = kPolicyWords,
+         .otherwise = "what the transport's source names",
+         .needs = "a policy is",
+         .help =
+             "Which entropy the next packet carries: all in turn, a random one, all in "
+             "bit-reversed "
+             "order, in turn past those with penalties, those that worked again, these two "
+             "together; or one for long, changed after congested round trips, after gaps, never."}),
+    param<&Params::paths>(
+        {.name = "count",
+         .kind = Kind::integer,
+         .otherwise = "what the transport's source names",
+         .needs = "it is a power of two from 1 to 65536, such as count = 128",
+         .help =
+             "Entropies to choose from. At most 256 where each has a penalty (bitmap, mixed)."}),
+    param<&Params::reps_freeze>(
+        {.name = "reps_freeze_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .fallback = "10000",
+         .needs = "a time is from 0 to 1 s, such as reps_freeze_us = 10000",
+         .help = "reps: after a timeout it lives on known paths for so long; 0 is never."}),
+    param<&Params::reps_explore>(
+        {.name = "reps_explore",
+         .kind = Kind::integer,
+         .fallback = "16",
+         .needs = "it is from 0 to 65536 packets, such as reps_explore = 16",
+         .help = "reps: after that, so many packets take random ones."}),
+    param<&Params::plb_marked>(
+        {.name = "plb_marked",
+         .kind = Kind::fraction,
+         .fallback = "0.5",
+         .needs = "a share is from 0 to 1 with up to six decimals, such as plb_marked = 0.5",
+         .help = "plb: a round trip with this share of marked packets counts as congested."}),
+    param<&Params::plb_rounds>({.name = "plb_rounds",
+                                .kind = Kind::integer,
+                                .fallback = "5",
+                                .needs = "it is from 1 to 1000 round trips, such as plb_rounds = 5",
+                                .help = "plb: so many of them in a row move the connection."}),
+    param<&Params::plb_round>(
+        {.name = "plb_round_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .fallback = "\"1 RTT\"",
+         .needs = "a time is from 1 ns to 1 s, such as plb_round_us = \"1 RTT\"",
+         .help = "plb: what counts as a round trip."}),
+    param<&Params::flowlet_gap>(
+        {.name = "flowlet_gap_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .fallback = "\"0.5 RTT\"",
+         .needs = "a gap is from 0 to 1 s, such as flowlet_gap_us = \"0.5 RTT\"",
+         .help = "flowlet: after a longer pause the next packet may take another path."}),
+    param<&Params::flowlet_life>(
+        {.name = "flowlet_life_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "the transport's timeout",
+         .needs = "a time is from 0 to an hour, such as flowlet_life_us = 100",
+         .help = "flowlet: if it has kept the last one so long."}),
 };
 constexpr std::string_view kSection = "paths";
 
@@ -126,9 +116,9 @@ core::SprayParams spray_of(Resolution& resolution, core::SprayParams usual) {
   take_fields(set, kSection, kKeys, params);
   show_fields(set, kSection, kKeys, params);
   if (const auto fault = params.fault()) {
-    const std::string_view key = std::string_view(fault->field) == "paths" ? "count" : fault->field;
-    Setting& setting = *set.find(kSection, key);
-    const Setting& blamed = setting.given ? setting : set["paths.policy"];
+    const std::string key = std::string_view(fault->field) == "paths" ? "count" : fault->field;
+    const Setting* setting = given_setting(set, kSection, key);
+    const Setting& blamed = setting != nullptr ? *setting : set["paths.policy"];
     blamed.fail(fmt::format("{} would be {}. it must be {}", key, fault->value, fault->remedy));
   }
   return params;

@@ -18,61 +18,49 @@ namespace {
 using Params = core::WindowParams;
 
 constexpr Key kKeys[] = {
-    {.name = "tracking_window",
-     .kind = Kind::integer,
-     .fallback = "1024",
-     .low = {1},
-     .high = {1'024},
-     .needs = "a connection tracks 1 to 1024 packets, such as tracking_window = 1024",
-     .field = field<&Params::tracking_window>(),
-     .help = "Packets between the expected and the newest; no window is larger."},
-    {.name = "reorder_packets",
-     .kind = Kind::integer,
-     .fallback = "3",
-     .low = {1},
-     .high = {1'024},
-     .needs = "it is from 1 to 1024 packets, such as reorder_packets = 3",
-     .field = field<&Params::reorder_packets>(),
-     .help = "A packet is lost when one sent so many later has arrived."},
-    {.name = "reorder_cwnd",
-     .kind = Kind::fraction,
-     .otherwise = "1, or 0 on a single path",
-     .high = {1'000},
-     .needs = "it is from 0 to 1000 windows, such as reorder_cwnd = 1",
-     .field = field<&Params::reorder_cwnd>(),
-     .help = "And so many windows later."},
-    {.name = "probe_interval_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .fallback = "\"3 RTT\"",
-     .high = {3'600 * kSecond},
-     .needs = "a silence is from 0 to an hour, such as probe_interval_us = \"3 RTT\"",
-     .field = field<&Params::probe_interval>(),
-     .help = "Silence before a probe; 0 sends none."},
-    {.name = "probe_rtt_limit_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .otherwise = "2 RTT, or none on a single path",
-     .high = {3'600 * kSecond},
-     .needs = "a limit is 0 or more, such as probe_rtt_limit_us = \"2 RTT\"",
-     .field = field<&Params::probe_rtt_limit>(),
-     .help = "A probe that took as long proves no loss; 0 is no limit."},
-    {.name = "rto_us",
-     .kind = Kind::time,
-     .unit = "us",
-     .fallback = "\"25 RTT\"",
-     .low = {kNanosecond},
-     .high = {3'600 * kSecond},
-     .needs = "a timeout is from 1 ns to an hour, such as rto_us = \"25 RTT\"",
-     .field = field<&Params::rto>(),
-     .help = "Retransmission timeout."},
-    {.name = "rto_backoff_max",
-     .kind = Kind::integer,
-     .fallback = "3",
-     .high = {10},
-     .needs = "it is from 0 to 10 doublings, such as rto_backoff_max = 3",
-     .field = field<&Params::rto_backoff_max>(),
-     .help = "Doublings of the timeout at most."},
+    param<&Params::tracking_window>(
+        {.name = "tracking_window",
+         .kind = Kind::integer,
+         .fallback = "1024",
+         .needs = "a connection tracks 1 to 1024 packets, such as tracking_window = 1024",
+         .help = "Packets between the expected and the newest; no window is larger."}),
+    param<&Params::reorder_packets>(
+        {.name = "reorder_packets",
+         .kind = Kind::integer,
+         .fallback = "3",
+         .needs = "it is from 1 to 1024 packets, such as reorder_packets = 3",
+         .help = "A packet is lost when one sent so many later has arrived."}),
+    param<&Params::reorder_cwnd>({.name = "reorder_cwnd",
+                                  .kind = Kind::fraction,
+                                  .otherwise = "1, or 0 on a single path",
+                                  .needs = "it is from 0 to 1000 windows, such as reorder_cwnd = 1",
+                                  .help = "And so many windows later."}),
+    param<&Params::probe_interval>(
+        {.name = "probe_interval_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .fallback = "\"3 RTT\"",
+         .needs = "a silence is from 0 to an hour, such as probe_interval_us = \"3 RTT\"",
+         .help = "Silence before a probe; 0 sends none."}),
+    param<&Params::probe_rtt_limit>(
+        {.name = "probe_rtt_limit_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "2 RTT, or none on a single path",
+         .needs = "a limit is 0 or more, such as probe_rtt_limit_us = \"2 RTT\"",
+         .help = "A probe that took as long proves no loss; 0 is no limit."}),
+    param<&Params::rto>({.name = "rto_us",
+                         .kind = Kind::time,
+                         .unit = "us",
+                         .fallback = "\"25 RTT\"",
+                         .needs = "a timeout is from 1 ns to an hour, such as rto_us = \"25 RTT\"",
+                         .help = "Retransmission timeout."}),
+    param<&Params::rto_backoff_max>(
+        {.name = "rto_backoff_max",
+         .kind = Kind::integer,
+         .fallback = "3",
+         .needs = "it is from 0 to 10 doublings, such as rto_backoff_max = 3",
+         .help = "Doublings of the timeout at most."}),
 };
 constexpr std::string_view kSection = "window";
 
@@ -110,10 +98,7 @@ void fail_param(Resolution& resolution, std::string_view section, const core::Pa
   if (field == "base_rtt") set["topology.base_rtt_us"].fail(message);
   if (field == "paths") set["paths.count"].fail(message);
   for (const std::string_view where : {section, kSection}) {
-    for (const std::string& name : {field, field + "_us"}) {
-      if (Setting* setting = set.find(where, name); setting != nullptr && setting->given)
-        setting->fail(message);
-    }
+    if (const Setting* setting = given_setting(set, where, field)) setting->fail(message);
   }
   // A default that does not suit the tracking window.
   if (Setting& tracking = set["window.tracking_window"]; tracking.given) tracking.fail(message);
