@@ -31,6 +31,8 @@ class Transport {
   [[nodiscard]] virtual std::int64_t window_packets() const = 0;
   /// Both ends of a connection, with the memory they own.
   [[nodiscard]] virtual Bytes connection_state() const = 0;
+  /// What the connections of a NIC share; nothing where each is on its own.
+  [[nodiscard]] virtual Bytes nic_state() const = 0;
   /// How long a sender with something unacknowledged may do nothing about it.
   [[nodiscard]] virtual Picoseconds longest_timeout() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Cluster> make_cluster(
@@ -60,6 +62,7 @@ class TransportOf final : public TransportWith<typename Protocol::Params> {
   [[nodiscard]] Bytes mtu() const override;
   [[nodiscard]] std::int64_t window_packets() const override;
   [[nodiscard]] Bytes connection_state() const override;
+  [[nodiscard]] Bytes nic_state() const override;
   [[nodiscard]] Picoseconds longest_timeout() const override;
   [[nodiscard]] std::unique_ptr<Cluster> make_cluster(const SimConfig& config,
                                                       workload::Workload workload) const override;

@@ -140,6 +140,13 @@ Bytes TransportOf<Protocol>::connection_state() const {
          Protocol::owned_memory(params);
 }
 template <class Protocol>
+Bytes TransportOf<Protocol>::nic_state() const {
+  using Nic = typename Protocol::Nic;
+  // A NIC with nothing in it takes no room in its host.
+  const Bytes itself = bytes(std::is_empty_v<Nic> ? 0 : static_cast<std::int64_t>(sizeof(Nic)));
+  return itself + Protocol::owned_by_nic(params);
+}
+template <class Protocol>
 Picoseconds TransportOf<Protocol>::longest_timeout() const {
   return Protocol::longest_timeout(params);
 }

@@ -71,6 +71,11 @@ struct TransportDefaults {
   static Bytes owned_memory(const Params& /*params*/) {
     return bytes(0);
   }
+  /// And that a NIC's shared object owns, beside itself.
+  template <class Params>
+  static Bytes owned_by_nic(const Params& /*params*/) {
+    return bytes(0);
+  }
   /// Nothing to show over time, or after an event; `using TransportDefaults::fill;` takes them over.
   template <class End>
   static void fill(metrics::FlowSample& /*sample*/, const End& /*end*/) {}

@@ -72,6 +72,7 @@ constexpr Bytes kPerPacketInFlight = bytes(64);
 
 Bytes memory_estimate(const Scenario& scenario) {
   const TopologyParams& t = scenario.config.topology;
+  const Transport& transport = *scenario.config.transport;
   std::int64_t links = t.hosts();
   std::int64_t switches = t.racks;
   if (t.tiers == 2) {
@@ -86,9 +87,10 @@ Bytes memory_estimate(const Scenario& scenario) {
   if (const auto messages = static_cast<std::int64_t>(expected_messages(scenario)); messages > 0)
     graphs =
         messages / scenario.workload.jobs * cost::kPerMessage + messages * cost::kPerJobMessage;
-  return graphs + cost::kProgram + t.hosts() * cost::kPerHost + switches * cost::kPerSwitch +
-         switches * t.racks * cost::kPerRackRoute + 2 * links * cost::kPerDirectedLink +
-         connections(scenario) * (cost::kPerFlow + scenario.config.transport->connection_state()) +
+  return graphs + cost::kProgram + t.hosts() * (cost::kPerHost + transport.nic_state()) +
+         switches * cost::kPerSwitch + switches * t.racks * cost::kPerRackRoute +
+         2 * links * cost::kPerDirectedLink +
+         connections(scenario) * (cost::kPerFlow + transport.connection_state()) +
          packets_in_flight(scenario) * cost::kPerPacketInFlight;
 }
 
