@@ -13,7 +13,7 @@
 #include "core/window/receiver.h"
 #include "core/window/sender.h"
 #include "metrics/records.h"
-#include "sim/host/flow_log.h"
+#include "sim/host/ack_events.h"
 #include "sim/host/protocol.h"
 #include "sim/net/sim_packet.h"
 
@@ -57,52 +57,39 @@ namespace strack::sim {
 }
 
 /// The sink of a simulated window-based sender.
-struct WindowEvents : SimEvents {
-  using SimEvents::on;
+struct WindowEvents : AckEvents {
+  using AckEvents::on;
+
   void on(const core::WindowAckReceived& event) const {
     if (watch == nullptr) [[likely]]
       return;
-    if (log() != nullptr) [[unlikely]]
-      write(*log(), event);
-    watch->rtt = event.rtt;
-    watch->acked += event.acked.value;
-    if (event.ack.ecn) ++watch->ecn_marks;
+    const bool nack = event.ack.kind == core::AckKind::nack;
+    note({kind_of(event.ack.kind), nack ? event.ack.psn : event.ack.epsn, event.ack.path_id,
+          event.ack.ecn, event.rtt, event.acked});
   }
   void on(const core::WindowLoss& event) const {
     if (log() != nullptr) [[unlikely]]
-      write(*log(), event);
+      note_loss(event.from, cause_of(event.sign));
   }
 
  private:
-  [[gnu::noinline]] static void write(FlowLog& log, const core::WindowAckReceived& event) {
+  [[nodiscard]] static metrics::EventKind kind_of(core::AckKind kind) {
     using Event = metrics::EventKind;
-    const bool nack = event.ack.kind == core::AckKind::nack;
-    metrics::FlowEvent& row = log.add(event.ack.kind == core::AckKind::probe ? Event::probe_ack
-                                      : nack                                 ? Event::nak
-                                                                             : Event::ack);
-    row.psn = nack ? event.ack.psn.value : event.ack.epsn.value;
-    row.path = event.ack.path_id;
-    row.ecn = event.ack.ecn;
-    if (event.rtt > ps(0)) row.rtt = event.rtt;
-    row.acked = event.acked;
+    if (kind == core::AckKind::probe) return Event::probe_ack;
+    return kind == core::AckKind::nack ? Event::nak : Event::ack;
   }
-  [[gnu::noinline]] static void write(FlowLog& log, const core::WindowLoss& event) {
-    metrics::FlowEvent& row = log.add(metrics::EventKind::loss);
-    row.psn = event.from.value;
-    switch (event.sign) {
+  [[nodiscard]] static metrics::LossCause cause_of(core::LossSign sign) {
+    switch (sign) {
       case core::LossSign::order:
-        row.cause = metrics::LossCause::out_of_order;
-        break;
+        return metrics::LossCause::out_of_order;
       case core::LossSign::probe:
-        row.cause = metrics::LossCause::probe;
-        break;
+        return metrics::LossCause::probe;
       case core::LossSign::trimmed:
-        row.cause = metrics::LossCause::nak;
-        break;
+        return metrics::LossCause::nak;
       case core::LossSign::timeout:
-        row.cause = metrics::LossCause::timeout;
-        break;
+        return metrics::LossCause::timeout;
     }
+    return {};
   }
 };
 

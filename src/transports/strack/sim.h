@@ -14,9 +14,8 @@
 
 #include "base/check.h"
 #include "base/units.h"
-#include "core/events.h"
 #include "metrics/records.h"
-#include "sim/host/flow_log.h"
+#include "sim/host/ack_events.h"
 #include "sim/host/protocol.h"
 #include "sim/net/sim_packet.h"
 #include "sim/transport.h"
@@ -30,6 +29,7 @@ namespace strack::sim {
 
 struct StrackProtocol : TransportDefaults {
   using Params = core::StrackParams;
+  using Events = SackEvents;
   static constexpr bool kReceiverTimers = false;  // they act on arrivals only
   static std::int64_t window_packets(const Params& params) {
     return params.max_cwnd / params.mtu + 1;
@@ -37,49 +37,6 @@ struct StrackProtocol : TransportDefaults {
   static Picoseconds longest_timeout(const Params& params) {
     return (std::int64_t{1} << params.rto_backoff_max) * params.rto;
   }
-
-  struct Events : SimEvents {
-    using SimEvents::on;
-    void on(const core::SackReceived& event) const {
-      if (watch == nullptr) [[likely]]
-        return;
-      if (log() != nullptr) [[unlikely]]
-        write(*log(), event);
-      watch->rtt = event.rtt;
-      watch->acked += event.acked.value;
-      if (event.sack.ecn) ++watch->ecn_marks;
-    }
-    void on(const core::LossDeclared& event) const {
-      if (log() != nullptr) [[unlikely]]
-        write(*log(), event);
-    }
-
-   private:
-    [[gnu::noinline]] static void write(FlowLog& log, const core::SackReceived& event) {
-      metrics::FlowEvent& row =
-          log.add(event.sack.for_probe ? metrics::EventKind::probe_ack : metrics::EventKind::ack);
-      row.psn = event.sack.epsn.value;
-      row.path = event.sack.path_id;
-      row.ecn = event.sack.ecn;
-      if (event.rtt > ps(0)) row.rtt = event.rtt;
-      row.acked = event.acked;
-    }
-    [[gnu::noinline]] static void write(FlowLog& log, const core::LossDeclared& event) {
-      metrics::FlowEvent& row = log.add(metrics::EventKind::loss);
-      row.psn = event.from.value;
-      switch (event.cause) {
-        case core::LossCause::out_of_order:
-          row.cause = metrics::LossCause::out_of_order;
-          break;
-        case core::LossCause::probe:
-          row.cause = metrics::LossCause::probe;
-          break;
-        case core::LossCause::timeout:
-          row.cause = metrics::LossCause::timeout;
-          break;
-      }
-    }
-  };
 
   struct SendingEnd {
     std::unique_ptr<core::MessageSlot[]> slots;

@@ -6,9 +6,8 @@
 #include <memory>
 
 #include "base/units.h"
-#include "core/events.h"
 #include "metrics/records.h"
-#include "sim/host/flow_log.h"
+#include "sim/host/ack_events.h"
 #include "sim/host/protocol.h"
 #include "sim/net/sim_packet.h"
 #include "sim/transport.h"
@@ -20,6 +19,7 @@ namespace strack::sim {
 
 struct NsccProtocol : TransportDefaults {
   using Params = core::UetParams;
+  using Events = SackEvents;
   static constexpr bool kReceiverTimers = false;  // they act on arrivals only
   static std::int64_t window_packets(const Params& params) {
     return params.max_cwnd / params.mtu + 1;
@@ -30,38 +30,6 @@ struct NsccProtocol : TransportDefaults {
   static Bytes owned_memory(const Params& /*params*/) {
     return bytes(core::UetParams::kMostTracked * sizeof(core::UetSent));
   }
-
-  struct Events : SimEvents {
-    using SimEvents::on;
-    void on(const core::SackReceived& event) const {
-      if (watch == nullptr) [[likely]]
-        return;
-      if (log() != nullptr) [[unlikely]]
-        write(*log(), event);
-      watch->rtt = event.rtt;
-      watch->acked += event.acked.value;
-      if (event.sack.ecn) ++watch->ecn_marks;
-    }
-    void on(const core::LossDeclared& event) const {
-      if (log() == nullptr) [[likely]]
-        return;
-      metrics::FlowEvent& row = log()->add(metrics::EventKind::loss);
-      row.psn = event.from.value;
-      row.cause = event.cause == core::LossCause::timeout ? metrics::LossCause::timeout
-                                                          : metrics::LossCause::out_of_order;
-    }
-
-   private:
-    [[gnu::noinline]] static void write(FlowLog& log, const core::SackReceived& event) {
-      metrics::FlowEvent& row =
-          log.add(event.sack.for_probe ? metrics::EventKind::probe_ack : metrics::EventKind::ack);
-      row.psn = event.sack.epsn.value;
-      row.path = event.sack.path_id;
-      row.ecn = event.sack.ecn;
-      if (event.rtt > ps(0)) row.rtt = event.rtt;
-      row.acked = event.acked;
-    }
-  };
 
   struct SendingEnd {
     std::unique_ptr<core::MessageSlot[]> slots;
