@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <random>
 #include <set>
@@ -105,6 +106,7 @@ std::string summary_text(const transfer::TransferSummary& summary) {
     text += fmt::format(", {} kept from before", size_of(summary.resumed_bytes));
   if (summary.there > 0) text += fmt::format(", {} there already", summary.there);
   if (summary.refused > 0) text += fmt::format(", {} refused", summary.refused);
+  if (summary.skipped > 0) text += fmt::format(", {} given up by the sender", summary.skipped);
   if (!summary.finished) text += fmt::format("; not finished: {}", summary.problem);
   return text;
 }
@@ -155,21 +157,40 @@ struct Totals {
   }
 
   [[nodiscard]] std::string text(double seconds, std::size_t skipped) const {
-    std::string text =
-        fmt::format("copied {}, {} in {:.1f} s, {:.2f} Gb/s", plural(copied, "file"), size_of(sent),
-                    seconds, seconds > 0 ? static_cast<double>(sent) * 8 / seconds / 1e9 : 0);
     const std::uint64_t there = last.files > copied ? last.files - copied : 0;
     const std::uint64_t sent_before = sent - last.sent_bytes;
     const std::uint64_t kept = last.kept_bytes > sent_before ? last.kept_bytes - sent_before : 0;
+    // What an earlier attempt sent and the last one found there counts, what had to be sent again does not.
+    const std::uint64_t arrived = last.sent_bytes + last.kept_bytes - kept;
+    std::string text = fmt::format(
+        "copied {}, {} in {:.1f} s, {:.2f} Gb/s", plural(copied, "file"), size_of(arrived), seconds,
+        seconds > 0 ? static_cast<double>(arrived) * 8 / seconds / 1e9 : 0);
+    if (sent > arrived) text += fmt::format("; {} sent twice", size_of(sent - arrived));
     if (there > 0) text += fmt::format("; {} there already", plural(there, "file"));
     if (kept > 0 && last.files > there)
       text += fmt::format("; {} did not have to be sent", size_of(kept));
     if (attempts > 1) text += fmt::format("; connected again {}", plural(attempts - 1, "time"));
     if (last.refused > 0) text += fmt::format("; {} refused", last.refused);
-    if (skipped > 0) text += fmt::format("; {} skipped", skipped);
+    if (skipped + last.skipped > 0) text += fmt::format("; {} skipped", skipped + last.skipped);
     return text;
   }
 };
+
+/// A folder that is not there is more often a slip than a wish.
+Result<std::shared_ptr<transfer::Store>, std::string> open_store(const RecvOptions& options) {
+  std::error_code unknown;
+  if (!options.create && !std::filesystem::exists(options.dir, unknown))
+    return fmt::format("there is no folder '{}'. give one that is there, or --create to make it",
+                       options.dir);
+  return transfer::Store::open(options.dir);
+}
+
+void warn_of(const transfer::Tree& tree) {
+  for (const std::string& skipped : tree.skipped)
+    fmt::print(stderr, "warning: not copied: {}\n", skipped);
+  for (const std::string& twice : tree.twice)
+    fmt::print(stderr, "warning: given twice, copied once: {}\n", twice);
+}
 
 void nap(std::chrono::milliseconds time, const std::atomic<bool>& stop) {
   const auto end = Clock::now() + time;
@@ -191,7 +212,7 @@ int recv_files(const RecvOptions& options) {
   const auto address = transfer::listen_address(options.bind, options.protection);
   if (!address) return fail(address.error());
   settings.listen = address.value().text;
-  auto store = transfer::Store::open(options.dir);
+  auto store = open_store(options);
   if (!store) return fail(store.error());
   auto opened = udp::Endpoint::open(settings);
   if (!opened) return fail(opened.error().text);
@@ -212,7 +233,7 @@ int recv_files(const RecvOptions& options) {
   events.ended = [&](const transfer::TransferSummary& summary) {
     line.reset();
     ++ended;
-    last_good = summary.finished && summary.refused == 0;
+    last_good = summary.finished && summary.refused + summary.skipped == 0;
     if (!options.quiet || !summary.finished)
       fmt::print(summary.finished ? stdout : stderr, "{}\n", summary_text(summary));
     std::fflush(stdout);
@@ -278,8 +299,7 @@ int copy_files(const CopyOptions& options) {
   const auto scanned = transfer::scan(options.sources, destination.value());
   if (!scanned) return fail(scanned.error());
   const transfer::Tree& tree = scanned.value();
-  for (const std::string& skipped : tree.skipped)
-    fmt::print(stderr, "warning: not copied: {}\n", skipped);
+  warn_of(tree);
   if (tree.entries.empty()) return fail("nothing is left to copy", 1);
 
   std::atomic<bool>& stop = stop_on_signals();
@@ -337,7 +357,7 @@ int copy_files(const CopyOptions& options) {
     nap(*wait, stop);
   }
   if (!options.quiet) fmt::print("{}\n", totals.text(line.seconds(), tree.skipped.size()));
-  return totals.last.refused > 0 || !tree.skipped.empty() ? 1 : 0;
+  return totals.last.refused + totals.last.skipped > 0 || !tree.skipped.empty() ? 1 : 0;
 }
 
 }  // namespace strack::cli

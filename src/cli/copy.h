@@ -11,7 +11,8 @@
 namespace strack::cli {
 
 struct RecvOptions {
-  std::string bind;  ///< empty: port 4794, of all addresses where there is a key
+  std::string bind;     ///< empty: port 4794, of all addresses where there is a key
+  bool create = false;  ///< make the folder if it is not there
   std::string dir;
   transfer::Protection protection;
   bool once = false;

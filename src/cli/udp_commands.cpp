@@ -139,6 +139,7 @@ Command add_recv(CLI::App& app) {
       ->add_option("--dir", recv_options.dir, "the folder; nothing is written outside of it")
       ->required()
       ->type_name("DIR");
+  recv_command->add_flag("--create", recv_options.create, "makes the folder if it is not there");
   recv_command
       ->add_option("--bind", recv_options.bind,
                    "where to listen; port 4794 of this host, of all addresses with a key")
@@ -171,8 +172,10 @@ Command add_copy(CLI::App& app) {
       ->expected(2, -1)
       ->type_name("");
   copy_command->add_flag("--force", copy_options.force, "replace files that are there and differ");
-  copy_command->add_flag("--resume,!--no-resume", copy_options.resume,
-                         "go on with what is there from an earlier attempt; the default");
+  static bool no_resume = false;
+  copy_command->add_flag("--no-resume", no_resume,
+                         "send files anew instead of going on with what an earlier attempt left");
+  copy_command->add_flag("--resume")->group("");  // what is done anyway
   copy_command->add_flag("--quiet", copy_options.quiet, "print errors only");
   copy_command->add_option("--rate", copy_options.rate, "of this host's link")
       ->capture_default_str()
@@ -194,6 +197,7 @@ Command add_copy(CLI::App& app) {
             copy_options.destination = copy_names.back();
             copy_names.pop_back();
             copy_options.sources = copy_names;
+            copy_options.resume = !no_resume;
             return copy_files(copy_options);
           }};
 }

@@ -248,7 +248,7 @@ class PerfTest(UdpTest):
         self.assertIn("nobody answers", found["error"])
 
     def test_the_wrong_service(self):
-        self.start("recv", "--bind", self.address, "--dir", "in")
+        self.start("recv", "--bind", self.address, "--dir", "in", "--create")
         said = self.bad("perf", "client", self.address, "--count", "1", status=1)
         self.assertIn("not `strack perf server`", said)
 
@@ -454,6 +454,7 @@ class CopyTest(UdpTest):
         self.out = self.folder / "out"
         self.into = self.folder / "in"
         self.out.mkdir()
+        self.into.mkdir()
 
     def receive(self, *words, **options):
         return self.start("recv", "--bind", self.address, "--dir", self.into, *words, **options)
@@ -593,6 +594,27 @@ class CopyTest(UdpTest):
         done = self.strack("cp", self.out / "t/line\nbreak", self.to())
         self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (1, "error: nothing is left to copy"))
 
+    def test_the_same_source_twice(self):
+        self.receive()
+        source = self.write("f")
+        done = self.strack("cp", source, source, self.to())
+        self.assertEqual((done.returncode, done.stderr), (0, f"warning: given twice, copied once: {source}\n"))
+        self.assertRegex(done.stdout, r"\Acopied 1 file, 1 B ")
+
+    def test_a_folder_that_is_not_there(self):
+        typo = self.folder / "typo"
+        self.assertEqual(self.bad("recv", "--bind", self.address, "--dir", typo),
+                         f"error: there is no folder '{typo}'. give one that is there, or --create to make it")
+        self.assertFalse(typo.exists())
+        self.start("recv", "--bind", self.address, "--dir", typo, "--create")
+        self.good("cp", self.write("f"), self.to())
+        self.assertEqual((typo / "f").read_bytes(), b"x")
+
+    def test_help_of_resume(self):
+        said = self.good("cp", "--help")
+        self.assertRegex(said, r"\n  --no-resume +send files anew")
+        self.assertNotIn("{false}", said)
+
     # --- folders ---
 
     def test_folders_that_are_there_keep_their_permissions(self):
@@ -616,7 +638,6 @@ class CopyTest(UdpTest):
         options = {}
         if os.geteuid() == 0:
             self.folder.chmod(0o755)
-            self.into.mkdir()
             os.chown(self.into, NOBODY, -1)
             options["user"] = NOBODY
             try:
@@ -834,7 +855,6 @@ class CopyTest(UdpTest):
     def test_a_full_disk(self):
         if os.geteuid() != 0:
             self.skipTest("needs root, for a small disk of its own")
-        self.into.mkdir()
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", self.into],
                                  capture_output=True, text=True)
         if mounted.returncode != 0:
@@ -850,6 +870,20 @@ class CopyTest(UdpTest):
         self.assertEqual((self.into / "a small one").read_bytes(), b"fits")
         self.assertFalse((self.into / "large").exists())
         self.assertEqual(list(self.into.glob(".strack/*")), [])
+        # Of a tree, what was not begun is named, and the folder is as it should be.
+        (self.out / "tree").mkdir(mode=0o755)
+        large.rename(self.out / "tree/a large one")
+        for i in range(200):
+            self.write(f"tree/f{i:03}")
+        done = self.strack("cp", self.out / "tree", self.to())
+        self.assertEqual(done.returncode, 1)
+        named = re.findall(r"^error: .*/tree/(f\d+): not begun$", done.stderr, re.MULTILINE)
+        self.assertEqual(len(named), 20)
+        more = int(re.search(r"^error: and (\d+) more were not begun$", done.stderr, re.MULTILINE)[1])
+        there = sorted(os.listdir(self.into / "tree"))
+        self.assertEqual(there, [f"f{i:03}" for i in range(180 - more)])
+        self.assertEqual(named, [f"f{i:03}" for i in range(180 - more, 200 - more)])
+        self.assertEqual((self.into / "tree").stat().st_mode & 0o777, 0o755)
         receiver.send_signal(signal.SIGINT)
         _, err = self.finish(receiver, status=130)
         self.assertIn("no space left", err)
@@ -857,7 +891,7 @@ class CopyTest(UdpTest):
     def test_a_folder_that_cannot_be_written(self):
         if os.geteuid() == 0:
             self.skipTest("root writes everywhere")
-        self.into.mkdir(mode=0o555)
+        self.into.chmod(0o555)
         self.assertIn("nothing can be written", self.bad("recv", "--bind", self.address, "--dir", self.into))
 
     # --- names ---

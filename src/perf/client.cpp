@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <random>
 #include <span>
 #include <thread>
@@ -19,6 +20,8 @@ using udp::Completion;
 using udp::ConnectionId;
 using udp::Kind;
 using udp::Status;
+
+constexpr auto kStatisticsEvery = std::chrono::milliseconds(50);
 
 double seconds_between(Client::Clock::time_point from, Client::Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -51,7 +54,8 @@ struct Client::Connection {
   std::array<WordsBuffer, 2> in{};
   WordsBuffer out{};
   udp::RegionKey region;
-  std::vector<Clock::time_point> sent_at;  ///< by slot
+  std::deque<Clock::time_point> resent_since;  ///< of messages that a lost connection took along
+  std::vector<Clock::time_point> sent_at;      ///< by slot
   std::vector<std::uint32_t> free_slots;
   std::uint64_t issued = 0;
   std::uint64_t completed = 0;
@@ -96,10 +100,11 @@ bool Client::wait_to_reconnect(transfer::Reconnect& reconnect, const std::atomic
     return false;
   const auto wait = reconnect.next(Clock::now());
   if (!wait) return false;
+  const auto until = Clock::now() + *wait;
+  if (until >= end_at_) return false;
   if (endpoint_ && events_.lost) events_.lost(result_.problem);
   endpoint_.reset();
   by_id_.clear();
-  const auto until = Clock::now() + *wait;
   while (!stop && Clock::now() < until && Clock::now() < end_at_)
     std::this_thread::sleep_for(
         std::min<Clock::duration>(std::chrono::milliseconds(50), until - Clock::now()));
@@ -114,7 +119,16 @@ bool Client::wait_to_reconnect(transfer::Reconnect& reconnect, const std::atomic
 /// What was completed stays so; what was under way is to be sent again.
 void Client::renew(Connection& connection) const {
   const std::uint64_t completed = connection.completed;
+  // Whoever waits for these messages has waited since they were first sent.
+  std::deque<Clock::time_point> since = std::move(connection.resent_since);
+  std::vector<bool> is_free(connection.sent_at.size());
+  for (const std::uint32_t slot : connection.free_slots) is_free[slot] = true;
+  for (std::size_t slot = 0; slot < is_free.size(); ++slot) {
+    if (!is_free[slot]) since.push_back(connection.sent_at[slot]);
+  }
+  std::sort(since.begin(), since.end());
   connection = Connection{};
+  connection.resent_since = std::move(since);
   connection.issued = connection.completed = completed;
   connection.echo_slot = static_cast<std::uint32_t>(completed % plan_.depth);
   connection.sent_at.resize(plan_.depth);
@@ -184,12 +198,7 @@ void Client::finish(const std::atomic<bool>& stop) {
   };
   if (result_.problem.empty() && all_at(State::running)) {
     until_late([&] { return all_idle(); });
-    // Taken while the connections are still up.
-    for (Connection& connection : connections_) {
-      if (const auto found = endpoint_->statistics(connection.id))
-        connection.statistics = found.value();
-    }
-    result_.endpoint = endpoint_->statistics();
+    take_statistics(Clock::now());
     for (Connection& connection : connections_) {
       connection.state = State::finishing;
       // Answered is not yet acknowledged: all slots may be taken for a moment.
@@ -206,6 +215,16 @@ void Client::finish(const std::atomic<bool>& stop) {
   }
 }
 
+/// While connections are up: nothing is known of one that was lost.
+void Client::take_statistics(Clock::time_point now) {
+  statistics_at_ = now;
+  for (Connection& connection : connections_) {
+    if (const auto found = endpoint_->statistics(connection.id))
+      connection.statistics = found.value();
+  }
+  result_.endpoint = endpoint_->statistics();
+}
+
 template <class Done>
 void Client::loop(const std::atomic<bool>& stop, Done done) {
   std::array<Completion, 256> taken;
@@ -218,6 +237,7 @@ void Client::loop(const std::atomic<bool>& stop, Done done) {
     const auto now = Clock::now();
     for (const Completion& completion : endpoint_->completions(taken)) on(completion, now);
     if (now >= end_at_) issuing_ = false;
+    if (now - statistics_at_ >= kStatisticsEvery) take_statistics(now);
     if (plan_.interval.count() > 0 && began_ != Clock::time_point{} &&
         now - shown_.at >= plan_.interval) {
       result_.intervals.push_back(since(shown_, now));
@@ -343,6 +363,10 @@ void Client::issue(Connection& connection, Clock::time_point now) {
                                   sink_.first(std::max<std::uint64_t>(plan_.size, 1)), 0);
     }
     connection.sent_at[slot] = now;
+    if (!connection.resent_since.empty()) {
+      connection.sent_at[slot] = connection.resent_since.front();
+      connection.resent_since.pop_front();
+    }
     connection.echo_order[connection.issued % plan_.depth] = slot;
     connection.free_slots.pop_back();
     ++connection.issued;

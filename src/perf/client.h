@@ -120,6 +120,7 @@ class Client {
   [[nodiscard]] bool all_idle() const;
   [[nodiscard]] Sample since(Mark& mark, Clock::time_point now) const;
   void conclude();
+  void take_statistics(Clock::time_point now);
 
   const udp::EndpointOptions& settings_;
   const Plan& plan_;
@@ -139,6 +140,7 @@ class Client {
   Clock::time_point end_at_ = Clock::time_point::max();
   Mark shown_;  ///< by `Events::interval`
   Mark taken_;  ///< by `sample`
+  Clock::time_point statistics_at_{};
   ClientResult result_;
 };
 

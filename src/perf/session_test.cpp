@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -131,6 +132,8 @@ TEST(PerfSession, ATestGoesOnWithAServerThatWasStartedAgain) {
     EXPECT_TRUE(result.interrupted);
     EXPECT_GE(result.reconnects, 1u);
     EXPECT_EQ(lost, 1u);
+    // Those under way when it was lost have waited for all of the outage.
+    EXPECT_GE(result.times.highest(), 50'000'000u) << "half of Reconnect::kFirst";
     EXPECT_GT(result.messages, 20u);
     EXPECT_GT(result.server_messages, 10u) << "those of the second server";
     EXPECT_LT(result.server_messages, result.messages);
@@ -142,12 +145,38 @@ TEST(PerfSession, ALostServerIsAProblemWhereNobodyWantsToWait) {
   auto server = std::make_unique<ServerThread>("127.0.0.1:0");
   const std::string address = server->address;
   Client::Events events;
+  std::optional<Client::Clock::time_point> busy;
   events.round = [&] {
-    if (server && server->messages > 10) server.reset();
+    if (!server || server->messages <= 10) return;
+    if (!busy) busy = Client::Clock::now();
+    if (Client::Clock::now() - *busy > std::chrono::milliseconds(150)) server.reset();
   };
   const ClientResult result = run(plan_for(address, 0), stop, std::move(events));
   EXPECT_FALSE(result.ok);
+  EXPECT_GT(result.figures.packets, 0u) << "of the connection that was lost";
+  EXPECT_GT(result.figures.paths, 0u);
+  EXPECT_GT(result.endpoint.datagrams_sent, 0u);
   EXPECT_EQ(result.problem.substr(0, 18), "the connection to ");
+  EXPECT_EQ(result.reconnects, 0u);
+}
+
+// When the time is over there is nothing to connect again for.
+TEST(PerfSession, NobodyConnectsAgainAfterTheEnd) {
+  const std::atomic<bool> stop{false};
+  auto server = std::make_unique<ServerThread>("127.0.0.1:0");
+  Plan plan = plan_for(server->address, 0);
+  plan.time = std::chrono::milliseconds(100);
+  plan.reconnect = std::chrono::minutes(1);
+  std::uint64_t lost = 0;
+  Client::Events events;
+  events.lost = [&](const std::string&) { ++lost; };
+  events.round = [&] {
+    if (!server || server->messages <= 10) return;
+    server.reset();
+    std::this_thread::sleep_for(plan.time);
+  };
+  const ClientResult result = run(plan, stop, std::move(events));
+  EXPECT_EQ(lost, 0u);
   EXPECT_EQ(result.reconnects, 0u);
 }
 

@@ -31,7 +31,7 @@ Result<std::optional<std::string>, std::string> protect(const Protection& protec
   if (!file)
     return fmt::format("key file {}: {}. `strack key > {}` makes one", name, std::strerror(errno),
                        name);
-  std::array<char, 256> text;
+  std::array<char, 4096> text;
   const ssize_t length = ::read(file.get(), text.data(), text.size());
   if (length < 0) return fmt::format("key file {}: {}", name, std::strerror(errno));
   const auto key = udp::parse_key({text.data(), static_cast<std::size_t>(length)});

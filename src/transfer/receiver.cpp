@@ -153,10 +153,11 @@ void Receiver::take_over(const std::string& path) {
 
 void Receiver::handle(const SessionPtr& session, const Entry& entry) {
   if (session->state != Session::State::running) return refuse(session, "an entry out of place");
-  if (entry.number != session->next_number) return refuse(session, "entries are out of order");
+  // Some may be left out: on a full disk only the folders that were begun are ended.
+  if (entry.number < session->next_number) return refuse(session, "entries are out of order");
   if (session->open.size() >= kMostOpen || session->outbox.waiting() > kMostAnswers)
     return refuse(session, "too many entries at a time");
-  ++session->next_number;
+  session->next_number = entry.number + 1;
   Session::OpenEntry& open = session->open[entry.number];
   open.entry = entry;
   const auto alive = alive_;
@@ -382,7 +383,7 @@ void Receiver::handle(const SessionPtr& session, const Skip& skip) {
   const auto alive = alive_;
   worker_.run([file = found->second.file] { file->discard(); },
               [this, alive, session, entry = found->second.entry] {
-                if (*alive) done(session, entry, {Outcome::refused, "the sender gave it up"});
+                if (*alive) done(session, entry, {Outcome::refused, "the sender gave it up"}, true);
               });
 }
 
@@ -417,7 +418,8 @@ void Receiver::handle(const SessionPtr& session, const Other& /*other*/) {
 }
 
 /// An entry is over.
-void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict& verdict) {
+void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict& verdict,
+                    bool skipped) {
   const auto found = session->open.find(entry.number);
   if (found == session->open.end()) return;  // the session has ended
   const bool begun = found->second.begun;
@@ -432,9 +434,9 @@ void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict
   }
   const bool good = verdict.outcome <= Outcome::there;
   if (!good) {
-    ++session->summary.refused;
+    ++(skipped ? session->summary.skipped : session->summary.refused);
     note(session, fmt::format("{}: {}", printable(entry.path), verdict.text));
-    if (session->summary.refused == limits_.most_refused)
+    if (session->summary.refused + session->summary.skipped == limits_.most_refused)
       return refuse(session, fmt::format("{} entries were refused, and no more are looked at",
                                          limits_.most_refused));
   } else if (entry.kind == EntryKind::file) {
@@ -531,6 +533,8 @@ void Receiver::look_for_silence(const SessionPtr& session, Clock::time_point now
   if (const auto statistics = endpoint_.statistics(session->id);
       statistics && statistics.value().data_packets_received != session->packets) {
     session->packets = statistics.value().data_packets_received;
+    if (session->hushed && events_.noted) events_.noted(session->summary.peer, "it is heard again");
+    session->hushed = false;
     session->heard = now;
     guests_.heard(static_cast<std::uint64_t>(session->id), now);
   }
@@ -539,6 +543,13 @@ void Receiver::look_for_silence(const SessionPtr& session, Clock::time_point now
   if (session->state != Session::State::running) return;
   if (session->next_number == 0 && now - session->began > limits_.patience)
     refuse(session, "a hello came, and nothing after it");
+  if (now - session->heard > limits_.hush && !session->hushed) {
+    session->hushed = true;
+    if (events_.noted)
+      events_.noted(session->summary.peer,
+                    fmt::format("nothing has come for {:g} s",
+                                std::chrono::duration<double>(limits_.hush).count()));
+  }
   if (now - session->heard > limits_.silence)
     refuse(session, fmt::format("nothing came for {} s", limits_.silence.count() / 1000));
 }

@@ -31,6 +31,7 @@ struct TransferSummary {
   std::uint64_t links = 0;
   std::uint64_t there = 0;    ///< files that were there already
   std::uint64_t refused = 0;  ///< entries
+  std::uint64_t skipped = 0;  ///< files that the sender gave up: they vanished or changed there
   std::uint64_t bytes = 0;    ///< received
   std::uint64_t resumed_bytes = 0;
   double seconds = 0;
@@ -50,6 +51,8 @@ class Receiver {
     std::chrono::milliseconds patience = std::chrono::seconds(5);
     /// Without a word in a transfer. A sender that is at work speaks every kStillHereAfter.
     std::chrono::milliseconds silence = std::chrono::seconds(30);
+    /// The same, until a person is told. Longer than kStillHereAfter.
+    std::chrono::milliseconds hush = std::chrono::seconds(6);
     std::size_t most_transfers = 32;  ///< at a time; beyond, Guests says who goes
     /// Open at a time, of all transfers together; the others wait for their turn.
     std::size_t most_files = SIZE_MAX;
@@ -106,7 +109,8 @@ class Receiver {
   void begin_file(const SessionPtr& session, std::uint32_t number);
   void break_off(const SessionPtr& session, std::uint32_t number, const Verdict& verdict);
   void take_step(const SessionPtr& session, std::uint32_t number, const IncomingFile::Step& step);
-  void done(const SessionPtr& session, const Entry& entry, const Verdict& verdict);
+  void done(const SessionPtr& session, const Entry& entry, const Verdict& verdict,
+            bool skipped = false);
   void refuse(const SessionPtr& session, const std::string& why);
   void note(const SessionPtr& session, const std::string& text);
   void look_for_silence(const SessionPtr& session, Guests::Clock::time_point now);

@@ -35,6 +35,7 @@ struct Receiver::Session {
   bool force = false;
   bool fresh = false;
   bool said_hello = false;
+  bool hushed = false;  ///< nothing has come for so long that a person was told
   std::uint64_t total_bytes = 0;
   std::uint64_t done_bytes = 0;
   std::uint32_t next_number = 0;

@@ -63,6 +63,7 @@ Sender::Sender(udp::Endpoint& endpoint, udp::ConnectionId connection, Worker& wo
       tree_(tree),
       options_(std::move(options)),
       outbox_(endpoint, connection),
+      ends_from_(tree.entries.size() - tree.folder_ends),
       control_(kControlBuffers, std::vector<std::byte>(kMaxControlBytes)) {
   for (std::uint32_t i = 0; i < kBuffers; ++i) free_.push_back(std::make_shared<Buffer>());
   for (std::uint32_t i = 0; i < kControlBuffers; ++i) post_control(i);
@@ -171,14 +172,12 @@ void Sender::handle(const Done& done) {
   }
   --open_;
   if (done.outcome >= Outcome::refused) {
-    ++progress_.refused;
     const std::string why = fmt::format("{}: {}", printable(source.local), printable(done.text));
-    bool told = file != files_.end() && file->second->given_up;
-    if (done.outcome == Outcome::fatal && !giving_up_) {
-      giving_up_ = told = true;
-      problem_ = why;
-    }
-    if (options_.noted && !told) options_.noted(why);
+    const bool own = file != files_.end() && file->second->given_up;
+    ++(own ? progress_.skipped : progress_.refused);
+    const bool last_straw = done.outcome == Outcome::fatal && !giving_up_;
+    if (options_.noted && !own && !last_straw) options_.noted(why);
+    if (last_straw) give_up_rest(why);
     if (file != files_.end() && file->second->needs == 0) progress_.bytes += source.entry.size;
   } else if (source.entry.kind == EntryKind::file) {
     ++progress_.files;
@@ -198,6 +197,28 @@ void Sender::handle(const Other& /*other*/) {
   stop("the receiver sent a message that only a sender sends");
 }
 
+/// What is open comes to its end, and folders that were begun get their permissions; nothing else is begun.
+void Sender::give_up_rest(const std::string& why) {
+  giving_up_ = true;
+  problem_ = why;
+  if (next_ >= ends_from_) return;
+  std::size_t left = 0;
+  std::size_t folders = 0;
+  for (std::size_t i = 0; i < ends_from_; ++i) {
+    const SourceEntry& source = tree_.entries[i];
+    const bool folder = source.entry.kind == EntryKind::folder;
+    if (i < next_) {
+      folders += folder ? 1u : 0u;
+    } else if (!folder && ++left <= kMostNamed && options_.noted) {
+      options_.noted(fmt::format("{}: not begun", printable(source.local)));
+    }
+  }
+  if (left > kMostNamed && options_.noted)
+    options_.noted(fmt::format("and {} more were not begun", left - kMostNamed));
+  // Ends are in the order of folders, turned round.
+  next_ = ends_from_ = tree_.entries.size() - folders;
+}
+
 /// It cannot go on. The receiver keeps what it has.
 void Sender::stop(const std::string& problem) {
   if (problem_.empty()) problem_ = problem;
@@ -214,7 +235,7 @@ bool Sender::pump() {
   const auto now = std::chrono::steady_clock::now();
   if (!outbox_.empty()) sent_at_ = now;
   if (now - sent_at_ > kStillHereAfter) outbox_.send(StillHere{});
-  if ((giving_up_ || next_ == tree_.entries.size()) && open_ == 0 && state_ == State::running) {
+  if (next_ == tree_.entries.size() && open_ == 0 && state_ == State::running) {
     state_ = State::finishing;
     outbox_.send(Finish{});
     any = true;
@@ -224,11 +245,9 @@ bool Sender::pump() {
 
 bool Sender::announce() {
   bool any = false;
-  const std::size_t ends_from = tree_.entries.size() - tree_.folder_ends;
-  while (!giving_up_ && next_ < tree_.entries.size() && open_ < most_open_ &&
-         outbox_.waiting() < kMostWaiting) {
+  while (next_ < tree_.entries.size() && open_ < most_open_ && outbox_.waiting() < kMostWaiting) {
     // A folder gets its time when nothing in it changes any more.
-    if (next_ == ends_from && open_ > 0) break;
+    if (next_ == ends_from_ && open_ > 0) break;
     const SourceEntry& source = tree_.entries[next_];
     if (source.entry.kind == EntryKind::file) {
       auto file = std::make_shared<Outgoing>();
@@ -253,7 +272,7 @@ void Sender::read_block(Outgoing& file, Buffer& buffer) {
   if (buffer.block == 0)
     file.handle = FileHandle(
         ::open(file.source->local.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (!file.handle) return fail("");
+  if (!file.handle) return fail(errno == ENOENT ? "has vanished" : "");
   const auto read = [&](std::byte* to, std::size_t size, std::uint64_t offset) {
     ssize_t count = 0;
     do {

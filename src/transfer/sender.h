@@ -48,11 +48,13 @@ class Sender {
     std::uint64_t kept_bytes = 0;  ///< that the receiver had from an earlier attempt
     std::uint64_t files = 0;       ///< stored
     std::uint64_t there = 0;       ///< that were there already
-    std::uint64_t refused = 0;     ///< entries
+    std::uint64_t refused = 0;     ///< entries, by the receiver
+    std::uint64_t skipped = 0;     ///< files that vanished or changed here meanwhile
   };
   [[nodiscard]] const Progress& progress() const { return progress_; }
 
   static constexpr std::uint32_t kBuffers = 16;  ///< of a block each
+  static constexpr std::size_t kMostNamed = 20;  ///< of those that a full disk leaves out
   /// So long without anything to send, and it says that it is there.
   static constexpr std::chrono::seconds kStillHereAfter{5};
 
@@ -69,6 +71,7 @@ class Sender {
   void handle(const Finished& finished);
   template <class Other>
   void handle(const Other& other);
+  void give_up_rest(const std::string& why);
   bool announce();
   static void read_block(Outgoing& file, Buffer& buffer);
   bool read_on();
@@ -85,13 +88,14 @@ class Sender {
   const Tree& tree_;
   Options options_;
   State state_ = State::connecting;
-  bool giving_up_ = false;  ///< no more entries; those under way come to their end
+  bool giving_up_ = false;  ///< no more entries but the ends of folders
   std::string problem_;
   udp::Status lost_ = udp::Status::ok;
   Outbox outbox_;
   std::uint32_t most_open_ = 0;
-  std::size_t next_ = 0;  ///< the next entry to announce
-  std::size_t open_ = 0;  ///< announced, without an answer
+  std::size_t next_ = 0;   ///< the next entry to announce
+  std::size_t ends_from_;  ///< the first folder's end, before which nothing may be open
+  std::size_t open_ = 0;   ///< announced, without an answer
   std::unordered_map<std::uint32_t, std::shared_ptr<Outgoing>>
       files_;  ///< those of these that are files
   std::deque<std::shared_ptr<Outgoing>> to_read_;

@@ -458,7 +458,12 @@ TEST_F(SessionTest, AFileThatVanishesIsSkipped) {
                    return false;
                  }),
             "");
-  EXPECT_EQ(told, (std::vector<std::string>{out("a").string() + ": No such file or directory"}));
+  EXPECT_EQ(told, (std::vector<std::string>{out("a").string() + ": has vanished"}));
+  EXPECT_EQ(progress_.skipped, 1u) << "nobody has refused it";
+  EXPECT_EQ(progress_.refused, 0u);
+  wait_for_end(1);
+  EXPECT_EQ(ended_[0].skipped, 1u);
+  EXPECT_EQ(ended_[0].refused, 0u);
   EXPECT_FALSE(fs::exists(in("a")));
   EXPECT_EQ(read_file(in("b")), "b");
 }
@@ -494,7 +499,7 @@ TEST_F(SessionTest, AFileThatChangesIsNotStored) {
                  }),
             "");
   EXPECT_EQ(told.size(), 1u);
-  EXPECT_EQ(progress_.refused, 1u);
+  EXPECT_EQ(progress_.skipped, 1u);
   EXPECT_FALSE(fs::exists(in("f")));
 }
 
@@ -507,8 +512,6 @@ struct Rude {
 
 TEST_F(SessionTest, RuleBreakersAreToldAndChangeNothing) {
   const Entry file{0, EntryKind::file, 0644, 0, 5, "f", {}};
-  Entry second = file;
-  second.number = 2;
   Entry twice = file;
   twice.number = 1;
   const std::vector<Rude> all{
@@ -516,7 +519,6 @@ TEST_F(SessionTest, RuleBreakersAreToldAndChangeNothing) {
       {"two hellos", {Hello{}, Hello{}}},
       {"wrong version", {Hello{9, false, false, 0, 0}}},
       {"receiver's message", {Hello{}, Welcome{1, 1}}},
-      {"number out of order", {Hello{}, second}},
       {"same file twice", {Hello{}, file, twice}},
       {"end of nothing", {Hello{}, FileEnd{}}},
       {"skip of nothing", {Hello{}, Skip{}}},
@@ -627,6 +629,41 @@ TEST_F(SessionTest, WhoFallsSilentInATransferIsSentAway) {
   run(puppet, [&] { return puppet.gone; });
   ASSERT_NE(puppet.last<Refusal>(), nullptr);
   EXPECT_EQ(puppet.last<Refusal>()->text, "nothing came for 1 s");
+}
+
+// Long before the transfer is given up.
+TEST_F(SessionTest, APersonIsToldOfSilence) {
+  Receiver::Limits limits = patient();
+  limits.patience = std::chrono::seconds(2);  // it is looked eight times in this
+  limits.hush = std::chrono::milliseconds(200);
+  open_receiver(limits);
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  puppet.say(Entry{0, EntryKind::file, 0644, 0, 5, "f", {}});
+  const auto noted = [&](const char* text) {
+    return std::find(notes_.begin(), notes_.end(), text) != notes_.end();
+  };
+  run(puppet, [&] { return noted("nothing has come for 0.2 s"); });
+  puppet.say(StillHere{});
+  run(puppet, [&] { return noted("it is heard again"); });
+  EXPECT_EQ(puppet.last<Refusal>(), nullptr);
+}
+
+// On a full disk, only folders that were begun are ended.
+TEST_F(SessionTest, EntriesMayBeLeftOutAndNotGoBack) {
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  puppet.say(Entry{0, EntryKind::folder, 0755, 0, 0, "d", {}});
+  run(puppet, [&] { return puppet.last<Done>() != nullptr; });
+  EXPECT_EQ(testing::mode_of(in("d")), 0700u) << "while it is filled";
+  puppet.say(Entry{7, EntryKind::folder_end, 0755, 0, 0, "d", {}});
+  run(puppet, [&] { return puppet.last<Done>()->number == 7; });
+  EXPECT_EQ(puppet.last<Done>()->outcome, Outcome::stored);
+  EXPECT_EQ(testing::mode_of(in("d")), 0755u);
+  puppet.say(Entry{7, EntryKind::folder, 0755, 0, 0, "e", {}});
+  run(puppet, [&] { return puppet.gone; });
+  ASSERT_NE(puppet.last<Refusal>(), nullptr);
+  EXPECT_EQ(puppet.last<Refusal>()->text, "entries are out of order");
 }
 
 // It reads a long file that the receiver has, or its disk hangs.

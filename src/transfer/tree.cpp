@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,6 +27,12 @@ class Scan {
     struct stat found {};
     if (::lstat(local.c_str(), &found) != 0)
       return fmt::format("{}: {}", printable(local), std::strerror(errno));
+    const std::pair identity{found.st_dev, found.st_ino};
+    const auto [before, first] = sources_.emplace(path, identity);
+    if (!first && before->second == identity) {
+      tree_.twice.push_back(printable(local));
+      return {};
+    }
     if (!seen_.insert(path).second)
       return fmt::format("{}: two things would be called '{}' at the receiver", printable(local),
                          printable(path));
@@ -114,6 +122,7 @@ class Scan {
   Tree& tree_;
   std::vector<SourceEntry> folders_;
   std::set<std::string> seen_;
+  std::map<std::string, std::pair<dev_t, ino_t>> sources_;  ///< by what they will be called
 };
 
 /// "a/b" is called "b"; ".", ".." and "/" have no name of their own.

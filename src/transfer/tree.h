@@ -22,12 +22,14 @@ struct Tree {
   std::size_t folder_ends = 0;  ///< how many of these, at the end
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
+  std::vector<std::string> twice;    ///< sources that were given before, by whatever name
   std::vector<std::string> skipped;  ///< what is there and cannot be copied, and why
 };
 
 /// Walks over what is there, without following links. What cannot be copied is skipped: a name that the receiver
 /// would refuse, what cannot be read, what has gone meanwhile, what is neither file, folder nor link. Fails
-/// where a source itself is not there, or two things would have one name: better now than after an hour.
+/// where a source itself is not there, or two things would have one name: better now than after an hour. The same
+/// thing twice is one.
 [[nodiscard]] Result<Tree, std::string> scan(const std::vector<std::string>& sources,
                                              const Destination& destination);
 

@@ -58,7 +58,6 @@ TEST_F(TreeTest, NamesAtTheReceiver) {
   EXPECT_EQ(paths(scan({file}, below("x/y", true)).value()), (std::vector<std::string>{"x/y/a"}));
   EXPECT_EQ(paths(scan({file}, below("x/y", false)).value()), (std::vector<std::string>{"x/y"}));
   EXPECT_FALSE(scan({file, file}, below("x", false)).ok());
-  EXPECT_FALSE(scan({file, file}, below("", true)).ok()) << "both would be called a";
   EXPECT_FALSE(scan({"/"}, below("", true)).ok());
   EXPECT_FALSE(scan({".."}, below("", true)).ok());
 }
@@ -97,6 +96,25 @@ TEST_F(TreeTest, WhatCannotBeReadIsSkipped) {
             (std::vector<std::string>{t + "/a: cannot be read: Permission denied",
                                       t + "/b: cannot be read: Permission denied"}));
   EXPECT_EQ(paths(tree.value()), (std::vector<std::string>{"t/", "t/."}));
+}
+
+TEST(Tree, TheSameSourceTwiceIsOne) {
+  const TemporaryFolder folder;
+  write_file(folder / "a", "a");
+  const std::string a = (folder / "a").string();
+  const auto once =
+      scan({a, folder.str() + "/./a", a}, {.host_and_port = {}, .path = {}, .folder = true});
+  ASSERT_TRUE(once.ok()) << once.error();
+  EXPECT_EQ(once.value().files, 1u);
+  EXPECT_EQ(once.value().entries.size(), 1u);
+  EXPECT_EQ(once.value().twice, (std::vector<std::string>{folder.str() + "/./a", a}));
+  std::filesystem::create_directory(folder / "d");
+  write_file(folder / "d/a", "another");
+  const auto two =
+      scan({a, (folder / "d/a").string()}, {.host_and_port = {}, .path = {}, .folder = true});
+  ASSERT_FALSE(two.ok());
+  EXPECT_EQ(two.error(),
+            (folder / "d/a").string() + ": two things would be called 'a' at the receiver");
 }
 
 }  // namespace

@@ -257,18 +257,21 @@ Outcome<std::array<std::byte, 32>> parse_key(std::string_view hex) {
   while (!hex.empty() && is_space(hex.front())) hex.remove_prefix(1);
   while (!hex.empty() && is_space(hex.back())) hex.remove_suffix(1);
   std::array<std::byte, 32> key{};
-  const Error wrong{
-      "a key has 64 hexadecimal digits, as `openssl rand -hex 32` prints them; this has " +
-      std::to_string(hex.size()) + " characters"};
-  if (hex.size() != 64) return wrong;
+  const std::string rule =
+      "a key is 64 hexadecimal digits, as `openssl rand -hex 32` prints them; ";
+  if (hex.empty()) return Error{rule + "this is empty"};
+  for (std::size_t i = 0; i < hex.size(); ++i) {
+    const auto c = static_cast<unsigned char>(hex[i]);
+    if (std::isxdigit(c) != 0) continue;
+    const std::string what = std::isprint(c) != 0
+                                 ? "'" + std::string(1, hex[i]) + "'"
+                                 : "the byte " + std::to_string(static_cast<unsigned>(c));
+    return Error{rule + "character " + std::to_string(i + 1) + " of this is " + what};
+  }
+  if (hex.size() != 64) return Error{rule + "this has " + std::to_string(hex.size())};
   for (std::size_t i = 0; i < key.size(); ++i) {
     unsigned value = 0;
-    const char* digits = hex.data() + 2 * i;
-    const auto [end, error] = std::from_chars(digits, digits + 2, value, 16);
-    if (error != std::errc{} || end != digits + 2) {
-      return Error{"a key has 64 hexadecimal digits; at place " + std::to_string(2 * i) +
-                   " there is something else"};
-    }
+    std::from_chars(hex.data() + 2 * i, hex.data() + 2 * i + 2, value, 16);
     key[i] = static_cast<std::byte>(value);
   }
   return key;

@@ -402,9 +402,19 @@ TEST(ParseKey, HexadecimalDigitsOnly) {
   const auto key = parse_key("  " + hex + "\n");
   ASSERT_TRUE(key);
   EXPECT_EQ(key.value()[31], std::byte{0x1f});
-  EXPECT_FALSE(parse_key(hex.substr(1)));
-  EXPECT_FALSE(parse_key(hex.substr(0, 63) + "g"));
-  EXPECT_FALSE(parse_key(""));
+  const auto complaint = [](const std::string& text) {
+    const std::string rule =
+        "a key is 64 hexadecimal digits, as `openssl rand -hex 32` prints them; ";
+    const auto parsed = parse_key(text);
+    const std::string said = parsed ? "nothing" : parsed.error().text;
+    return said.starts_with(rule) ? said.substr(rule.size()) : said;
+  };
+  EXPECT_EQ(complaint(hex.substr(1)), "this has 63");
+  EXPECT_EQ(complaint(hex + "00"), "this has 66");
+  EXPECT_EQ(complaint(hex.substr(0, 63) + "g"), "character 64 of this is 'g'");
+  EXPECT_EQ(complaint("-----BEGIN"), "character 1 of this is '-'");
+  EXPECT_EQ(complaint("00\n00"), "character 3 of this is the byte 10");
+  EXPECT_EQ(complaint(" \n"), "this is empty");
 }
 
 }  // namespace
