@@ -21,6 +21,7 @@
 #include "sim/net/sim_packet.h"
 #include "sim/scenario/scenario.h"
 #include "sim/transport.h"
+#include "transports/registry.h"
 
 namespace strack::conformance {
 
@@ -38,6 +39,17 @@ struct Variant {
     return out << variant.scheme << ' ' << variant.setting;
   }
 };
+
+/// Every scheme as it is, and the first of each transport with each of its variants.
+inline std::vector<Variant> variants() {
+  std::vector<Variant> list;
+  for (const transports::Descriptor* transport : transports::all()) {
+    for (const transports::Scheme& scheme : transport->schemes) list.push_back({scheme.name});
+    for (const std::string_view setting : transport->variants)
+      list.push_back({transport->schemes.front().name, setting});
+  }
+  return list;
+}
 
 /// The transport of a scheme on a link, as a scenario would set it up.
 inline std::shared_ptr<const sim::Transport> transport_on(const Variant& variant,

@@ -458,17 +458,6 @@ TEST(Registry, EstimatesAreThere) {
   }
 }
 
-/// Every scheme as it is, and the first of each transport with each of its variants.
-std::vector<Variant> variants() {
-  std::vector<Variant> list;
-  for (const transports::Descriptor* transport : transports::all()) {
-    for (const transports::Scheme& scheme : transport->schemes) list.push_back({scheme.name});
-    for (const std::string_view setting : transport->variants)
-      list.push_back({transport->schemes.front().name, setting});
-  }
-  return list;
-}
-
 INSTANTIATE_TEST_SUITE_P(Schemes, Conformance, ::testing::ValuesIn(variants()),
                          [](const auto& one) {
                            std::string name(one.param.scheme);
