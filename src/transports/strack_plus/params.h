@@ -1,0 +1,83 @@
+// The constants of STrack+: the paper's for the window, and one for each departure from it. Each departure has a
+// value that switches it off. docs/transports/strack-plus.md has the rules, docs/strack-plus.md what each is worth.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "core/param_error.h"
+#include "transports/strack/params.h"
+
+namespace strack::core {
+
+struct PlusParams : StrackParams {
+  /// [PLUS.track] Packets between EPSN and the newest, at most: 1.35 BDP of the fastest networks, and
+  /// at 400 Gb/s and 8 us all that is sent until a lost packet has been missed, sent again and acknowledged.
+  static constexpr std::uint32_t kTracked = 512;
+  static constexpr std::uint32_t kRing = 8;    ///< [PLUS.ring] places
+  static constexpr std::uint32_t kEchoes = 4;  ///< [PLUS.sack.echo] packets that a SACK tells of
+
+  std::uint32_t ring = kRing;      ///< [PLUS.ring] 0: as Algorithm 2 has it, the last clean one
+  bool rotate_all = true;          ///< [PLUS.rotation] false: over two windows' packets
+  bool avoid = true;               ///< [PLUS.avoid]
+  Picoseconds avoid_for{0};        ///< [PLUS.avoid.forget]
+  Picoseconds rack{0};             ///< [PLUS.rack] 0: order alone
+  bool relative_probe = true;      ///< [PLUS.probe.verdict] false: as the paper
+  Picoseconds probe_margin{0};     ///< [PLUS.probe.verdict]
+  std::uint32_t sack_packets = 4;  ///< [PLUS.sack] at most kEchoes
+
+  /// [PLUS.rack.time] A packet's departure is kept in units of 2^stamp_shift ns: an eighth of a base RTT, or less.
+  std::uint32_t stamp_shift = 0;
+
+  [[nodiscard]] static constexpr Result<PlusParams, ParamError> for_link(BitsPerSecond rate,
+                                                                         Picoseconds rtt,
+                                                                         Bytes packet) {
+    const auto paper = StrackParams::for_link(rate, rtt, packet);
+    if (!paper) return paper.error();
+    PlusParams p;
+    static_cast<StrackParams&>(p) = paper.value();
+    p.tracking_window = kTracked;
+    p.max_cwnd =
+        std::clamp(27 * p.bdp / 20, packet, std::int64_t{kTracked} * packet);  // [PLUS.cap]
+    p.sack_on_epsn = false;                                                    // [PLUS.sack]
+    p.avoid_for = 100 * rtt;
+    p.rack = 3 * rtt / 2;
+    p.probe_interval = 2 * rtt;  // [PLUS.probe.send]
+    p.probe_margin = rtt / 2;
+    p.derive();
+    return p.validated();
+  }
+
+  /// Follows a change of any field.
+  constexpr void derive() {
+    const std::int64_t eighth = std::max<std::int64_t>(net_base_rtt.value / 8'000, 1);
+    const auto width =
+        static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(eighth)));
+    stamp_shift = std::min(width - 1, 24u);  // 256 units fit into a timestamp's 32 bits
+  }
+
+  [[nodiscard]] constexpr std::uint32_t mtu_bytes() const {
+    return static_cast<std::uint32_t>(mtu.value);
+  }
+
+  [[nodiscard]] constexpr Result<PlusParams, ParamError> validated() const {
+    if (const auto paper = StrackParams::validated(); !paper) return paper.error();
+    if (tracking_window > kTracked)
+      return ParamError{"tracking_window", tracking_window, "from 1 to 512 packets"};
+    if (ring > kRing) return ParamError{"ring", ring, "from 0 to 8 entropies"};
+    if (avoid_for < ps(0) || avoid_for > seconds(3'600))
+      return ParamError{"avoid_for", avoid_for.count(), "from 0 to an hour"};
+    if (rack < ps(0) || rack > seconds(3'600))
+      return ParamError{"rack", rack.count(), "0 for none, or a time up to an hour"};
+    if (probe_margin < ps(0) || probe_margin > seconds(3'600))
+      return ParamError{"probe_margin", probe_margin.count(), "from 0 to an hour"};
+    if (sack_packets < 1 || sack_packets > kEchoes)
+      return ParamError{"sack_packets", sack_packets, "from 1 to 4"};
+    return *this;
+  }
+};
+
+}  // namespace strack::core

@@ -1,0 +1,106 @@
+// Which entropy the next packet takes. Owned by the sender, asked once per packet.
+//
+// Entropies that a packet came through without a mark wait in a ring and are used once each, the oldest first: as
+// long as acknowledgements are clean, a connection keeps the entropies it has and tries no others. When the ring is
+// empty a rotation over all of them goes on, past those that were marked and those whose last packet was not answered.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "base/bitmap.h"
+#include "base/units.h"
+#include "core/packet.h"
+#include "transports/strack/path_selector.h"
+#include "transports/strack_plus/params.h"
+
+namespace strack::core {
+
+class PlusPaths {
+ public:
+  /// The entropy for a packet, given the window in packets.
+  constexpr PathId next(const PlusParams& params, std::uint32_t cwnd_packets, Instant now) {
+    if (params.avoid && now >= forget_at_) {  // [PLUS.avoid.forget]
+      unanswered_.clear_all();
+      forget_at_ = now + params.avoid_for;
+    }
+    const PathId path = waiting_ > 0 ? take_oldest() : rotate(params, cwnd_packets);
+    if (params.avoid) unanswered_.set(path);
+    return path;
+  }
+
+  /// A packet came through by it.
+  constexpr void feedback(const PlusParams& params, PathId path, bool ecn) {
+    unanswered_.clear(path);
+    if (ecn) {
+      marked_.set(path);
+      if (params.ring == 0) waiting_ = 0;  // [A2.L4]
+      return;
+    }
+    marked_.clear(path);
+    const std::uint32_t places = params.ring == 0 ? 1 : params.ring;
+    if (waiting_ == places) take_oldest();  // [PLUS.ring] the newest are kept
+    ring_[(first_ + waiting_) % PlusParams::kRing] = static_cast<std::uint8_t>(path);
+    ++waiting_;
+  }
+
+  /// [PLUS.timeout] What was believed has been wrong.
+  constexpr void fall_silent() {
+    waiting_ = 0;
+    unanswered_.clear_all();
+  }
+
+  [[nodiscard]] constexpr std::uint32_t waiting() const { return waiting_; }
+  [[nodiscard]] constexpr bool is_marked(PathId path) const { return marked_.test(path); }
+  [[nodiscard]] constexpr bool is_unanswered(PathId path) const { return unanswered_.test(path); }
+
+ private:
+  constexpr PathId take_oldest() {
+    const PathId path = ring_[first_];
+    first_ = static_cast<std::uint8_t>((first_ + 1u) % PlusParams::kRing);
+    --waiting_;
+    return path;
+  }
+
+  /// [PLUS.rotation] The next one that is neither marked nor unanswered. As in Algorithm 2 one packet forgives
+  /// one mark; where none is left it takes the next whatever it is.
+  constexpr PathId rotate(const PlusParams& params, std::uint32_t cwnd_packets) {
+    const std::uint32_t paths =
+        params.rotate_all ? params.max_paths : PathSelector::path_count(params, cwnd_packets);
+    const std::uint32_t next = (rotation_ + 1u) % paths;
+    std::uint32_t found = next_free(next, paths - next);
+    if (found == paths - next) {
+      const std::uint32_t wrapped = next_free(0, next);
+      found = wrapped == next ? next : wrapped;  // none at all: the next
+    } else {
+      found += next;
+    }
+    if (found != next) marked_.clear(next);
+    rotation_ = static_cast<std::uint8_t>(found);
+    return static_cast<PathId>(found);
+  }
+
+  /// How far from `from` the first is that nothing speaks against; `limit`, if there is none before.
+  [[nodiscard]] constexpr std::uint32_t next_free(std::uint32_t from, std::uint32_t limit) const {
+    for (std::uint32_t at = 0; at < limit; at += 64) {
+      const std::uint64_t free = ~(marked_.extract64(from + at) | unanswered_.extract64(from + at));
+      if (free == 0) continue;
+      const std::uint32_t found = at + static_cast<std::uint32_t>(std::countr_zero(free));
+      return std::min(found, limit);
+    }
+    return limit;
+  }
+
+  Bitmap<kMaxPaths> marked_{};
+  Bitmap<kMaxPaths>
+      unanswered_{};  ///< [PLUS.avoid] a packet was sent by it, and none has come through since
+  Instant forget_at_{};
+  std::array<std::uint8_t, PlusParams::kRing> ring_{};
+  std::uint8_t first_ = 0;
+  std::uint8_t waiting_ = 0;
+  std::uint8_t rotation_ = 0;
+};
+static_assert(kMaxPaths == 256, "an entropy has 8 bits");
+
+}  // namespace strack::core

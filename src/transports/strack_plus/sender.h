@@ -1,0 +1,423 @@
+// STrack+'s sending end: Algorithm 1 with the paper's window (transports/strack/congestion_window.h), paths.h for
+// entropies, and a loss detection that knows when each packet left.
+//
+// One bit per packet between EPSN and the newest says whether it is acknowledged, another whether it is lost and
+// waits to be sent again; a byte for each two says when they left. What a packet carries follows from its PSN.
+//
+// Invariants: EPSN never goes back; acknowledged PSNs have been sent; lost ones are not acknowledged; inflight is
+// the payload of all that is sent, not acknowledged and not lost.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/bitmap.h"
+#include "base/check.h"
+#include "base/units.h"
+#include "core/events.h"
+#include "core/message_queue.h"
+#include "core/packet.h"
+#include "core/transport.h"
+#include "transports/strack/achieved_bdp.h"
+#include "transports/strack/congestion_window.h"
+#include "transports/strack_plus/ack.h"
+#include "transports/strack_plus/params.h"
+#include "transports/strack_plus/paths.h"
+
+namespace strack::core {
+
+struct PlusCounters {
+  std::uint32_t retransmissions = 0;
+  std::uint32_t probes_sent = 0;
+  std::uint32_t timeouts = 0;
+  std::uint32_t acks_rejected = 0;
+};
+
+struct PlusAckReceived {
+  const PlusAck& ack;
+  Picoseconds rtt;
+  Bytes acked;
+};
+
+template <class Events = NoEvents>
+class PlusSender {
+ public:
+  using Ack = PlusAck;
+
+  /// `params` and `queue` must outlive the sender; the queue's size is a power of two.
+  constexpr PlusSender(const PlusParams& params, std::span<MessageSlot> queue, Psn initial_psn,
+                       Events events = {})
+      : params_(&params),
+        messages_(queue, initial_psn),
+        window_(params),
+        epsn_(initial_psn),
+        psn_next_(initial_psn),
+        highest_received_(initial_psn - 1u),
+        judged_(initial_psn),
+        lost_next_(initial_psn),
+        events_(events) {}
+
+  constexpr PostResult on_message(const Message& message, Instant /*now*/) {
+    if (messages_.full()) return PostResult::queue_full;
+    messages_.push(message, params_->mtu_bytes());
+    return PostResult::accepted;
+  }
+
+  /// The next packet to put on the wire, if there is one and the window allows it.
+  constexpr std::optional<Packet> poll_transmit(Instant now) {
+    if (probe_wanted_) return make_probe(now);
+    if (lost_count_ > 0) {  // [PLUS.again] before anything new, the lowest first
+      const Psn psn = next_lost();
+      const Fragment fragment = messages_.fragment(psn, params_->mtu_bytes());
+      if (!fits(fragment)) return std::nullopt;
+      lost_.clear(psn.value);
+      --lost_count_;
+      lost_next_ = psn + 1;
+      ++counters_.retransmissions;
+      return make_data(psn, fragment, true, now);
+    }
+    if (psn_next_ == messages_.end()) return std::nullopt;
+    if (psn_next_ - epsn_ >= static_cast<std::int32_t>(params_->tracking_window))  // [PLUS.track]
+      return std::nullopt;
+    const Fragment fragment = messages_.fragment(psn_next_, params_->mtu_bytes());
+    if (!fits(fragment)) return std::nullopt;
+    const Psn psn = psn_next_;
+    if (psn == epsn_) start_timers(now);
+    ++psn_next_;
+    return make_data(psn, fragment, false, now);
+  }
+
+  /// One SACK, in any order, from a peer that may be mistaken or hostile.
+  constexpr void on_receiving_ack(const PlusAck& ack, Instant now) {
+    const Picoseconds rtt = Timestamp::of(now).since(ack.timestamp);
+    if (rtt < ps(0) || !can_be_true(ack)) {  // [PLUS.refuse]
+      ++counters_.acks_rejected;
+      return;
+    }
+    probe_at_ = now + params_->probe_interval;  // [PLUS.probe.send] the silence is over
+    probe_wanted_ = false;
+
+    const Bytes acked = take_in(ack, now);
+    events_.on(PlusAckReceived{ack, rtt, acked});
+    for (std::uint32_t i = 0; i < ack.count; ++i)  // [PLUS.sack.echo]
+      paths_.feedback(*params_, ack.echoes[i].path_id, ack.echoes[i].ecn);
+    if (ack.for_probe) paths_.feedback(*params_, ack.path_id, ack.ecn);
+    if (rtt > ps(0)) {  // [PLUS.window] below the clock's tick it is none
+      const Picoseconds qdelay = window_.measured_qdelay(rtt);
+      const Bytes achieved = achieved_.update(ack.for_probe ? bytes(0) : acked, window_.base_rtt(),
+                                              params_->target_qdelay, now);
+      window_.adjust_cwnd(*params_, {ack.ecn, qdelay, acked, achieved}, now, events_);
+    }
+    if (ack.for_probe) judge_by_probe(rtt, now);
+    judge_by_order(now);
+    if (!ack.for_probe && params_->rack > ps(0))  // [PLUS.rack]
+      judge_by_time(rtt + params_->rack, LossCause::out_of_order, now);
+  }
+
+  /// Acts on whatever is due at `now`; harmless when nothing is.
+  constexpr void on_timeout(Instant now) {
+    if (epsn_ == psn_next_) return;
+    if (now >= timeout_deadline()) {  // [PLUS.timeout]
+      ++counters_.timeouts;
+      if (backoff_ < params_->rto_backoff_max) ++backoff_;
+      timeout_from_ = now;
+      probe_at_ = now + params_->probe_interval;
+      paths_.fall_silent();
+      lose_all(epsn_, psn_next_, LossCause::timeout);
+    } else if (now >= probe_at_) {  // [PLUS.probe.send] and again, should that get lost
+      probe_wanted_ = true;
+      probe_at_ = now + params_->probe_interval;
+    }
+  }
+
+  [[nodiscard]] constexpr Instant next_deadline() const {
+    return epsn_ == psn_next_ ? Instant::never() : std::min(probe_at_, timeout_deadline());
+  }
+
+  constexpr std::optional<MessageId> poll_completion() { return messages_.pop_completed(epsn_); }
+
+  /// Nothing posted is unsent, nothing sent is unacknowledged.
+  [[nodiscard]] constexpr bool idle() const { return epsn_ == messages_.end(); }
+  [[nodiscard]] constexpr Bytes inflight_bytes() const { return inflight_; }
+  [[nodiscard]] constexpr Bytes acked_bytes() const { return acked_bytes_; }
+  [[nodiscard]] constexpr Psn epsn() const { return epsn_; }
+  [[nodiscard]] constexpr Psn psn_next() const { return psn_next_; }
+  [[nodiscard]] constexpr bool is_acknowledged(Psn psn) const {
+    return psn < epsn_ || (psn < psn_next_ && acked_.test(psn.value));
+  }
+  [[nodiscard]] constexpr bool is_lost(Psn psn) const {
+    return psn >= epsn_ && psn < psn_next_ && lost_.test(psn.value);
+  }
+  [[nodiscard]] constexpr std::uint32_t lost_packets() const { return lost_count_; }
+  [[nodiscard]] constexpr const CongestionWindow& window() const { return window_; }
+  [[nodiscard]] constexpr const PlusPaths& paths() const { return paths_; }
+  [[nodiscard]] constexpr const PlusCounters& counters() const { return counters_; }
+
+ private:
+  // ---- Sending ----
+
+  [[nodiscard]] constexpr bool fits(const Fragment& fragment) const {
+    return inflight_ + bytes(fragment.payload) <= window_.cwnd();
+  }
+
+  constexpr Packet make_data(Psn psn, const Fragment& fragment, bool again, Instant now) {
+    inflight_ += bytes(fragment.payload);
+    sent_at_[pair(psn)] = unit(now);
+    Packet packet = make(now);
+    packet.retransmission = again;
+    packet.payload = fragment.payload;
+    packet.psn = psn;
+    packet.message_id = fragment.message_id;
+    packet.offset = fragment.offset;
+    packet.message_length = fragment.message_length;
+    if (again || window_.cwnd_packets() < 2 * params_->sack_packets)  // [PLUS.sack.ask]
+      packet.note = kPlusAsks;
+    return packet;
+  }
+
+  /// [PLUS.probe.send] Outside the window, on a path like data's.
+  constexpr Packet make_probe(Instant now) {
+    probe_wanted_ = false;
+    ++counters_.probes_sent;
+    Packet packet = make(now);
+    packet.type = PacketType::probe;
+    packet.psn = epsn_;
+    return packet;
+  }
+
+  constexpr Packet make(Instant now) {
+    Packet packet;
+    packet.path_id = paths_.next(*params_, window_.cwnd_packets(), now);
+    packet.timestamp = Timestamp::of(now);
+    return packet;
+  }
+
+  /// The first packet after idleness: what is measured from here on is about this burst.
+  constexpr void start_timers(Instant now) {
+    timeout_from_ = now;
+    probe_at_ = now + params_->probe_interval;
+    achieved_.restart(now);
+  }
+
+  [[nodiscard]] constexpr Psn next_lost() {
+    lost_next_ = max(lost_next_, epsn_);
+    const auto left = static_cast<std::uint32_t>(psn_next_ - lost_next_);
+    lost_next_ = lost_next_ + lost_.next_set(lost_next_.value, left);
+    STRACK_DCHECK(lost_next_ < psn_next_);
+    return lost_next_;
+  }
+
+  // ---- Taking in a SACK ----
+
+  /// [PLUS.refuse] What no honest receiver could have said is refused whole. O(1).
+  [[nodiscard]] constexpr bool can_be_true(const PlusAck& ack) const {
+    // A PSN more than a quarter of the circle back is one that was never sent.
+    if (psn_next_.value - ack.epsn.value > kOldest) return false;
+    if (ack.count > PlusParams::kEchoes || (ack.count == 0 && !ack.for_probe)) return false;
+    for (std::uint32_t i = 0; i < ack.count; ++i) {
+      const PlusEcho& echo = ack.echoes[i];
+      if (psn_next_.value - 1 - echo.psn.value > kOldest) return false;
+      if (echo.psn == ack.epsn) return false;  // arrived, and missing
+      if (echo.path_id >= params_->max_paths) return false;
+    }
+    const std::int32_t base = ack.base - ack.epsn;
+    if (base < 0 || base >= static_cast<std::int32_t>(PlusParams::kTracked)) return false;
+    if (ack.bitmap != 0) {
+      const auto top = static_cast<std::uint32_t>(63 - std::countl_zero(ack.bitmap));
+      if (ack.base + top >= psn_next_) return false;
+      if (base == 0 && (ack.bitmap & 1) != 0) return false;
+    }
+    return ack.path_id < params_->max_paths;
+  }
+  static constexpr std::uint32_t kOldest = 1u << 30;
+
+  /// Notes everything it says has arrived; returns the new bytes.
+  constexpr Bytes take_in(const PlusAck& ack, Instant now) {
+    const Bytes before = acked_bytes_;
+    if (ack.bitmap != 0) {
+      // What lies below EPSN is known already.
+      const std::int32_t behind = epsn_ - ack.base;
+      if (behind <= 0) {
+        note_arrivals(ack.base, ack.bitmap);
+      } else if (behind < static_cast<std::int32_t>(PlusAck::kBits)) {
+        note_arrivals(epsn_, ack.bitmap >> behind);
+      }
+    }
+    for (std::uint32_t i = 0; i < ack.count; ++i) {
+      if (ack.echoes[i].psn >= epsn_) note_arrivals(ack.echoes[i].psn, 1);
+    }
+    if (ack.epsn > epsn_) advance_epsn(ack.epsn, now);
+    return acked_bytes_ - before;
+  }
+
+  /// The PSNs base + i for each bit i set; all of them are at or above EPSN.
+  constexpr void note_arrivals(Psn base, std::uint64_t bits) {
+    const std::uint64_t fresh = acked_.merge64(base.value, bits);
+    if (fresh == 0) return;
+    for (std::uint64_t left = fresh; left != 0; left &= left - 1)
+      count_arrival(base + static_cast<std::uint32_t>(std::countr_zero(left)));
+    const Psn lowest = base + static_cast<std::uint32_t>(std::countr_zero(fresh));
+    const Psn highest = base + static_cast<std::uint32_t>(63 - std::countl_zero(fresh));
+    highest_received_ = max(highest_received_, highest);
+    note_early_completions(lowest, highest + 1);
+  }
+
+  constexpr void count_arrival(Psn psn) {
+    const Bytes payload{messages_.fragment(psn, params_->mtu_bytes()).payload};
+    acked_bytes_ += payload;
+    if (lost_.test(psn.value)) {  // it was only late
+      lost_.clear(psn.value);
+      --lost_count_;
+    } else {
+      inflight_ -= payload;
+    }
+  }
+
+  constexpr void advance_epsn(Psn epsn, Instant now) {
+    for_each_missing(epsn_, epsn, [this](Psn psn) { count_arrival(psn); });
+    acked_.clear_range(epsn_.value, static_cast<std::uint32_t>(epsn - epsn_));
+    epsn_ = epsn;
+    // These never fall more than a window behind, or the distance between them would turn negative one day.
+    highest_received_ = max(highest_received_, epsn - 1u);
+    judged_ = max(judged_, epsn);
+    lost_next_ = max(lost_next_, epsn);
+    timeout_from_ = now;  // [PLUS.timeout]
+    backoff_ = 0;
+  }
+
+  /// A message may be whole before an earlier one is.
+  constexpr void note_early_completions(Psn from, Psn to) {
+    messages_.for_each_between(from, to, [this](MessageSlot& slot) {
+      if (slot.state != SlotState::pending || slot.end() - 1u > highest_received_) return;
+      const Psn open = max(slot.first, epsn_);
+      if (acked_.all_set(open.value, static_cast<std::uint32_t>(slot.end() - open)))
+        messages_.complete_early(slot);
+    });
+  }
+
+  /// Calls visit(psn) for each PSN in [from, to) that is not acknowledged; all of them are sent.
+  template <class Visit>
+  constexpr void for_each_missing(Psn from, Psn to, Visit&& visit) {
+    for (Psn psn = from; psn < to; ++psn) {
+      psn = psn + acked_.next_clear(psn.value, static_cast<std::uint32_t>(to - psn));
+      if (psn < to) visit(psn);
+    }
+  }
+
+  // ---- Loss ----
+
+  constexpr void lose(Psn psn) {
+    if (lost_.test(psn.value)) return;
+    lost_.set(psn.value);
+    ++lost_count_;
+    inflight_ -= bytes(messages_.fragment(psn, params_->mtu_bytes()).payload);
+    lost_next_ = min(lost_next_, psn);
+    judged_ = max(judged_, psn + 1);
+  }
+
+  /// All that is missing of [from, to).
+  constexpr void lose_all(Psn from, Psn to, LossCause cause) {
+    const std::uint32_t before = lost_count_;
+    for_each_missing(from, to, [this](Psn psn) { lose(psn); });
+    report(cause, from, before);
+  }
+
+  constexpr void report(LossCause cause, Psn from, std::uint32_t before) {
+    if (lost_count_ > before)
+      events_.on(
+          LossDeclared{cause, from, judged_, std::int64_t{lost_count_ - before} * params_->mtu});
+  }
+
+  /// [PLUS.order] A window of those that were sent later has arrived. Only where a packet was sent once do
+  /// sequence numbers say when.
+  constexpr void judge_by_order(Instant now) {
+    if (params_->ooo_cwnd.num == 0) return;
+    const std::int64_t overtaken = std::max<std::int64_t>(
+        params_->ooo_cwnd.of(window_.largest_packets(now)), params_->ooo_min);
+    const Psn from = max(judged_, epsn_);
+    if (highest_received_ - from < overtaken) return;
+    lose_all(from, highest_received_ + 1 - static_cast<std::uint32_t>(overtaken),
+             LossCause::out_of_order);
+  }
+
+  /// [PLUS.rack] All that left more than `ago` ago. One that left later than another with a lower PSN ends the
+  /// search, as long as both were sent once.
+  constexpr void judge_by_time(Picoseconds ago, LossCause cause, Instant now) {
+    const std::int64_t most = units(ago);
+    if (most >= kStamps) return;  // [PLUS.rack.time] so long ago nobody knows
+    const std::uint32_t before = lost_count_;
+    const std::uint8_t present = unit(now);
+    for (Psn psn = epsn_; psn < psn_next_; ++psn) {
+      psn = psn + acked_.next_clear(psn.value, static_cast<std::uint32_t>(psn_next_ - psn));
+      if (psn == psn_next_) break;
+      const auto age = static_cast<std::uint8_t>(present - sent_at_[pair(psn)]);
+      if (age > most) {
+        lose(psn);
+      } else if (psn >= judged_) {
+        break;
+      }
+    }
+    report(cause, epsn_, before);
+  }
+
+  /// [PLUS.probe.verdict] What left before the probe did has not come, and the probe has.
+  constexpr void judge_by_probe(Picoseconds rtt, Instant now) {
+    if (params_->relative_probe) {
+      judge_by_time(rtt + params_->probe_margin, LossCause::probe, now);
+    } else if (rtt < params_->probe_rtt_limit) {
+      judge_by_time(rtt, LossCause::probe, now);
+    }
+  }
+
+  // ---- [PLUS.rack.time] Departures, a byte for two packets ----
+
+  static constexpr std::int64_t kStamps = 256;
+
+  [[nodiscard]] static constexpr std::uint32_t pair(Psn psn) {
+    return psn.value / 2 % (PlusParams::kTracked / 2);
+  }
+  [[nodiscard]] constexpr std::uint8_t unit(Instant t) const {
+    return static_cast<std::uint8_t>(Timestamp::of(t).ns >> params_->stamp_shift);
+  }
+  [[nodiscard]] constexpr std::int64_t units(Picoseconds span) const {
+    const std::int64_t ns = (span.value + 999) / 1'000;
+    return (ns + (std::int64_t{1} << params_->stamp_shift) - 1) >> params_->stamp_shift;
+  }
+
+  [[nodiscard]] constexpr Instant timeout_deadline() const {
+    return timeout_from_ + params_->rto * (std::int64_t{1} << backoff_);
+  }
+
+  const PlusParams* params_;
+  MessageQueue messages_;
+  Bitmap<PlusParams::kTracked> acked_{};  ///< from EPSN on
+  Bitmap<PlusParams::kTracked> lost_{};   ///< declared lost, not sent again yet
+  std::array<std::uint8_t, PlusParams::kTracked / 2> sent_at_{};
+  PlusPaths paths_{};
+  CongestionWindow window_;
+  AchievedBdp achieved_{};
+
+  Psn epsn_;              ///< all before it are acknowledged
+  Psn psn_next_;          ///< the next new packet
+  Psn highest_received_;  ///< the highest PSN known to have arrived
+  Psn judged_;            ///< all that are sent and not below it were sent once
+  Psn lost_next_;         ///< none below it is lost
+  std::uint32_t lost_count_ = 0;
+  Bytes inflight_{0};
+  Bytes acked_bytes_{0};
+  Instant probe_at_{};
+  Instant timeout_from_{};
+  PlusCounters counters_{};
+  std::uint8_t backoff_ = 0;
+  bool probe_wanted_ = false;
+  [[no_unique_address]] Events events_;
+};
+
+static_assert(TransportSender<PlusSender<>>);
+static_assert(sizeof(PlusSender<>) <= 768, "the state budget of a NIC");
+
+}  // namespace strack::core

@@ -1,0 +1,424 @@
+// STrack+'s sending end, packet by packet: packets of 1000 bytes leave 100 ns apart, the base RTT is 8 us.
+#include "transports/strack_plus/sender.h"
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "transports/strack_plus/receiver.h"
+
+namespace strack::core {
+namespace {
+
+/// BDP 400 packets; a window of 40 unless a test wants another.
+PlusParams params(std::uint32_t window = 40) {
+  PlusParams p = PlusParams::for_link(gbps(400), us(8), bytes(1'000)).value();
+  p.max_cwnd = bytes(std::int64_t{window} * 1'000);
+  return p.validated().value();
+}
+
+/// What the last loss was called.
+struct Losses {
+  std::vector<LossCause>* list = nullptr;
+  template <class Event>
+  void on(const Event& /*event*/) const {}
+  void on(const LossDeclared& event) const { list->push_back(event.cause); }
+};
+
+class PlusSenderTest : public ::testing::Test {
+ protected:
+  void post(std::uint32_t packets) {
+    ASSERT_EQ(sender().on_message({next_id_++, packets * 1'000}, now), PostResult::accepted);
+  }
+  /// Sends all that may go; returns how many packets that were.
+  int send() {
+    int count = 0;
+    while (const auto packet = sender().poll_transmit(now)) {
+      sent.push_back(*packet);
+      now = now + ns(100);
+      ++count;
+    }
+    return count;
+  }
+  /// A SACK that all below `epsn` and these have arrived; the last one triggered it.
+  PlusAck ack(std::uint32_t epsn, std::initializer_list<std::uint32_t> psns) const {
+    PlusAck a;
+    a.epsn = a.base = Psn{epsn};
+    for (const std::uint32_t psn : psns) {
+      for (const Packet& packet : sent) {
+        if (packet.type != PacketType::data || packet.psn != Psn{psn}) continue;
+        a.timestamp = packet.timestamp;
+        a.path_id = packet.path_id;
+      }
+      a.echoes[a.count++] = {Psn{psn}, a.path_id, false};
+    }
+    return a;
+  }
+  PlusAck answer(const Packet& probe, std::uint32_t epsn) const {
+    PlusAck a;
+    a.epsn = a.base = Psn{epsn};
+    a.for_probe = true;
+    a.timestamp = probe.timestamp;
+    a.path_id = probe.path_id;
+    return a;
+  }
+  void give(const PlusAck& a) { sender().on_receiving_ack(a, now); }
+  void wait_until(Picoseconds t) { now = at(t); }
+  std::vector<std::uint32_t> lost() {
+    std::vector<std::uint32_t> list;
+    for (Psn psn = sender().epsn(); psn < sender().psn_next(); ++psn) {
+      if (sender().is_lost(psn)) list.push_back(psn.value);
+    }
+    return list;
+  }
+  PlusSender<Losses>& sender() {
+    if (!sender_) sender_.emplace(p, slots_, Psn{0}, Losses{&causes});
+    return *sender_;
+  }
+
+  PlusParams p = params();
+  Instant now = at(us(0));
+  std::vector<Packet> sent;
+  std::vector<LossCause> causes;
+
+ private:
+  std::array<MessageSlot, 4> slots_{};
+  std::optional<PlusSender<Losses>> sender_;
+  MessageId next_id_ = 0;
+};
+using Psns = std::vector<std::uint32_t>;
+
+// [PLUS.cap] [PLUS.sack] [PLUS.probe.send] What follows from the link.
+TEST(PlusParams, ForLink) {
+  const PlusParams p = PlusParams::for_link(gbps(400), us(8), bytes(4'096)).value();
+  EXPECT_EQ(p.bdp, bytes(400'000));
+  EXPECT_EQ(p.max_cwnd, bytes(540'000));  // 1.35 BDP
+  EXPECT_EQ(p.tracking_window, 512u);
+  EXPECT_EQ(p.rack, us(12));
+  EXPECT_EQ(p.probe_interval, us(16));
+  EXPECT_EQ(p.probe_margin, us(4));
+  EXPECT_EQ(p.avoid_for, us(800));
+  EXPECT_EQ(p.rto, us(200));
+  EXPECT_FALSE(p.sack_on_epsn);
+  EXPECT_EQ(p.stamp_shift, 9u);  // 512 ns
+  // [PLUS.track] Small packets fill the tracking window first.
+  EXPECT_EQ(PlusParams::for_link(gbps(400), us(8), bytes(1'000)).value().max_cwnd, bytes(512'000));
+  // [PLUS.rack.time] 256 units are at most what a timestamp has.
+  EXPECT_EQ(PlusParams::for_link(gbps(1), seconds(1), bytes(1'000)).value().stamp_shift, 24u);
+  EXPECT_EQ(PlusParams::for_link(gbps(400), ns(10), bytes(1'000)).value().stamp_shift, 0u);
+}
+
+TEST(PlusParams, Refused) {
+  const auto fault = [](auto change) {
+    PlusParams p = params();
+    change(p);
+    return std::string(p.validated().error().field);
+  };
+  EXPECT_EQ(fault([](PlusParams& p) { p.tracking_window = 513; }), "tracking_window");
+  EXPECT_EQ(fault([](PlusParams& p) { p.ring = 9; }), "ring");
+  EXPECT_EQ(fault([](PlusParams& p) { p.avoid_for = ps(-1); }), "avoid_for");
+  EXPECT_EQ(fault([](PlusParams& p) { p.rack = ps(-1); }), "rack");
+  EXPECT_EQ(fault([](PlusParams& p) { p.probe_margin = ps(-1); }), "probe_margin");
+  EXPECT_EQ(fault([](PlusParams& p) { p.sack_packets = 5; }), "sack_packets");
+  EXPECT_EQ(fault([](PlusParams& p) { p.max_paths = 0; }), "max_paths");
+  EXPECT_EQ(std::string(PlusParams::for_link(gbps(0), us(8), bytes(1'000)).error().field), "rate");
+}
+
+// [PLUS.window] A window goes out at once; four acknowledged packets let four follow, on their entropies.
+TEST_F(PlusSenderTest, WindowAndRecycling) {
+  post(100);
+  EXPECT_EQ(send(), 40);
+  EXPECT_EQ(sender().inflight_bytes(), bytes(40'000));
+  EXPECT_EQ(sent[0].path_id, 1);
+  EXPECT_EQ(sent[0].note, 0);
+  wait_until(us(8));
+  give(ack(4, {0, 1, 2, 3}));
+  EXPECT_EQ(sender().acked_bytes(), bytes(4'000));
+  EXPECT_EQ(send(), 4);
+  EXPECT_EQ(sent[40].path_id, 1);  // [PLUS.sack.echo]
+  EXPECT_EQ(sent[43].path_id, 4);
+  PlusAck marked = ack(8, {4, 5, 6, 7});
+  marked.echoes[1].ecn = true;
+  wait_until(us(9));
+  give(marked);
+  EXPECT_EQ(send(), 4);
+  EXPECT_EQ(sent[44].path_id, 5);
+  EXPECT_EQ(sent[45].path_id, 7);
+  EXPECT_EQ(sent[47].path_id, 41);  // the ring had but three
+  EXPECT_TRUE(sender().paths().is_marked(6));
+}
+
+// What has arrived out of order is told by bitmap and echoes; a message may be complete before an earlier one.
+TEST_F(PlusSenderTest, Arrivals) {
+  post(2);
+  post(2);
+  EXPECT_EQ(send(), 4);
+  wait_until(us(8));
+  PlusAck a = ack(0, {3});
+  a.bitmap = 0b100;
+  give(a);
+  EXPECT_TRUE(sender().is_acknowledged(Psn{2}));
+  EXPECT_TRUE(sender().is_acknowledged(Psn{3}));
+  EXPECT_FALSE(sender().is_acknowledged(Psn{1}));
+  EXPECT_EQ(sender().inflight_bytes(), bytes(2'000));
+  EXPECT_EQ(sender().poll_completion(), MessageId{1});
+  EXPECT_EQ(sender().poll_completion(), std::nullopt);
+  a = ack(2, {1});
+  a.base = Psn{2};
+  give(a);
+  give(ack(4, {0}));
+  EXPECT_EQ(sender().poll_completion(), MessageId{0});
+  EXPECT_TRUE(sender().idle());
+  EXPECT_EQ(sender().next_deadline(), Instant::never());
+  sender().on_timeout(at(us(10'000)));
+  EXPECT_EQ(sender().counters().timeouts, 0u);
+}
+
+// A late SACK whose bitmap begins below EPSN is read from there on.
+TEST_F(PlusSenderTest, OldBitmap) {
+  post(40);
+  send();
+  wait_until(us(8));
+  give(ack(4, {3}));
+  PlusAck old = ack(0, {1});
+  old.bitmap = 0b1'0000'0010;  // 1 and 8
+  give(old);
+  EXPECT_TRUE(sender().is_acknowledged(Psn{8}));
+  EXPECT_EQ(sender().inflight_bytes(), bytes(35'000));
+}
+
+// [PLUS.order] Lost, when a window of later ones has arrived; sent again before anything new, and asking.
+TEST_F(PlusSenderTest, Order) {
+  p.rack = ps(0);
+  post(100);
+  send();
+  wait_until(us(8));
+  for (std::uint32_t psn = 1; psn < 40; ++psn) give(ack(0, {psn}));
+  EXPECT_EQ(lost(), Psns{});
+  EXPECT_EQ(send(), 39);
+  wait_until(us(16));
+  give(ack(0, {40}));
+  EXPECT_EQ(lost(), Psns{0});
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0], LossCause::out_of_order);
+  EXPECT_EQ(send(), 2);
+  EXPECT_EQ(sent[79].psn, Psn{0});
+  EXPECT_TRUE(sent[79].retransmission);
+  EXPECT_EQ(sent[79].note, kPlusAsks);  // [PLUS.sack.ask]
+  EXPECT_EQ(sent[80].psn, Psn{79});
+  EXPECT_EQ(sender().counters().retransmissions, 1u);
+  give(ack(0, {42}));
+  EXPECT_EQ(lost(), Psns{});  // it was sent twice: order says nothing
+}
+
+// [PLUS.order] Switched off, nothing is lost by order.
+TEST_F(PlusSenderTest, NoOrder) {
+  p.rack = ps(0);
+  p.ooo_cwnd = {0, 1};
+  post(100);
+  send();
+  wait_until(us(8));
+  for (std::uint32_t psn = 1; psn < 40; ++psn) give(ack(0, {psn}));
+  send();
+  for (std::uint32_t psn = 40; psn < 79; ++psn) give(ack(0, {psn}));
+  EXPECT_EQ(lost(), Psns{});
+}
+
+// [PLUS.rack] [PLUS.again] Lost, when one that left 1.5 base RTTs later has arrived; and again, when it was sent again.
+TEST_F(PlusSenderTest, Rack) {
+  p.ooo_cwnd = {0, 1};
+  post(200);
+  send();  // 0 to 39, until 4 us
+  wait_until(us(8));
+  for (std::uint32_t psn = 4; psn < 40; ++psn) give(ack(0, {psn}));
+  send();  // 40 to 75, from 8 us on
+  wait_until(us(16));
+  for (std::uint32_t psn = 40; psn < 76; ++psn) give(ack(0, {psn}));
+  EXPECT_EQ(lost(), Psns{});  // 8 us and more, not 12
+  send();                     // 76 to 111, from 16 us on
+  wait_until(us(24));
+  give(ack(0, {76}));
+  EXPECT_EQ(lost(), (Psns{0, 1, 2, 3}));
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(send(), 5);  // these four, and a new one
+  EXPECT_EQ(sent[112].psn, Psn{0});
+  EXPECT_EQ(sent[116].psn, Psn{112});
+  give(ack(0, {77, 78, 79, 80}));
+  EXPECT_EQ(lost(), Psns{});
+  send();
+  wait_until(us(38));
+  post(1);
+  give(ack(0, {81, 82, 83, 84}));
+  send();  // some leave at 38 us
+  wait_until(us(46));
+  give(ack(4, {3}));
+  EXPECT_EQ(lost(), Psns{});
+  EXPECT_EQ(sender().lost_packets(), 0u);
+}
+
+// [PLUS.rack] One that arrives though it was declared lost is acknowledged, and not sent again.
+TEST_F(PlusSenderTest, OnlyLate) {
+  post(200);
+  send();
+  wait_until(us(8));
+  for (std::uint32_t psn = 1; psn < 40; ++psn) give(ack(0, {psn}));
+  send();
+  wait_until(us(16));
+  give(ack(0, {40}));
+  EXPECT_EQ(lost(), Psns{0});
+  const Bytes inflight = sender().inflight_bytes();
+  give(ack(41, {0}));
+  EXPECT_EQ(lost(), Psns{});
+  EXPECT_EQ(sender().inflight_bytes(), inflight);
+}
+
+// [PLUS.probe.send] [PLUS.probe.verdict] After 2 base RTTs of silence a probe goes out. Whatever its RTT, what
+// left half a base RTT before it and has not come is lost.
+TEST_F(PlusSenderTest, Probe) {
+  post(3);
+  send();
+  EXPECT_EQ(sender().next_deadline(), at(us(16)));
+  sender().on_timeout(at(us(15)));
+  EXPECT_EQ(send(), 0);
+  wait_until(us(16));
+  sender().on_timeout(now);
+  EXPECT_EQ(send(), 1);
+  EXPECT_EQ(sent[3].type, PacketType::probe);
+  EXPECT_EQ(sender().counters().probes_sent, 1u);
+  wait_until(us(66));
+  give(answer(sent[3], 0));
+  EXPECT_EQ(lost(), (Psns{0, 1, 2}));
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0], LossCause::probe);
+  EXPECT_EQ(send(), 3);
+  sender().on_timeout(at(us(82)));  // silence again; what left 3.9 us before is not judged
+  wait_until(us(70));
+  EXPECT_EQ(send(), 1);
+  wait_until(us(78));
+  give(answer(sent[7], 0));
+  EXPECT_EQ(lost(), Psns{});
+}
+
+// [PLUS.probe.verdict] Switched off it is the paper's rule: an answer that took 2 base RTTs proves nothing.
+TEST_F(PlusSenderTest, AbsoluteProbe) {
+  p.relative_probe = false;
+  post(3);
+  send();
+  wait_until(us(16));
+  sender().on_timeout(now);
+  send();
+  wait_until(us(32));
+  give(answer(sent[3], 0));
+  EXPECT_EQ(lost(), Psns{});
+  sender().on_timeout(at(us(48)));
+  wait_until(us(48));
+  send();
+  wait_until(us(56));
+  give(answer(sent[4], 0));
+  EXPECT_EQ(lost(), (Psns{0, 1, 2}));
+}
+
+// [PLUS.rack.time] Of what left 256 units ago or more nobody knows when: it waits for the timeout.
+TEST_F(PlusSenderTest, TooLongAgo) {
+  post(3);
+  send();
+  wait_until(us(16));
+  sender().on_timeout(now);
+  send();
+  wait_until(us(146));
+  give(answer(sent[3], 0));
+  EXPECT_EQ(lost(), Psns{});
+}
+
+// [PLUS.timeout] After 25 base RTTs without progress all is lost, and nothing is believed of paths; the wait doubles.
+TEST_F(PlusSenderTest, Timeout) {
+  post(3);
+  send();
+  EXPECT_TRUE(sender().paths().is_unanswered(1));
+  wait_until(us(200));
+  sender().on_timeout(now);
+  EXPECT_EQ(lost(), (Psns{0, 1, 2}));
+  EXPECT_FALSE(sender().paths().is_unanswered(1));
+  EXPECT_EQ(sender().counters().timeouts, 1u);
+  EXPECT_EQ(causes.back(), LossCause::timeout);
+  EXPECT_EQ(send(), 3);
+  for (const int next : {600, 1'400, 3'000, 4'600}) {  // three doublings at most
+    sender().on_timeout(at(us(next) - ns(1)));
+    const std::uint32_t before = sender().counters().timeouts;
+    sender().on_timeout(at(us(next)));
+    EXPECT_EQ(sender().counters().timeouts, before + 1);
+    wait_until(us(next));
+    send();
+  }
+  give(ack(1, {0}));
+  sender().on_timeout(at(us(4'800)));
+  EXPECT_EQ(sender().counters().timeouts, 5u);
+  sender().on_timeout(at(us(4'900)));
+  EXPECT_EQ(sender().counters().timeouts, 6u);
+}
+
+// [PLUS.track] At most 512 packets lie between the expected and the newest.
+TEST_F(PlusSenderTest, TrackingWindow) {
+  p = params(500);
+  p.rack = ps(0);
+  post(600);
+  EXPECT_EQ(send(), 500);
+  wait_until(us(60));
+  for (std::uint32_t psn = 1; psn < 401; ++psn) give(ack(0, {psn}));
+  EXPECT_EQ(send(), 12);
+}
+
+// [PLUS.sack.ask] While the window is below two SACKs' packets, each packet asks.
+TEST_F(PlusSenderTest, SmallWindowsAsk) {
+  p = params(7);
+  post(8);
+  EXPECT_EQ(send(), 7);
+  EXPECT_EQ(sent[0].note, kPlusAsks);
+}
+
+// [PLUS.refuse] What no honest receiver could have said changes nothing.
+TEST_F(PlusSenderTest, Refuses) {
+  post(10);
+  send();
+  wait_until(us(8));
+  const PlusAck good = ack(4, {0, 1, 2, 3});
+  std::vector<PlusAck> bad(9, good);
+  bad[0].epsn = bad[0].base = Psn{11};
+  bad[1].count = 5;
+  bad[2].count = 0;
+  bad[3].echoes[0].psn = Psn{10};
+  bad[4].echoes[0].psn = Psn{4};
+  bad[5].echoes[0].path_id = 256;
+  bad[6].base = Psn{3};
+  bad[7].bitmap = 1;
+  bad[8].timestamp = {9'000};  // ahead
+  PlusAck bits = good;
+  bits.bitmap = 1u << 7;
+  bad.push_back(bits);
+  PlusAck far = good;
+  far.base = Psn{516};
+  bad.push_back(far);
+  PlusAck path = good;
+  path.path_id = 256;
+  bad.push_back(path);
+  for (const PlusAck& a : bad) give(a);
+  EXPECT_EQ(sender().counters().acks_rejected, bad.size());
+  EXPECT_EQ(sender().epsn(), Psn{0});
+  EXPECT_EQ(sender().inflight_bytes(), bytes(10'000));
+  give(good);
+  EXPECT_EQ(sender().epsn(), Psn{4});
+}
+
+// A full queue says so.
+TEST_F(PlusSenderTest, QueueFull) {
+  for (int i = 0; i < 4; ++i) post(1);
+  EXPECT_EQ(sender().on_message({9, 1}, now), PostResult::queue_full);
+}
+
+}  // namespace
+}  // namespace strack::core
