@@ -25,7 +25,7 @@ TEST(PlusPaths, RingThenRotation) {
   const PlusParams p = params();
   PlusPaths paths;
   EXPECT_EQ(take(paths, p, 3), (Ids{1, 2, 3}));
-  for (const PathId clean : {2, 1, 3}) paths.feedback(p, clean, false);
+  for (const PathId clean : std::vector<PathId>{2, 1, 3}) paths.feedback(p, clean, false);
   EXPECT_EQ(paths.waiting(), 3u);
   EXPECT_EQ(take(paths, p, 5), (Ids{2, 1, 3, 4, 5}));
 }
@@ -57,7 +57,7 @@ TEST(PlusPaths, RotationPassesMarked) {
   PlusParams p = params();
   p.avoid = false;
   PlusPaths paths;
-  for (const PathId marked : {1, 2, 3}) paths.feedback(p, marked, true);
+  for (const PathId marked : std::vector<PathId>{1, 2, 3}) paths.feedback(p, marked, true);
   EXPECT_EQ(take(paths, p, 1), (Ids{4}));
   EXPECT_FALSE(paths.is_marked(1));
   EXPECT_TRUE(paths.is_marked(2));
