@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <tuple>
 
 #include "base/result.h"
 #include "base/units.h"
 #include "core/param_error.h"
+#include "core/param_range.h"
 #include "transports/strack/params.h"
 
 namespace strack::core {
@@ -31,6 +33,22 @@ struct PlusParams : StrackParams {
 
   /// [PLUS.rack.time] A packet's departure is kept in units of 2^stamp_shift ns: an eighth of a base RTT, or less.
   std::uint32_t stamp_shift = 0;
+
+  static constexpr auto declared() {
+    return std::tuple{
+        Inherited<StrackParams>{},
+        ParamRange{&PlusParams::ring, "ring", 0, kRing, "from 0 to 8 entropies"},
+        AnyValue{&PlusParams::rotate_all},
+        AnyValue{&PlusParams::avoid},
+        ParamRange{&PlusParams::avoid_for, "avoid_for", ps(0), seconds(3'600), "from 0 to an hour"},
+        ParamRange{&PlusParams::rack, "rack", ps(0), seconds(3'600),
+                   "0 for none, or a time up to an hour"},
+        AnyValue{&PlusParams::relative_probe},
+        ParamRange{&PlusParams::probe_margin, "probe_margin", ps(0), seconds(3'600),
+                   "from 0 to an hour"},
+        ParamRange{&PlusParams::sack_packets, "sack_packets", 1, kEchoes, "from 1 to 4"},
+        Derived{&PlusParams::stamp_shift}};
+  }
 
   [[nodiscard]] static constexpr Result<PlusParams, ParamError> for_link(BitsPerSecond rate,
                                                                          Picoseconds rtt,
@@ -67,17 +85,10 @@ struct PlusParams : StrackParams {
     if (const auto paper = StrackParams::validated(); !paper) return paper.error();
     if (tracking_window > kTracked)
       return ParamError{"tracking_window", tracking_window, "from 1 to 512 packets"};
-    if (ring > kRing) return ParamError{"ring", ring, "from 0 to 8 entropies"};
-    if (avoid_for < ps(0) || avoid_for > seconds(3'600))
-      return ParamError{"avoid_for", avoid_for.count(), "from 0 to an hour"};
-    if (rack < ps(0) || rack > seconds(3'600))
-      return ParamError{"rack", rack.count(), "0 for none, or a time up to an hour"};
-    if (probe_margin < ps(0) || probe_margin > seconds(3'600))
-      return ParamError{"probe_margin", probe_margin.count(), "from 0 to an hour"};
-    if (sack_packets < 1 || sack_packets > kEchoes)
-      return ParamError{"sack_packets", sack_packets, "from 1 to 4"};
+    if (const auto wrong = out_of_range(*this)) return *wrong;
     return *this;
   }
 };
+static_assert(declares_all<PlusParams>());
 
 }  // namespace strack::core

@@ -6,9 +6,8 @@
 #include <memory>
 
 #include "base/units.h"
-#include "core/events.h"
 #include "metrics/records.h"
-#include "sim/host/flow_log.h"
+#include "sim/host/ack_events.h"
 #include "sim/host/protocol.h"
 #include "sim/net/sim_packet.h"
 #include "sim/transport.h"
@@ -28,46 +27,14 @@ struct PlusProtocol : TransportDefaults {
     return (std::int64_t{1} << params.rto_backoff_max) * params.rto;
   }
 
-  struct Events : SimEvents {
-    using SimEvents::on;
+  struct Events : SackEvents {
+    using SackEvents::on;
     void on(const core::PlusAckReceived& event) const {
+      using Event = metrics::EventKind;
       if (watch == nullptr) [[likely]]
         return;
-      if (log() != nullptr) [[unlikely]]
-        write(*log(), event);
-      watch->rtt = event.rtt;
-      watch->acked += event.acked.value;
-      if (event.ack.ecn) ++watch->ecn_marks;
-    }
-    void on(const core::LossDeclared& event) const {
-      if (log() != nullptr) [[unlikely]]
-        write(*log(), event);
-    }
-
-   private:
-    [[gnu::noinline]] static void write(FlowLog& log, const core::PlusAckReceived& event) {
-      metrics::FlowEvent& row =
-          log.add(event.ack.for_probe ? metrics::EventKind::probe_ack : metrics::EventKind::ack);
-      row.psn = event.ack.epsn.value;
-      row.path = event.ack.path_id;
-      row.ecn = event.ack.ecn;
-      if (event.rtt > ps(0)) row.rtt = event.rtt;
-      row.acked = event.acked;
-    }
-    [[gnu::noinline]] static void write(FlowLog& log, const core::LossDeclared& event) {
-      metrics::FlowEvent& row = log.add(metrics::EventKind::loss);
-      row.psn = event.from.value;
-      switch (event.cause) {
-        case core::LossCause::out_of_order:
-          row.cause = metrics::LossCause::out_of_order;
-          break;
-        case core::LossCause::probe:
-          row.cause = metrics::LossCause::probe;
-          break;
-        case core::LossCause::timeout:
-          row.cause = metrics::LossCause::timeout;
-          break;
-      }
+      note({event.ack.for_probe ? Event::probe_ack : Event::ack, event.ack.epsn, event.ack.path_id,
+            event.ack.ecn, event.rtt, event.acked});
     }
   };
 
