@@ -225,10 +225,10 @@ std::string over_seeds(const std::vector<std::string>& label_names,
                               [&](const Group& g) { return g.labels == labels; });
     if (group == groups.end()) group = groups.insert(groups.end(), Group{labels, {}, {}});
     const std::int64_t time = slowest(row.summary).count();
-    if (time == 0) continue;
+    if (time == 0 || !row.summary.all_done()) continue;
     group->times.push_back(time);
     const Summary* const base = counterpart(rows, row);
-    if (base != nullptr && slowest(*base) > ps(0))
+    if (base != nullptr && base->all_done() && slowest(*base) > ps(0))
       group->ratios.push_back(mul_div(time, 1'000'000, slowest(*base).count()));
   }
   const auto median = [](std::vector<std::int64_t>& of) {
@@ -276,8 +276,13 @@ std::string one_table(const std::vector<std::string>& label_names,
   header.emplace_back("ideal us");
   header.emplace_back("x ideal");
   if (jobs) header.emplace_back("spread %");
-  for (const char* name : {"drops", "marks", "resent", "util %"}) header.emplace_back(name);
-  // Two more where they mean something to any of the rows.
+  header.emplace_back("drops");
+  // More columns where they mean something to any of the rows.
+  const bool trimmed = std::any_of(rows.begin(), rows.end(), [](const SummaryRow& row) {
+    return row.summary.counters.trims > 0;
+  });
+  if (trimmed) header.emplace_back("trims");
+  for (const char* name : {"marks", "resent", "util %"}) header.emplace_back(name);
   const bool extended = std::any_of(rows.begin(), rows.end(), [](const SummaryRow& row) {
     return counts_cnps(row.summary) || has_pauses(row.summary);
   });
@@ -300,9 +305,10 @@ std::string one_table(const std::vector<std::string>& label_names,
     time(jobs ? s.jobs.p50_time : s.p50_fct);
     time(jobs ? s.jobs.p99_time : s.p99_fct);
     cells.push_back(us_text(s.run.ideal_fct));
-    cells.push_back(ratio_text(slowest(s), slowest_ideal(s)));
+    cells.push_back(s.all_done() ? ratio_text(slowest(s), slowest_ideal(s)) : "-");
     if (jobs) cells.push_back(finished == 0 ? "-" : decimal(s.jobs.spread_ppm, 10'000, 1));
     cells.push_back(fmt::format("{}", s.drops()));
+    if (trimmed) cells.push_back(fmt::format("{}", s.counters.trims));
     cells.push_back(fmt::format("{}", s.counters.marks));
     cells.push_back(fmt::format("{}", s.retransmissions));
     cells.push_back(utilisation_text(s));
@@ -312,7 +318,8 @@ std::string one_table(const std::vector<std::string>& label_names,
     }
     if (compare) {
       const Summary* const base = counterpart(rows, row);
-      cells.push_back(base == nullptr ? "-" : ratio_text(slowest(s), slowest(*base)));
+      const bool comparable = base != nullptr && s.all_done() && base->all_done();
+      cells.push_back(comparable ? ratio_text(slowest(s), slowest(*base)) : "-");
     }
     table.add(std::move(cells));
   }
@@ -466,8 +473,7 @@ std::string json_text(const std::string& file, const Summary& s) {
   time("p99_job_ps", s.jobs.p99_time, s.jobs.finished);
   time("slowest_job_ideal_ps", s.jobs.slowest_ideal, s.jobs.finished);
   put("job_spread", s.jobs.finished == 0 ? "null" : decimal(s.jobs.spread_ppm, 1'000'000, 6));
-  const bool comparable =
-      (s.has_jobs() ? s.jobs.finished : s.finished) > 0 && slowest_ideal(s) > ps(0);
+  const bool comparable = s.all_done() && slowest_ideal(s) > ps(0);
   put("slowdown", comparable ? decimal(slowest(s).count(), slowest_ideal(s).count(), 6) : "null");
   put("utilisation", s.utilisation_known() ? decimal(s.utilisation_ppm, 1'000'000, 6) : "null");
   number("drops", s.drops());

@@ -75,6 +75,26 @@ TEST(TableText, HasColumnsForRatesAndPausesWhereNeeded) {
   EXPECT_THAT(text, HasSubstr("0.0   300      12     1.000\n"));
 }
 
+// Who leaves flows behind has no slowest one yet, and is not faster for it.
+TEST(TableText, WhatIsNotFinishedIsNotCompared) {
+  Summary left = finished("rocev2");
+  left.max_fct = us(50);
+  left.unfinished = 1;
+  const std::string text = table_text(
+      {"scheme", "seed"}, {{{"strack", "1"}, finished("strack")}, {{"rocev2", "1"}, left}}, true);
+  EXPECT_THAT(text, testing::ContainsRegex("rocev2 +1 +8 of 9 +50.0 .* 100.0 +- .* -\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("rocev2 +0 +- +- +- +- +- +-\n"));
+  EXPECT_THAT(json_text("x.db", left), HasSubstr("\"slowdown\": null"));
+  EXPECT_THAT(json_text("x.db", finished("strack")), HasSubstr("\"slowdown\": 2.000000"));
+}
+
+TEST(TableText, HasAColumnForTrimsWhereThereAreAny) {
+  Summary s = finished("ndp");
+  s.counters.trims = 7;
+  EXPECT_THAT(table_text({"scheme"}, {{{"ndp"}, s}}), HasSubstr("drops  trims  marks"));
+  EXPECT_THAT(table_text({"scheme"}, {{{"a"}, finished("strack")}}), Not(HasSubstr("trims")));
+}
+
 // Each seed is compared with the same seed: seed 2 has other flows than seed 1.
 TEST(TableText, ComparesSeedBySeed) {
   const auto row = [](const char* scheme, const char* size, const char* seed, Picoseconds max) {
@@ -228,8 +248,8 @@ TEST(TableText, OfJobsHasColumnsOfItsOwn) {
             "spread %  drops  marks  resent  util %  x strack\n"
             "strack       4       300.0        225.0       210.0       300.0     100.0    3.333  "
             "    50.0      0      0       0     0.0     1.000\n"
-            "other   4 of 5       600.0        225.0       210.0       300.0     100.0    6.667  "
-            "    50.0      0      0       0     0.0     2.000\n");
+            "other   4 of 5       600.0        225.0       210.0       300.0     100.0        -  "
+            "    50.0      0      0       0     0.0         -\n");
 }
 
 // What has different figures has a table of its own.

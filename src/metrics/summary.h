@@ -72,6 +72,10 @@ struct Summary {
   /// A counter that not all transports have, by its name in the file.
   [[nodiscard]] std::uint64_t counted(std::string_view name) const;
   [[nodiscard]] bool has_jobs() const { return jobs.count() > 0; }
+  /// Nothing was left over: the slowest of those that are done is the slowest of all.
+  [[nodiscard]] bool all_done() const {
+    return finished + jobs.finished > 0 && unfinished + jobs.unfinished == 0;
+  }
   [[nodiscard]] std::uint64_t drops() const {
     return counters.queue_drops + counters.failure_drops + counters.error_drops +
            counters.no_route_drops + counters.lossless_violations;

@@ -105,7 +105,7 @@ double p99_us(const Summary& s) {
 }
 double slowdown(const Summary& s) {
   const Picoseconds ideal = s.has_jobs() ? s.jobs.slowest_ideal : s.run.ideal_fct;
-  if (ideal <= ps(0)) return kUnknown;
+  if (ideal <= ps(0) || !s.all_done()) return kUnknown;
   return max_us(s) / in_us(ideal);
 }
 
