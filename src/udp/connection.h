@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "base/bitmap.h"
@@ -80,12 +81,26 @@ enum class State : std::uint8_t {
   dead,  ///< about to be deleted
 };
 
+/// One port of a peer's host, which is one endpoint.
+struct PeerPort {
+  std::uint32_t connections = 0;
+
+  /// [D74] What is known of the ways there, as long as a connection takes them.
+  struct Lane {
+    Address local;
+    const Transport* transport = nullptr;
+    std::weak_ptr<KnownPaths> known;
+  };
+  std::vector<Lane> lanes;
+};
+
 /// A peer's host, whichever its port: what all connections to it share.
 struct Host {
   std::uint32_t connections = 0;
   Instant last_heard{};  ///< on any of them
   SilenceBudget budget;
   Instant hurried_at{};  ///< when those who wait were last told that it answers
+  std::unordered_map<std::uint16_t, PeerPort> ports;
 };
 
 /// What set-up agrees on, and how far it has come.
@@ -119,8 +134,9 @@ struct Keys {
 /// Whether the peer is there.
 struct Liveness {
   Host* host = nullptr;
-  bool unanswered = false;  ///< it waits for a sign of life: what it sends is on the host's budget
-  bool waiting = false;     ///< for its place
+  PeerPort* port = nullptr;  ///< of this host
+  bool unanswered = false;   ///< it waits for a sign of life: what it sends is on the host's budget
+  bool waiting = false;      ///< for its place
   Instant place = Instant::never();  ///< when it may send one packet; never: it has no place
   Instant last_heard{};
   Instant first_asked{};  ///< by a ping, because of silence

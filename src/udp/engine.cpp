@@ -125,6 +125,8 @@ Connection& Engine::make_connection(const Address& peer) {
   c.life.last_heard = now_;
   c.life.host = &hosts_[peer];
   ++c.life.host->connections;
+  c.life.port = &c.life.host->ports[peer.port];
+  ++c.life.port->connections;
   c.out.messages.resize(options_.message_slots);
   by_user_id_.emplace(static_cast<std::uint64_t>(c.id), &c);
   deadlines_.add(c, Instant::never());
@@ -171,8 +173,10 @@ void Engine::retire(Connection& c) {
   by_user_id_.erase(static_cast<std::uint64_t>(c.id));
   if (!c.initiator) by_nonce_.erase(wire::nonce_echo(c.set_up.theirs.nonce));
   forget_peer_id(c);
+  if (--c.life.port->connections == 0) c.life.host->ports.erase(c.peer.port);
   if (--c.life.host->connections == 0) hosts_.erase(c.peer);
   c.life.host = nullptr;
+  c.life.port = nullptr;
   deadlines_.remove(c);
   graveyard_.push_back(&c);
 }

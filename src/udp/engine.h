@@ -104,6 +104,7 @@ class Engine {
   void start_session(Connection& c);
   void open_up(Connection& c);
   void make_sender(Connection& c);
+  [[nodiscard]] static PeerPort::Lane& lane_of(const Connection& c);
   void ask_rtt(Connection& c);
   void note_set_up_rtt(Connection& c);
   void note_rtt(Connection& c, Picoseconds rtt, bool full);

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -57,7 +58,7 @@ class SessionOf final : public Session {
   }
   core::Psn expected() const override { return T::expected(receiver_); }
 
-  void start_sending(const Measured& measured) override {
+  void start_sending(const Measured& measured, std::weak_ptr<KnownPaths>& /*known*/) override {
     send_params_ = T::params(measured);
     sender_.emplace(send_params_, slots_, end_);
   }

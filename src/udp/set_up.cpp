@@ -480,6 +480,15 @@ void Engine::ask_rtt(Connection& c) {
   c.life.ping_retry_at = now_ + c.life.ping_interval;
 }
 
+/// [D74] Routers tell ways apart by the ports of both sides, too.
+PeerPort::Lane& Engine::lane_of(const Connection& c) {
+  std::vector<PeerPort::Lane>& lanes = c.life.port->lanes;
+  for (PeerPort::Lane& lane : lanes) {
+    if (lane.local == c.local && lane.transport == c.transport) return lane;
+  }
+  return lanes.emplace_back(PeerPort::Lane{c.local, c.transport, {}});
+}
+
 /// The RTT is known: now it can send.
 void Engine::make_sender(Connection& c) {
   // Without a small one's there is nothing to compare a full one's with.
@@ -491,7 +500,8 @@ void Engine::make_sender(Connection& c) {
                             .paths = options_.paths,
                             .window = c.set_up.theirs.tracking_window,
                             .burst = options_.burst,
-                            .oblivious = options_.oblivious});
+                            .oblivious = options_.oblivious},
+                           lane_of(c).known);
   c.out.sends = true;
   c.statistics.rtt_ns = static_cast<std::uint64_t>(c.set_up.small_rtt.count() / 1'000);
   post(c);

@@ -35,6 +35,14 @@ struct Measured {
   bool oblivious = false;   ///< spread evenly, whatever is known of paths
 };
 
+/// What connections that take the same ways know of them together [D74]: a transport's own.
+struct KnownPaths {
+  KnownPaths() = default;
+  KnownPaths(const KnownPaths&) = delete;
+  KnownPaths& operator=(const KnownPaths&) = delete;
+  virtual ~KnownPaths() = default;
+};
+
 /// Both ends of a connection on one host. Fixed memory from start_sending on.
 class Session {
  public:
@@ -53,7 +61,9 @@ class Session {
   [[nodiscard]] virtual core::Psn expected() const = 0;
 
   // Sending: as core::TransportSender; not before start_sending.
-  virtual void start_sending(const Measured& measured) = 0;
+  /// `known`: to the same transport of the same peer, by the same entropies. Who finds none there, and
+  /// has such a thing, leaves its own.
+  virtual void start_sending(const Measured& measured, std::weak_ptr<KnownPaths>& known) = 0;
   [[nodiscard]] virtual core::PostResult on_message(const core::Message& message, Instant now) = 0;
   /// `together`: on the path of the burst that it goes with.
   [[nodiscard]] virtual std::optional<core::Packet> poll_transmit(

@@ -14,6 +14,9 @@
 // What was lost goes again by a proven path: one that something arrived by, that has lost nothing
 // since, and not before all fell silent. Without any it takes the next after the one that lost it: so
 // among n paths its n-th try at the latest takes a living one, whatever is believed of them.
+//
+// Connections that take the same paths may know them together [D74]: what one loses none tries, what
+// arrives for one clears a path for all. What packets are under way each remembers for itself.
 #pragma once
 
 #include <algorithm>
@@ -46,6 +49,24 @@ struct SentRecord {
   bool settled = true;  ///< arrived, or never sent
 };
 
+/// What is known of all paths together. Belongs to the host's memory where several share it, as do the
+/// records then.
+class PathKnowledge {
+ private:
+  friend class PathHealth;
+  static constexpr std::uint32_t kProven = 32;
+
+  std::array<PathId, kProven> proven_{};  ///< those that something arrived by last
+  std::uint32_t proven_count_ = 0;
+  std::uint32_t next_slot_ = 0;
+  std::uint32_t barred_ = 0;
+  std::uint32_t suspects_ = 0;
+  std::uint32_t sharers_ = 0;   ///< so far
+  std::uint32_t arrivals_ = 0;  ///< of all of them; wraps
+  bool silence_ = false;        ///< nothing has arrived for a timeout
+  Instant next_alarm_{};
+};
+
 class PathHealth {
  public:
   static constexpr Picoseconds kFirstBar = ms(20);
@@ -53,6 +74,7 @@ class PathHealth {
   static constexpr std::uint32_t kAlarm = 4;          ///< barred at a time
   static constexpr Picoseconds kNextAlarm = ms(50);   ///< after the last one, at the earliest
   static constexpr std::uint32_t kTryEvery = 8;
+  static constexpr std::uint32_t kMostSpared = 2;  ///< silent timeouts while others hear
 
   constexpr PathHealth() = default;
   /// A record for each path, and one for each packet that can be under way, a power of two; all as
@@ -62,18 +84,28 @@ class PathHealth {
     STRACK_CHECK(!paths.empty());
     STRACK_CHECK(std::has_single_bit(sent.size()));
   }
+  /// The same with others, on the same records. What all know must outlive it, too.
+  constexpr PathHealth(std::span<PathRecord> paths, std::span<SentRecord> sent,
+                       PathKnowledge& shared)
+      : PathHealth(paths, sent) {
+    shared_ = &shared;
+    // Not all of them take the same proven path first.
+    next_proven_ = shared.sharers_++ % PathKnowledge::kProven;
+    others_ = shared.arrivals_;
+  }
 
   /// The path for a packet that was to take `path`; `psn` is a data packet's.
   [[nodiscard]] constexpr PathId usable(PathId path, Purpose purpose, Psn psn, Instant now) {
     if (purpose == Purpose::probe_again) return probe_ = static_cast<PathId>(after(probe_));
-    if (barred_ == 0 && suspects_ == 0) return path;
+    const PathKnowledge& k = known();
+    if (k.barred_ == 0 && k.suspects_ == 0) return path;
     if (purpose != Purpose::news) {
       if (is_good(path, false, now)) return path;
       if (const auto proven = next_proven(now)) return *proven;
       PathId& last = purpose == Purpose::probe ? probe_ : sent_[psn.value & mask()].path;
       return static_cast<PathId>(after(last));
     }
-    const bool may_try = proven_count_ == 0 || suspects_ == 0 || ++turn_ % kTryEvery == 0;
+    const bool may_try = k.proven_count_ == 0 || k.suspects_ == 0 || ++turn_ % kTryEvery == 0;
     if (is_good(path, may_try, now)) return path;
     if (may_try) {
       std::uint32_t other = path;
@@ -100,20 +132,24 @@ class PathHealth {
   /// Something has arrived by this path, as the echo in a SACK or pong says.
   constexpr void works(PathId path) {
     if (path >= count()) return;  // one that only pings take
-    silence_ = false;
+    PathKnowledge& k = known();
+    k.silence_ = false;
+    spared_ = 0;
+    ++k.arrivals_;
+    ++arrivals_;
     PathRecord& p = paths_[path];
     p.failures = 0;
     if (p.barred) {
       p.barred = false;
-      --barred_;
+      --k.barred_;
     }
     if (p.suspect) {
       p.suspect = false;
-      --suspects_;
+      --k.suspects_;
     }
-    if (proven_count_ > 0 && proven_[(next_slot_ - 1) % kProven] == path) return;
-    proven_[next_slot_++ % kProven] = path;
-    proven_count_ = std::min(proven_count_ + 1, kProven);
+    if (k.proven_count_ > 0 && k.proven_[(k.next_slot_ - 1) % kProven] == path) return;
+    k.proven_[k.next_slot_++ % kProven] = path;
+    k.proven_count_ = std::min(k.proven_count_ + 1, kProven);
   }
 
   /// It was declared lost, while others arrived.
@@ -123,28 +159,36 @@ class PathHealth {
     PathRecord& p = paths_[s.path];
     // Those that were under way together fail together, once.
     if (p.barred) return;
+    PathKnowledge& k = known();
     p.barred = true;
-    ++barred_;
+    ++k.barred_;
     p.until = now + kFirstBar * (std::int64_t{1} << p.failures);
     if (p.failures < kMostDoublings) ++p.failures;
     // What has failed before is no news.
-    if (barred_ >= kAlarm && p.failures == 1 && now >= next_alarm_) {
-      next_alarm_ = now + kNextAlarm;
+    if (k.barred_ >= kAlarm && p.failures == 1 && now >= k.next_alarm_) {
+      k.next_alarm_ = now + kNextAlarm;
       suspect_all();
     }
   }
 
   /// Much was declared lost, and nothing at all has arrived for a whole timeout. Perhaps the peer or
   /// the network is away, and no path is to blame; perhaps all that was thought to work is dead. So
-  /// nothing is barred and nothing is proven.
+  /// nothing is barred and nothing is proven. Where others with the same paths have heard something
+  /// meanwhile, those are not to blame, and what is known of them stays; but not for ever [D41].
   constexpr void fall_silent() {
-    if (silence_) return;
-    silence_ = true;
+    PathKnowledge& k = known();
+    const std::uint32_t others = k.arrivals_ - arrivals_;
+    const bool others_hear = others != others_;
+    others_ = others;
+    if (others_hear && ++spared_ <= kMostSpared) return;
+    spared_ = 0;
+    if (k.silence_) return;
+    k.silence_ = true;
     for (PathRecord& any : paths_) {
       any.barred = false;
       any.failures = 0;
     }
-    barred_ = 0;
+    k.barred_ = 0;
     suspect_all();
   }
 
@@ -154,11 +198,15 @@ class PathHealth {
   [[nodiscard]] constexpr std::uint16_t payload(Psn psn) const {
     return sent_[psn.value & mask()].payload;
   }
-  [[nodiscard]] constexpr std::uint32_t barred() const { return barred_; }
+  [[nodiscard]] constexpr std::uint32_t barred() const { return known().barred_; }
 
  private:
-  static constexpr std::uint32_t kProven = 32;
+  static constexpr std::uint32_t kProven = PathKnowledge::kProven;
 
+  [[nodiscard]] constexpr PathKnowledge& known() { return shared_ != nullptr ? *shared_ : own_; }
+  [[nodiscard]] constexpr const PathKnowledge& known() const {
+    return shared_ != nullptr ? *shared_ : own_;
+  }
   [[nodiscard]] constexpr std::uint32_t mask() const {
     return static_cast<std::uint32_t>(sent_.size()) - 1;
   }
@@ -173,38 +221,38 @@ class PathHealth {
     PathRecord& p = paths_[path];
     if (p.barred && now >= p.until && may_try) {  // the next failure bars it for longer
       p.barred = false;
-      --barred_;
+      --known().barred_;
     }
     return !p.barred && (may_try || !p.suspect);
   }
 
   [[nodiscard]] constexpr std::optional<PathId> next_proven(Instant now) {
-    for (std::uint32_t tried = 0; tried < proven_count_; ++tried) {
-      next_proven_ = next_proven_ + 1 >= proven_count_ ? 0 : next_proven_ + 1;
-      if (is_good(proven_[next_proven_], false, now)) return proven_[next_proven_];
+    const PathKnowledge& k = known();
+    for (std::uint32_t tried = 0; tried < k.proven_count_; ++tried) {
+      next_proven_ = next_proven_ + 1 >= k.proven_count_ ? 0 : next_proven_ + 1;
+      if (is_good(k.proven_[next_proven_], false, now)) return k.proven_[next_proven_];
     }
     return std::nullopt;
   }
 
   constexpr void suspect_all() {
     for (PathRecord& any : paths_) any.suspect = true;
-    suspects_ = count();
-    proven_count_ = 0;
-    next_slot_ = 0;
+    PathKnowledge& k = known();
+    k.suspects_ = count();
+    k.proven_count_ = 0;
+    k.next_slot_ = 0;
   }
 
   std::span<PathRecord> paths_;
   std::span<SentRecord> sent_;
-  std::array<PathId, kProven> proven_{};  ///< those that something arrived by last
-  std::uint32_t proven_count_ = 0;
-  std::uint32_t next_slot_ = 0;
+  PathKnowledge own_;
+  PathKnowledge* shared_ = nullptr;  ///< instead of it
   std::uint32_t next_proven_ = 0;
-  std::uint32_t barred_ = 0;
-  std::uint32_t suspects_ = 0;
   std::uint32_t turn_ = 0;
+  std::uint32_t arrivals_ = 0;  ///< this one's; wraps
+  std::uint32_t others_ = 0;    ///< the others', when this one last fell silent
+  std::uint32_t spared_ = 0;    ///< silent timeouts in a row that blamed nothing
   PathId probe_ = 0;
-  bool silence_ = false;  ///< nothing has arrived for a timeout
-  Instant next_alarm_{};
 };
 
 }  // namespace strack::core

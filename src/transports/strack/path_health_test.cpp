@@ -225,5 +225,74 @@ TEST_F(PathHealthTest, RemembersHowMuchAPacketCarried) {
   EXPECT_EQ(health.payload(psn), 100);
 }
 
+/// Two that take the same paths.
+struct SharedPathsTest : PathHealthTest {
+  std::array<SentRecord, 1024> others_packets{};
+  PathKnowledge knowledge;
+  PathHealth mine{paths, packets, knowledge};
+  PathHealth other{paths, others_packets, knowledge};
+
+  void lose(PathHealth& one, PathId path) {
+    one.sent(next, path, 100, false);
+    one.lost(next, now);
+    ++next;
+  }
+  void deliver(PathHealth& one, PathId path) {
+    one.sent(next, path, 100, false);
+    one.arrived(next);
+    ++next;
+  }
+};
+
+// [D74]
+TEST_F(SharedPathsTest, WhatOneLosesNoneTries) {
+  lose(mine, 3);
+  EXPECT_EQ(other.barred(), 1u);
+  EXPECT_EQ(other.usable(3, Purpose::news, next, now), 4);
+  // A third one, made afterwards.
+  PathHealth late(paths, others_packets, knowledge);
+  EXPECT_EQ(late.usable(3, Purpose::news, next, now), 4);
+  now = now + PathHealth::kFirstBar;
+  EXPECT_EQ(late.usable(3, Purpose::news, next, now), 3) << "it is tried again after a while";
+}
+
+// [D74] A repaired path is known by all as soon as one knows.
+TEST_F(SharedPathsTest, WhatArrivesForOneClearsForAll) {
+  lose(mine, 3);
+  deliver(other, 3);
+  EXPECT_EQ(mine.barred(), 0u);
+  EXPECT_EQ(mine.usable(3, Purpose::news, next, now), 3);
+}
+
+// [D74] One alarm is everybody's, and what proves to work for one is taken by the other.
+TEST_F(SharedPathsTest, AnAlarmIsForAll) {
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path % 2 == 0 ? mine : other, path);
+  deliver(mine, 9);
+  std::uint32_t tries = 0;
+  for (std::uint32_t i = 0; i < 8 * PathHealth::kTryEvery; ++i)
+    tries += other.usable(12, Purpose::news, next, now) != 9;
+  EXPECT_EQ(tries, 8u);
+  EXPECT_EQ(other.usable(12, Purpose::again, next, now), 9);
+}
+
+// [D74] [D41] The silence of one says nothing of paths by which others hear, but it is not passed over for ever.
+TEST_F(SharedPathsTest, OneThatFallsSilentLeavesTheOthersWhatTheyKnow) {
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(mine, path);
+  deliver(other, 9);
+  for (std::uint32_t i = 0; i < PathHealth::kMostSpared; ++i) {
+    deliver(other, 9);
+    mine.fall_silent();
+    EXPECT_EQ(other.barred(), PathHealth::kAlarm);
+  }
+  deliver(other, 9);
+  mine.fall_silent();
+  EXPECT_EQ(other.barred(), 0u);
+  // Alone it is as if there were no others.
+  deliver(mine, 9);
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(mine, path);
+  mine.fall_silent();
+  EXPECT_EQ(mine.barred(), 0u);
+}
+
 }  // namespace
 }  // namespace strack::core

@@ -25,6 +25,13 @@ using UdpSender = core::Sender<core::NoEvents, core::GuardedPaths>;
   return params.value();
 }
 
+/// [D74] All connections by the same ways have one. It holds what PathHealth works on.
+struct StrackPaths final : KnownPaths {
+  explicit StrackPaths(std::uint32_t count) : records(count) {}
+  std::vector<core::PathRecord> records;
+  core::PathKnowledge knowledge;
+};
+
 class StrackSession final : public Session {
  public:
   explicit StrackSession(const SessionPlan& plan)
@@ -48,7 +55,7 @@ class StrackSession final : public Session {
   std::optional<core::Sack> poll_ack(Instant now) override { return receiver_.poll_ack(now); }
   core::Psn expected() const override { return receiver_.epsn(); }
 
-  void start_sending(const Measured& measured) override;
+  void start_sending(const Measured& measured, std::weak_ptr<KnownPaths>& known) override;
   core::PostResult on_message(const core::Message& message, Instant now) override {
     return sender_->on_message(message, now);
   }
@@ -90,21 +97,25 @@ class StrackSession final : public Session {
   core::StrackParams send_params_{};
   std::optional<UdpSender> sender_;  ///< once the RTT is known
   std::vector<core::MessageSlot> slots_;
-  std::vector<core::PathRecord> path_records_;
+  std::shared_ptr<StrackPaths> known_paths_;
   std::vector<core::SentRecord> sent_records_;
-  core::PathHealth health_;  ///< on these
+  core::PathHealth health_;  ///< on these two
   BitsPerSecond path_rate_{0};
   core::Psn first_;
 };
 
-void StrackSession::start_sending(const Measured& told) {
+void StrackSession::start_sending(const Measured& told, std::weak_ptr<KnownPaths>& known) {
   Measured measured = told;
   measured.window = std::min(told.window, core::kMaxTrackingWindow);
   send_params_ = params_of(measured);
   path_rate_ = path_rate(measured);
-  path_records_.assign(send_params_.max_paths, {});
+  known_paths_ = std::static_pointer_cast<StrackPaths>(known.lock());
+  if (!known_paths_ || known_paths_->records.size() != send_params_.max_paths) {
+    known_paths_ = std::make_shared<StrackPaths>(send_params_.max_paths);
+    if (known.expired()) known = known_paths_;
+  }
   sent_records_.assign(core::kMaxTrackingWindow, {});
-  health_ = core::PathHealth(path_records_, sent_records_);
+  health_ = core::PathHealth(known_paths_->records, sent_records_, known_paths_->knowledge);
   // [P.window] It starts with one BDP; the room above is for what the hosts' own delays turn out to be.
   const Bytes most = send_params_.max_cwnd;
   send_params_.max_cwnd = std::clamp(send_params_.bdp, send_params_.min_cwnd, most);
