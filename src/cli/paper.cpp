@@ -149,12 +149,23 @@ Result<std::vector<Candidate>, std::string> candidates(const PaperRunOptions& op
 }
 
 /// The first seed of everything first, so that an unfinished set says most; claims before ablations; the
-/// longest runs first among those, so that no processor is idle at the end.
+/// longest runs first among those, so that no processor is idle at the end. Of further seeds row by row, the
+/// cheapest first: a row counts a seed when all of its runs are there.
 void put_in_order(std::vector<Candidate>& all) {
-  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tuple(a.run.seed, !a.claimed, -a.run.weight) <
-           std::tuple(b.run.seed, !b.claimed, -b.run.weight);
-  });
+  std::map<std::string, double> cost;
+  for (const Candidate& one : all) cost[one.row] += one.run.weight;
+  const std::uint64_t first =
+      all.empty()
+          ? 0
+          : std::min_element(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+              return a.run.seed < b.run.seed;
+            })->run.seed;
+  const auto rank = [&](const Candidate& one) {
+    return std::tuple(one.run.seed, !one.claimed, one.run.seed == first ? 0 : cost.at(one.row),
+                      -one.run.weight);
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
 }
 
 /// What a run of all that is missing would take.

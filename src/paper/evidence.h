@@ -68,7 +68,8 @@ class Evidence {
     std::size_t planned = 0;
     std::size_t done = 0;
     double cpu_s = 0;
-    std::vector<std::uint64_t> seeds;  ///< of those done
+    std::vector<std::uint64_t> seeds;  ///< of those done and judged by
+    bool has_whole_seed = false;       ///< all runs of it are there
     std::size_t hosts = 0;             ///< the most of any
     std::size_t jobs = 0;              ///< the same
     std::vector<std::string> versions;
@@ -107,7 +108,8 @@ struct RowFinding {
 };
 
 /// By each row's own rules; `rows` must outlive the result. A row whose checks are all reproduced is
-/// reproduced, one whose checks all failed is not; a missing number leaves it open.
+/// reproduced, one whose checks all failed is not; it is open while a number is missing, or a run of every
+/// seed.
 [[nodiscard]] Result<std::vector<RowFinding>, FileError> judge(Evidence& evidence,
                                                                const std::vector<Row>& rows);
 

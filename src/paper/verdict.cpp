@@ -92,7 +92,7 @@ Result<std::vector<RowFinding>, FileError> judge(Evidence& evidence, const std::
     std::size_t good = 0;
     std::size_t bad = 0;
     const Evidence::Count& count = evidence.count(row.id);
-    bool open = row.checks.empty() || count.done < count.planned;
+    bool open = row.checks.empty() || (count.done < count.planned && !count.has_whole_seed);
     for (const Check& check : row.checks) {
       if (check.full_only && evidence.scale() != kFullScale) continue;
       Finding& one = finding.findings.emplace_back();
