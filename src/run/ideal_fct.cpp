@@ -120,21 +120,24 @@ class Network {
     }
     // What is left of each link that is not whole, however many entries name it.
     std::map<Key, BitsPerSecond> left;
-    const auto rate_of = [&](const sim::LinkRef& link) -> BitsPerSecond& {
-      return left.try_emplace({link.tier, link.lower, link.upper}, topology_.rate(link.tier))
-          .first->second;
+    const auto slow_down = [&](const sim::LinkRef& link, sim::LinkWay way, Ratio part) {
+      for (const sim::LinkWay each : {sim::LinkWay::up, sim::LinkWay::down}) {
+        if (way != sim::LinkWay::both && way != each) continue;
+        const Key key{each, link.tier, link.lower, link.upper};
+        BitsPerSecond& rate = left.try_emplace(key, topology_.rate(link.tier)).first->second;
+        rate = part * rate;
+      }
     };
-    for (const sim::Impairment& bad : config.failures.impairments) {
-      BitsPerSecond& rate = rate_of(bad.link);
-      rate = bad.rate * rate;
-    }
+    for (const sim::Impairment& bad : config.failures.impairments)
+      slow_down(bad.link, bad.way, bad.rate);
     for (const sim::Failure& failure : config.failures.failures) {
       if (failure.from > Instant{} || failure.until != Instant::never()) continue;
-      for (const sim::LinkRef& link : topology_.links_of(failure)) rate_of(link) = BitsPerSecond{0};
+      for (const sim::LinkRef& link : topology_.links_of(failure))
+        slow_down(link, sim::LinkWay::both, {0, 1});
     }
     for (const auto& [key, rate] : left) {
-      const auto& [tier, lower, upper] = key;
-      lose({tier, lower, upper}, topology_.rate(tier) - rate);
+      const auto& [way, tier, lower, upper] = key;
+      lose(way == sim::LinkWay::up ? out_ : in_, {tier, lower, upper}, topology_.rate(tier) - rate);
     }
   }
 
@@ -180,21 +183,19 @@ class Network {
     std::vector<Server> pods;
   };
 
-  using Key = std::tuple<sim::LinkRef::Tier, std::uint32_t, std::uint32_t>;
+  using Key = std::tuple<sim::LinkWay, sim::LinkRef::Tier, std::uint32_t, std::uint32_t>;
 
-  void lose(const sim::LinkRef& link, BitsPerSecond lost) {
-    for (auto* way : {&out_, &in_}) {
-      switch (link.tier) {
-        case sim::LinkRef::Tier::host:
-          way->hosts[link.lower].rate -= lost;
-          break;
-        case sim::LinkRef::Tier::fabric:
-          way->racks[link.lower].rate -= lost;
-          break;
-        case sim::LinkRef::Tier::core:
-          way->pods[link.lower / t_.aggs_per_pod].rate -= lost;
-          break;
-      }
+  void lose(Way& way, const sim::LinkRef& link, BitsPerSecond lost) const {
+    switch (link.tier) {
+      case sim::LinkRef::Tier::host:
+        way.hosts[link.lower].rate -= lost;
+        break;
+      case sim::LinkRef::Tier::fabric:
+        way.racks[link.lower].rate -= lost;
+        break;
+      case sim::LinkRef::Tier::core:
+        way.pods[link.lower / t_.aggs_per_pod].rate -= lost;
+        break;
     }
   }
 

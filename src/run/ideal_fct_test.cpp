@@ -122,6 +122,12 @@ TEST(IdealFct, DeadAndSlowLinksCarryLess) {
   slow.failures.impairments.push_back(half);
   const Picoseconds at_rack = bytes(1000 * 4160) / gbps(1400);  // three and a half uplinks
   EXPECT_EQ(ideal_fct(slow, flows), 4 * at_rack - kPacket + base_rtt(slow));
+
+  // Only the way down counts for what comes to the rack.
+  slow.failures.impairments[0].way = sim::LinkWay::down;
+  EXPECT_EQ(ideal_fct(slow, flows), 4 * at_rack - kPacket + base_rtt(slow));
+  slow.failures.impairments[0].way = sim::LinkWay::up;
+  EXPECT_EQ(ideal_fct(slow, flows), kWire - kPacket + base_rtt(slow));
 }
 
 TEST(IdealFct, ThreeTiersHaveLongerPathsAndPods) {

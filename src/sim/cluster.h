@@ -57,6 +57,7 @@ class ClusterOf final : public Cluster {
         windows_(network_, port_rules_, host_rules_, workers_of(config_), workload_.jobs.size()),
         lookahead_(network_.topology.smallest_latency()) {
     STRACK_CHECK(lookahead_ > ps(0));
+    network_.scale_queues(port_rules_);
     for (std::uint32_t h = 0; h < placement_.hosts.size(); ++h)
       network_.hosts[h].prepare(std::move(placement_.hosts[h]), *host_rules_.transport);
     placement_.hosts = {};

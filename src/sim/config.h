@@ -117,12 +117,17 @@ struct Failure {
   Instant until = Instant::never();
 };
 
+/// Which way along a link; up is away from the hosts.
+enum class LinkWay : std::uint8_t { both, up, down };
+
 /// A link that works badly.
 struct Impairment {
   LinkRef link;
   Ratio rate{1, 1};           ///< of its nominal rate
   Ratio loss{0, 1};           ///< of packets, at random
   double bit_error_rate = 0;  ///< of bits, at random
+  LinkWay way = LinkWay::both;
+  bool scale_queue = false;  ///< [D75] its queue and the thresholds of marks shrink like its rate
 };
 
 struct FailureParams {

@@ -330,6 +330,46 @@ TEST(Impaired, HalfTheRateOfAHostLink) {
   EXPECT_EQ(outcome.links[outcome.link("host 1", "tor 0")].rate, gbps(400));
 }
 
+// One way of a cable: only what a host sends is slow, and only what is sent to it.
+TEST(Impaired, OneWayOfAHostLink) {
+  for (const LinkWay way : {LinkWay::up, LinkWay::down}) {
+    SimConfig config = cluster(1, 2, 1);
+    impair(config, {Tier::host, 0, 0}, {1, 2}, {0, 1});
+    config.failures.impairments[0].way = way;
+    const bool up = way == LinkWay::up;
+    const Outcome outcome = run(config, {flow(0, 1, packets(100))});
+    EXPECT_EQ(outcome.links[outcome.link("host 0", "tor 0")].rate, gbps(up ? 200 : 400));
+    EXPECT_EQ(outcome.links[outcome.link("tor 0", "host 0")].rate, gbps(up ? 400 : 200));
+    EXPECT_EQ(outcome.fct(),
+              (up ? 2 : 1) * 100 * kData + kData + 4 * kLatency + kSack + (up ? 1 : 2) * kSack);
+  }
+}
+
+// Up is from the rack, down to it.
+TEST(Impaired, OneWayOfAnUplink) {
+  SimConfig config = cluster(2, 1, 1);
+  impair(config, {Tier::fabric, 0, 0}, {1, 4}, {0, 1});
+  config.failures.impairments[0].way = LinkWay::down;
+  const Outcome outcome = run(config, {flow(0, 1, packets(1))});
+  EXPECT_EQ(outcome.links[outcome.link("tor 0", "spine 0")].rate, gbps(400));
+  EXPECT_EQ(outcome.links[outcome.link("spine 0", "tor 0")].rate, gbps(100));
+}
+
+// [D75] A quarter of the rate with a quarter of the queue: what waits for it at most is as long in time.
+TEST(Impaired, ScaledQueue) {
+  for (const bool scaled : {false, true}) {
+    SimConfig config = cluster(1, 3, 1);
+    config.switches.queue_limit = 40 * (packets(1) + config.hosts.data_header);
+    impair(config, {Tier::host, 2, 0}, {1, 4}, {0, 1});
+    config.failures.impairments[0].way = LinkWay::down;
+    config.failures.impairments[0].scale_queue = scaled;
+    const Outcome outcome = run(config, {flow(0, 2, packets(200)), flow(1, 2, packets(200))});
+    expect_all_done(outcome, 2);
+    EXPECT_EQ(outcome.counters.deepest_queue,
+              (scaled ? 10 : 40) * (packets(1) + config.hosts.data_header));
+  }
+}
+
 // A degraded uplink in a busy network: adaptive spraying gives it less than its share, and all
 // complete.
 TEST(Impaired, QuarterOfTheRateOfAnUplink) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "base/prng.h"
 #include "sim/config.h"
 #include "sim/net/lane.h"
+#include "sim/net/port.h"
 #include "sim/net/shared_buffer.h"
 #include "sim/net/switch_base.h"
 #include "sim/net/topology.h"
@@ -57,6 +59,19 @@ class Network {
       const SwitchInfo& info = topology.switches()[s];
       for (std::uint32_t p = 0; p < info.ports.size(); ++p)
         visit(info.ports[p], switches[s]->port(p));
+    }
+  }
+
+  /// [D75] Gives slow links the queues that they are to have. A lossless switch's ports share theirs.
+  void scale_queues([[maybe_unused]] const PortRules& rules) {
+    if constexpr (!kLossless) {
+      for (const Impairment& bad : config_.failures.impairments) {
+        if (!bad.scale_queue) continue;
+        for_each_end(bad.link, bad.way, [&](auto& port) {
+          if constexpr (std::is_base_of_v<PortBase, std::remove_reference_t<decltype(port)>>)
+            port.scale_queue(rules, bad.rate);
+        });
+      }
     }
   }
 
@@ -110,19 +125,25 @@ class Network {
     return wire;
   }
 
-  /// Calls visit(wire) for both directions of a link.
+  /// Calls visit(port) for those ends of a link that send the given way.
   template <class Visit>
-  void for_both_directions(const LinkRef& ref, Visit&& visit) {
-    if (ref.tier == LinkRef::Tier::host) visit(hosts[ref.lower].port.wire);
-    for_each_port([&](const PortInfo& info, auto& port) {
-      if (info.ref == ref) visit(port.wire);
-    });
+  void for_each_end(const LinkRef& ref, LinkWay way, Visit&& visit) {
+    if (ref.tier == LinkRef::Tier::host && way != LinkWay::down) visit(hosts[ref.lower].port);
+    for (std::size_t s = 0; s < switches.size(); ++s) {
+      const SwitchInfo& info = topology.switches()[s];
+      for (std::uint32_t p = 0; p < info.ports.size(); ++p) {
+        const LinkWay sends = p < info.down_ports ? LinkWay::down : LinkWay::up;
+        if (info.ports[p].ref == ref && (way == LinkWay::both || way == sends))
+          visit(switches[s]->port(p));
+      }
+    }
   }
 
   void impair_links(const Rng& root) {
     Rng errors = root.stream("errors");
     for (const Impairment& bad : config_.failures.impairments) {
-      for_both_directions(bad.link, [&](Wire& wire) {
+      for_each_end(bad.link, bad.way, [&](auto& port) {
+        Wire& wire = port.wire;
         wire.byte_time = ByteTime(bad.rate * wire.byte_time.rate());
         wire.loss_threshold = either(wire.loss_threshold, fraction_of_2_64(bad.loss));
         // First order in the error rate: exact enough where a packet has far less than one expected
@@ -154,7 +175,8 @@ class Network {
       if (failure.until != Instant::never()) changes.push_back(failure.until + lag);
     }
     for (const Down& down : downs) {
-      for_both_directions(down.link, [&](Wire& wire) {
+      for_each_end(down.link, LinkWay::both, [&](auto& port) {
+        Wire& wire = port.wire;
         auto& list = wire.outages == nullptr
                          ? *outages_.emplace_back(std::make_unique<std::vector<Outage>>())
                          : const_cast<std::vector<Outage>&>(*wire.outages);

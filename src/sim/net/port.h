@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/check.h"
@@ -63,6 +64,17 @@ struct PortRules {
         pause_size(pfc.frame.value),
         pause_bytes(std::int64_t{pfc.quanta} * 512 / 8) {}
 
+  /// [D75] As a link has them whose queue is a part of everybody's.
+  [[nodiscard]] PortRules scaled(Ratio part) const {
+    PortRules rules = *this;
+    for (std::int64_t* size : {&rules.kmin, &rules.kmax, &rules.queue_limit, &rules.header_limit}) {
+      *size = mul_div(*size, part.num, part.den);
+    }
+    rules.mark_slope =
+        static_cast<std::uint64_t>(static_cast<Int128>(mark_slope) * part.den / part.num);
+    return rules;
+  }
+
   [[nodiscard]] std::int64_t wire_size(const SimPacket& p) const {
     if (p.is_whole()) return static_cast<std::int64_t>(p.payload()) + data_header;
     return p.trimmed() ? trim_size : control_size;
@@ -101,6 +113,14 @@ class PortBase {
   }
   [[nodiscard]] std::uint64_t marks() const { return marks_; }
   void seed(std::uint64_t seed) { mark_rng_ = seed | 1; }
+
+  /// [D75] This port's rules: everybody's, or a part of them.
+  [[nodiscard]] const PortRules& rules_here(const PortRules& rules) const {
+    return own_rules_ == nullptr ? rules : *own_rules_;
+  }
+  void scale_queue(const PortRules& rules, Ratio part) {
+    own_rules_ = std::make_unique<const PortRules>(rules_here(rules).scaled(part));
+  }
 
  protected:
   [[nodiscard]] Tally take_tally() {
@@ -183,6 +203,8 @@ class PortBase {
   PortCounts interval_;
 
  private:
+  std::unique_ptr<const PortRules> own_rules_;  ///< null: everybody's
+
   /// Control never is; a trimmed packet says more than a mark could.
   [[nodiscard]] static bool may_be_marked(const SimPacket& packet) {
     return !packet.is_control() && !packet.trimmed();

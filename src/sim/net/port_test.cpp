@@ -466,5 +466,29 @@ TEST(Port, Mark_OffAtTheLastHop) {
   }
 }
 
+// [D75] Rules for a part of the queue: all sizes are that part, and marks come as often at that part of
+// a queue.
+TEST(Port, ScaledRules) {
+  SwitchParams params;
+  params.kmin = kb(100);
+  params.kmax = kb(500);
+  params.queue_limit = mb(1);
+  params.trimming.queue_limit = mb(2);
+  const PortRules rules(params, HostParams{});
+  const PortRules quarter = rules.scaled({1, 4});
+  EXPECT_EQ(quarter.kmin, 25'000);
+  EXPECT_EQ(quarter.kmax, 125'000);
+  EXPECT_EQ(quarter.queue_limit, 250'000);
+  EXPECT_EQ(quarter.header_limit, 500'000);
+  EXPECT_EQ(quarter.mark_slope, 4 * rules.mark_slope);
+  EXPECT_EQ(quarter.control_size, rules.control_size);
+
+  Port port;
+  EXPECT_EQ(&port.rules_here(rules), &rules);
+  port.scale_queue(rules, {1, 2});
+  port.scale_queue(rules, {1, 2});  // entries for one link add up
+  EXPECT_EQ(port.rules_here(rules).queue_limit, 250'000);
+}
+
 }  // namespace
 }  // namespace strack::sim

@@ -46,7 +46,7 @@ class BasicSwitch : public SwitchBase {
         continue;
       }
       sort_arrivals(list, scratch.merged(), context.end);
-      port.run(list, rules, context, fingerprint, drops);
+      port.run(list, port.rules_here(rules), context, fingerprint, drops);
       list.clear();
       next = std::min(next, port.next_event());
     }
@@ -73,13 +73,14 @@ class BasicSwitch : public SwitchBase {
           scratch.list(static_cast<std::size_t>(a.egress)).push_back({a.time, a.packet});
         },
         [&](std::uint32_t p, Instant now) {
-          ports_[p].advance(now, rules, context, fingerprint, drops);
+          ports_[p].advance(now, ports_[p].rules_here(rules), context, fingerprint, drops);
           return ports_[p].load();
         },
         [&](const SprayArrival& a) {
           PortType& port = ports_[static_cast<std::size_t>(a.egress)];
-          port.advance(a.time, rules, context, fingerprint, drops);
-          port.take({a.time, a.packet}, rules, fingerprint, drops);
+          const PortRules& here = port.rules_here(rules);
+          port.advance(a.time, here, context, fingerprint, drops);
+          port.take({a.time, a.packet}, here, fingerprint, drops);
         });
   }
 

@@ -23,6 +23,11 @@ Scenario loaded(std::string_view text, const std::vector<std::string>& overrides
   return scenario.value();
 }
 
+std::string error_of(std::string_view text) {
+  const auto scenario = load_text(text, "x.toml", {}, {});
+  return scenario ? "loaded" : scenario.error().text();
+}
+
 TEST(Failures, NamedLinksAndSwitches) {
   const Scenario s = loaded(R"([[failure]]
 rack = 3
@@ -109,6 +114,27 @@ TEST(Failures, RandomLinksFollowTheSeed) {
   };
   EXPECT_EQ(racks(1), racks(1));
   EXPECT_NE(racks(1), racks(2));
+}
+
+// [D75] One way of a link, and its queue with it.
+TEST(Failures, OneWayOfALink) {
+  const Scenario s = loaded(
+      "[[impairment]]\nrack = 1\nuplink = 2\nrate = 0.25\nway = \"down\"\nscale_queue = true");
+  const Impairment& bad = s.config.failures.impairments.at(0);
+  EXPECT_EQ(bad.way, LinkWay::down);
+  EXPECT_TRUE(bad.scale_queue);
+  EXPECT_EQ(bad.rate, (Ratio{1, 4}));
+  const Scenario both = loaded("[[impairment]]\nhost = 1\nrate = 0.25");
+  EXPECT_EQ(both.config.failures.impairments.at(0).way, LinkWay::both);
+  EXPECT_FALSE(both.config.failures.impairments.at(0).scale_queue);
+}
+
+TEST(Failures, OneWayOfALink_Mistakes) {
+  EXPECT_EQ(error_of("[[impairment]]\nhost = 1\nrate = 0.5\nway = \"left\""),
+            "x.toml:4: way is \"left\". a way is \"both\", \"up\" or \"down\"");
+  EXPECT_EQ(error_of("[[impairment]]\nhost = 1\nloss = 0.5\nscale_queue = true"),
+            "x.toml:4: scale_queue is true, but rate is 1. a queue is scaled as the rate is: set "
+            "rate, such as rate = 0.25, or leave scale_queue out");
 }
 
 TEST(Failures, RandomLinksCanBeImpaired) {

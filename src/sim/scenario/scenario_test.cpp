@@ -887,6 +887,8 @@ constexpr Sample kSamples[] = {
     {"impairment", "random_links", "32", "loss = 0.5"},
     {"impairment", "racks", "8", "loss = 0.5\nrandom_links = 16"},
     {"impairment", "rate", "0.25", "host = 1"},
+    {"impairment", "way", "\"down\"", "host = 1\nloss = 0.5"},
+    {"impairment", "scale_queue", "true", "host = 1\nrate = 0.25"},
     {"impairment", "loss", "0.000001", "host = 1"},
     {"impairment", "bit_error_rate", "1e-15", "host = 1"},
     {"record", "interval_us", "10", "queues = true"},

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/enum_words.h"
 #include "sim/scenario/sections/sections.h"
 #include "workload/amount.h"
 #include "workload/lines.h"
@@ -76,6 +77,9 @@ constexpr Key kFailureKeys[] = {
      .help = "When it mends."},
 };
 
+constexpr auto kWayWords =
+    words_of<LinkWay>({{LinkWay::both, "both"}, {LinkWay::up, "up"}, {LinkWay::down, "down"}});
+
 constexpr Key kImpairmentKeys[] = {
     {.name = "rack",
      .kind = Kind::integer,
@@ -117,6 +121,18 @@ constexpr Key kImpairmentKeys[] = {
      .high = {1},
      .needs = "a rate is a part of the link's, from 0.001 to 1, such as rate = 0.5",
      .help = "What it carries, in parts of its rate."},
+    {.name = "way",
+     .kind = Kind::choice,
+     .words = kWayWords,
+     .fallback = "\"both\"",
+     .needs = "a way is",
+     .help = "Which direction of the link works badly; up is away from hosts."},
+    {.name = "scale_queue",
+     .kind = Kind::flag,
+     .fallback = "false",
+     .needs = "it is true or false",
+     .help = "A switch's queue before it, and the thresholds of marks there, are the same part as "
+             "`rate`, so that a full one drains as fast as elsewhere. With PFC it means nothing."},
     {.name = "loss",
      .kind = Kind::fraction,
      .fallback = "0",
@@ -311,6 +327,13 @@ class FailureResolver : Resolving {
     i.rate = group.fraction("impairment.rate");
     i.loss = group.fraction("impairment.loss");
     i.bit_error_rate = group.real("impairment.bit_error_rate");
+    i.way = group.choice<LinkWay>("impairment.way");
+    i.scale_queue = group.flag("impairment.scale_queue");
+    if (i.scale_queue && i.rate == Ratio{1, 1}) {
+      group["impairment.scale_queue"].fail(
+          "scale_queue is true, but rate is 1. a queue is scaled as the rate is: set rate, such as "
+          "rate = 0.25, or leave scale_queue out");
+    }
     if (i.rate == Ratio{1, 1} && i.loss.num == 0 && i.bit_error_rate <= 0) {
       throw Failed{
           {group.file, group.line,
