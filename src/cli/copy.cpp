@@ -157,14 +157,16 @@ struct Totals {
   }
 
   [[nodiscard]] std::string text(double seconds, std::size_t skipped) const {
+    const std::string what =
+        plural(copied, "file") + (last.links > 0 ? ", " + plural(last.links, "link") : "");
     const std::uint64_t there = last.files > copied ? last.files - copied : 0;
     const std::uint64_t sent_before = sent - last.sent_bytes;
     const std::uint64_t kept = last.kept_bytes > sent_before ? last.kept_bytes - sent_before : 0;
     // What an earlier attempt sent and the last one found there counts, what had to be sent again does not.
     const std::uint64_t arrived = last.sent_bytes + last.kept_bytes - kept;
-    std::string text = fmt::format(
-        "copied {}, {} in {:.1f} s, {:.2f} Gb/s", plural(copied, "file"), size_of(arrived), seconds,
-        seconds > 0 ? static_cast<double>(arrived) * 8 / seconds / 1e9 : 0);
+    std::string text =
+        fmt::format("copied {}, {} in {:.1f} s, {:.2f} Gb/s", what, size_of(arrived), seconds,
+                    seconds > 0 ? static_cast<double>(arrived) * 8 / seconds / 1e9 : 0);
     if (sent > arrived) text += fmt::format("; {} sent twice", size_of(sent - arrived));
     if (there > 0) text += fmt::format("; {} there already", plural(there, "file"));
     if (kept > 0 && last.files > there)
@@ -186,10 +188,20 @@ Result<std::shared_ptr<transfer::Store>, std::string> open_store(const RecvOptio
 }
 
 void warn_of(const transfer::Tree& tree) {
+  for (const std::string& link : tree.named_links)
+    fmt::print(stderr, "warning: copied as a link, without what it leads to: {}\n", link);
   for (const std::string& skipped : tree.skipped)
     fmt::print(stderr, "warning: not copied: {}\n", skipped);
   for (const std::string& twice : tree.twice)
     fmt::print(stderr, "warning: given twice, copied once: {}\n", twice);
+}
+
+int give_up(const std::string& problem, const Totals& totals, const transfer::Tree& tree) {
+  fail(problem, 1);
+  if (totals.attempts > 0)
+    fmt::print(stderr, "       {} of {} are there: the same command goes on where it was\n",
+               size_of(totals.most), size_of(tree.bytes));
+  return 1;
 }
 
 void nap(std::chrono::milliseconds time, const std::atomic<bool>& stop) {
@@ -320,6 +332,7 @@ int copy_files(const CopyOptions& options) {
   };
   transfer::Reconnect again(reconnect.value(), std::random_device{}());
   Totals totals;
+  bool waits_in_turn = false;  // which is said once
   while (true) {
     std::string problem;
     udp::Status lost = udp::Status::ok;
@@ -327,7 +340,7 @@ int copy_files(const CopyOptions& options) {
     if (dialled) {
       const std::uint64_t most = totals.most;
       const Attempt attempt = copy_once(dialled.value(), tree, sending, line, stop);
-      totals.add(attempt.progress);
+      if (attempt.lost != udp::Status::busy) totals.add(attempt.progress);
       if (attempt.stopped) return interrupted(totals.most);
       if (attempt.problem.empty()) break;
       if (attempt.lost == udp::Status::ok) return fail(attempt.problem, 1);
@@ -335,25 +348,24 @@ int copy_files(const CopyOptions& options) {
       problem = attempt.problem;
       lost = attempt.lost;
       // What is there is there: only a first attempt may have to begin anew.
-      sending.resume = true;
+      if (totals.attempts > 0) sending.resume = true;
     } else {
       const transfer::NotDialled& why = dialled.error();
       if (why.stopped) return interrupted(totals.most);
       if (!why.mistake.empty()) return fail(why.mistake);
       problem = transfer::explain(why.status, why.address, "strack recv", options.protection);
-      if (totals.attempts == 0) return fail(problem, 1);
       lost = why.status;
+      if (totals.attempts == 0 && !waits_in_turn && lost != udp::Status::busy)
+        return fail(problem, 1);
     }
     const auto wait =
         transfer::Reconnect::worthwhile(lost) ? again.next(Clock::now()) : std::nullopt;
-    if (!wait) {
-      fail(problem, 1);
-      fmt::print(stderr, "       {} of {} are there: the same command goes on where it was\n",
-                 size_of(totals.most), size_of(tree.bytes));
-      return 1;
-    }
-    if (dialled && !options.quiet)
-      fmt::print(stderr, "{}; connecting again, for up to {}\n", problem, text_of(again.limit()));
+    if (!wait) return give_up(problem, totals, tree);
+    const bool in_turn = lost == udp::Status::busy;
+    if ((in_turn ? !waits_in_turn : dialled.ok()) && !options.quiet)
+      fmt::print(stderr, "{}; {}, for up to {}\n", problem,
+                 in_turn ? "waiting for a turn" : "connecting again", text_of(again.limit()));
+    waits_in_turn = in_turn || (waits_in_turn && !dialled);
     nap(*wait, stop);
   }
   if (!options.quiet) fmt::print("{}\n", totals.text(line.seconds(), tree.skipped.size()));

@@ -493,7 +493,7 @@ class CopyTest(UdpTest):
         (self.out / "tree/a/b").chmod(0o555)
         receiver = self.receive("--once")
         said = self.good("cp", self.out / "tree", self.to())
-        self.assertRegex(said, r"\Acopied 15 files, 52\.1 MB in [0-9.]+ s, [0-9.]+ Gb/s\n\Z")
+        self.assertRegex(said, r"\Acopied 15 files, 2 links, 52\.1 MB in [0-9.]+ s, [0-9.]+ Gb/s\n\Z")
         out, err = self.finish(receiver)
         self.assertIn("15 files, 5 folders, 2 links, 52.1 MB in ", out)
         self.assertEqual(err, "")
@@ -532,6 +532,34 @@ class CopyTest(UdpTest):
         self.assertIn("cannot be opened", self.bad("recv", "--bind", self.address, "--dir", self.out / "a"))
         self.start("perf", "server", "--bind", self.address)
         self.assertIn("not `strack recv`", self.bad("cp", self.out / "a", self.to(), status=1))
+
+    def test_a_link_that_is_named(self):
+        self.receive()
+        link = self.out / "latest"
+        link.symlink_to("run7")
+        done = self.strack("cp", link, self.to())
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stderr,
+                         f"warning: copied as a link, without what it leads to: {link}: a link to 'run7'\n")
+        self.assertRegex(done.stdout, r"\Acopied 0 files, 1 link, 0 B in ")
+        self.assertEqual(os.readlink(self.into / "latest"), "run7")
+
+    def test_waiting_for_a_turn(self):
+        source = self.write("f")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as full:
+            full.bind(("127.0.0.1", self.port))
+            copy = self.start("cp", source, self.to(), ready=False)
+            for _ in range(2):
+                hello, peer = full.recvfrom(2048)
+                # A reject: version 2, type 10; the hello's connection id and nonce; busy; versions 2 to 2.
+                reply_port = int.from_bytes(hello[76:78], "big")
+                full.sendto(b"\x2a\0\0\0" + hello[8:12] + hello[12:20] + b"\6\2\2\0", (peer[0], reply_port))
+        self.receive()
+        out, err = self.finish(copy)
+        self.assertRegex(out, r"\Acopied 1 file, 1 B ")
+        self.assertEqual(err, f"no connection to {self.address}: the peer has no room for another connection; "
+                              "waiting for a turn, for up to 60 s\n")
+        self.assertEqual((self.into / "f").read_bytes(), b"x")
 
     def test_a_second_copy_and_a_different_file(self):
         self.receive()

@@ -42,6 +42,8 @@ class Server {
     std::chrono::milliseconds patience = std::chrono::seconds(10);
     /// Without a packet of data in a test.
     std::chrono::milliseconds silence = std::chrono::seconds(60);
+    /// The same, and it may have to go for others.
+    std::chrono::milliseconds idle = std::chrono::seconds(15);
   };
   /// What an endpoint needs for that: room for those that are being turned away, and less than half of it, as
   /// much as may be in the middle of set-up, for one source.
@@ -51,7 +53,7 @@ class Server {
       : endpoint_(endpoint),
         ended_(std::move(ended)),
         limits_(limits),
-        guests_(limits.most),
+        guests_(limits.most, limits.idle),
         arena_(kMaxSize) {}
 
   [[nodiscard]] bool has_memory() const { return static_cast<bool>(arena_); }

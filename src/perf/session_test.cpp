@@ -214,6 +214,7 @@ TEST(PerfSession, OneSourceDoesNotKeepOthersOut) {
   Server::Limits limits;
   limits.most = 4;
   limits.patience = limits.silence = std::chrono::minutes(1);
+  limits.idle = std::chrono::milliseconds(0);
   ServerThread server("127.0.0.1:0", limits);
   Idlers idlers("127.0.0.2:0", server.address, 4);
   while (idlers.up < 4) idlers.poll();

@@ -29,7 +29,7 @@ std::optional<Guests::Id> Guests::enter(Id id, std::uint64_t source, Clock::time
     most = count;
     heard = guest.heard;
   }
-  if (most <= counts[source] && now - heard < idle_) victim = id;
+  if (now - heard < (most > counts[source] ? idle_ / 2 : idle_)) victim = id;
   guests_.erase(victim);
   return victim;
 }

@@ -1,5 +1,6 @@
 // Who is connected to a server, from where, and how long each has said nothing: how a server that is full finds
-// out who has to go. One source (udp::Address::source) cannot keep the others out.
+// out who has to go. Nobody goes who is at work; one source (udp::Address::source) cannot keep the others out by
+// doing nothing.
 #pragma once
 
 #include <chrono>
@@ -19,13 +20,13 @@ class Guests {
   using Clock = std::chrono::steady_clock;
   using Id = std::uint64_t;
 
-  /// `idle`: so long without a word, and a guest may have to go for one whose source has as many as its own.
+  /// `idle`: so long without a word, and a guest may have to go; half of it is enough where its source has more
+  /// than the newcomer's.
   explicit Guests(std::size_t most, Clock::duration idle = std::chrono::seconds(15))
       : most_(most), idle_(idle) {}
 
   /// Takes it in. Returns who has to go for that, and is no longer counted: the idlest one of the source with
-  /// most guests, or nobody where there is room. It is the newcomer itself where no source has more than its
-  /// own and nobody is idle.
+  /// most guests, or nobody where there is room. It is the newcomer itself where that one is not idle.
   [[nodiscard]] std::optional<Id> enter(Id id, std::uint64_t source, Clock::time_point now);
   void heard(Id id, Clock::time_point now);
   void leave(Id id) { guests_.erase(id); }

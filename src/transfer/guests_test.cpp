@@ -20,9 +20,9 @@ TEST(Guests, WhereThereIsRoomNobodyGoes) {
   EXPECT_EQ(guests.size(), 3u);
 }
 
-// However busy they are: a source does not keep others out by being busy.
+// A source does not keep others out by doing nothing.
 TEST(Guests, TheIdlestOfTheSourceWithMostGoesFirst) {
-  Guests guests(3);
+  Guests guests(3, seconds(4));
   for (Guests::Id id = 1; id <= 3; ++id) EXPECT_EQ(guests.enter(id, kGreedy, at(0)), std::nullopt);
   guests.heard(1, at(3));
   guests.heard(2, at(1));
@@ -32,6 +32,15 @@ TEST(Guests, TheIdlestOfTheSourceWithMostGoesFirst) {
   // Now it is two to two, counting the newcomer: nobody is idle, so it has to go itself.
   EXPECT_EQ(guests.enter(5, kModest, at(3)), 5u);
   EXPECT_EQ(guests.size(), 3u);
+}
+
+// However many its source has: what it has done would be lost, and the newcomer can wait.
+TEST(Guests, NobodyGoesWhoIsAtWork) {
+  Guests guests(3, seconds(15));
+  for (Guests::Id id = 1; id <= 3; ++id) EXPECT_EQ(guests.enter(id, kGreedy, at(0)), std::nullopt);
+  for (Guests::Id id = 1; id <= 3; ++id) guests.heard(id, at(10));
+  EXPECT_EQ(guests.enter(4, kModest, at(17)), 4u) << "7 s are less than half of 15";
+  EXPECT_EQ(guests.enter(5, kModest, at(18)), 1u);
 }
 
 TEST(Guests, ASourceMakesRoomForItselfOnlyByItsOwnIdleOnes) {

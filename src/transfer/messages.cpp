@@ -23,6 +23,7 @@ enum class Type : std::uint8_t {
   finished,
   still_here,
   hole,
+  busy,
 };
 
 constexpr std::uint64_t kMagic = 0x5354'5241'434b'4350;  // "STRACKCP"
@@ -301,6 +302,7 @@ struct Encoder {
   std::vector<std::byte> operator()(const StillHere&) const {
     return Writer(Type::still_here).take();
   }
+  std::vector<std::byte> operator()(const Busy&) const { return Writer(Type::busy).take(); }
   std::vector<std::byte> operator()(const Hole& hole) const {
     Writer out(Type::hole);
     out.number(hole.number);
@@ -369,6 +371,8 @@ Result<Control, Fault> decode(std::span<const std::byte> bytes) {
       return decode_empty<StillHere>(in);
     case Type::hole:
       return decode_hole(in);
+    case Type::busy:
+      return decode_empty<Busy>(in);
   }
   return Fault::unknown_type;
 }

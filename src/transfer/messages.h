@@ -85,6 +85,12 @@ struct Refusal {
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 
+/// In place of a welcome: the receiver has as many transfers as it takes. It closes after it; the sender may
+/// come again.
+struct Busy {
+  friend bool operator==(const Busy&, const Busy&) = default;
+};
+
 enum class EntryKind : std::uint8_t {
   file = 1,
   folder = 2,      ///< before everything in it
@@ -170,7 +176,7 @@ struct StillHere {
 };
 
 using Control = std::variant<Hello, Welcome, Refusal, Entry, Need, FileEnd, Skip, Done, Finish,
-                             Finished, StillHere, Hole>;
+                             Finished, StillHere, Hole, Busy>;
 
 /// Why bytes are not a control message.
 enum class Fault : std::uint8_t {

@@ -51,6 +51,7 @@ TEST(TransferMessages, EveryMessageComesBackAsItWas) {
       Finish{},
       Finished{},
       StillHere{},
+      Busy{},
       Hole{7, {8, 9}},
   };
   for (const Control& message : messages) {
@@ -75,7 +76,7 @@ TEST(TransferMessages, BytesAreAsDocumented) {
 TEST(TransferMessages, LengthsAreExact) {
   const std::vector<Control> messages{Hello{},           Welcome{1, 1}, Refusal{"a"}, file_entry(),
                                       Need{1, {{0, 1}}}, FileEnd{},     Skip{},       Done{},
-                                      Finish{},          Finished{},    StillHere{}};
+                                      Finish{},          Finished{},    StillHere{},  Busy{}};
   for (const Control& message : messages) {
     std::vector<std::byte> whole = encode(message);
     for (std::size_t size = 0; size < whole.size(); ++size)
@@ -91,7 +92,7 @@ TEST(TransferMessages, LengthsAreExact) {
 
 TEST(TransferMessages, WhatIsOutOfRangeIsRefused) {
   EXPECT_EQ(fault_of(bytes_of({0})), Fault::unknown_type);
-  EXPECT_EQ(fault_of(bytes_of({13})), Fault::unknown_type);
+  EXPECT_EQ(fault_of(bytes_of({14})), Fault::unknown_type);
   EXPECT_EQ(fault_of(Hello{0, false, false, 0, 0}), Fault::bad_number);
   std::vector<std::byte> hello = encode(Hello{});
   hello[12] = std::byte{4};

@@ -25,6 +25,14 @@ using Clock = std::chrono::steady_clock;
 /// How many answers may wait for a peer that does not take them.
 constexpr std::size_t kMostAnswers = 1024;
 
+/// Of a file that a newer transfer has.
+Verdict taken_over() {
+  return {
+      Outcome::refused,
+      "a transfer that began later copies this file. run the same command again after it; --force "
+      "replaces what differs"};
+}
+
 }  // namespace
 
 Receiver::Receiver(udp::Endpoint& endpoint, Worker& worker, std::shared_ptr<Store> store,
@@ -34,7 +42,7 @@ Receiver::Receiver(udp::Endpoint& endpoint, Worker& worker, std::shared_ptr<Stor
       store_(std::move(store)),
       events_(std::move(events)),
       limits_(limits),
-      guests_(limits.most_transfers) {}
+      guests_(limits.most_transfers, limits.idle) {}
 
 Receiver::~Receiver() {
   stop();
@@ -94,8 +102,7 @@ void Receiver::on_accepted(const udp::Completion& completion) {
   const auto id = static_cast<std::uint64_t>(completion.connection);
   const auto leaves = guests_.enter(id, source_of(session->summary.peer), session->began);
   if (leaves == id)
-    return refuse(session, fmt::format("{} transfers are under way, and no more are possible",
-                                       limits_.most_transfers));
+    return part(session, fmt::format("{} transfers are under way", limits_.most_transfers), Busy{});
   if (!leaves) return;
   const SessionPtr other = sessions_.at(*leaves);
   endpoint_.abort(other->id);
@@ -139,16 +146,39 @@ void Receiver::handle(const SessionPtr& session, const Hello& hello) {
   session->outbox.send(Welcome{kVersion, kMostOpen});
 }
 
-/// Two transfers cannot write one file, and the newer one is likely to be the older one's second attempt.
-void Receiver::take_over(const std::string& path) {
+/// Two transfers cannot write one file, and the newer one is likely to be the older one's second attempt: it gets
+/// the file, and the older one goes on with its others. Returns whether it is this one.
+bool Receiver::take_over(const SessionPtr& session, const std::string& path) {
   const auto found = claims_.find(path);
-  if (found == claims_.end()) return;
-  const SessionPtr other = found->second.lock();
-  claims_.erase(found);
-  if (!other || other->state == Session::State::over) return;
-  // It is told why: one that is merely cut off would come back for it.
-  release(other);
-  refuse(other, "another transfer of the same file has begun");
+  const SessionPtr other = found == claims_.end() ? nullptr : found->second.lock();
+  if (other && other->id > session->id) return false;
+  if (other) {
+    const auto file = std::find_if(other->open.begin(), other->open.end(), [&](const auto& one) {
+      return one.second.file && !one.second.lost && one.second.entry.path == path;
+    });
+    if (file != other->open.end()) lose(other, file->first);
+  }
+  claims_[path] = session;
+  return true;
+}
+
+/// A file of it goes to another transfer. It is told at once if it has been asked for nothing yet, and else when
+/// what it was asked for has come.
+void Receiver::lose(const SessionPtr& session, std::uint32_t number) {
+  Session::OpenEntry& open = session->open.at(number);
+  open.lost = true;
+  open.file->cancel();
+  if (open.begun) return worker_.run([file = open.file] { file->suspend(); }, [] {});
+  if (session->state != Session::State::running) return;  // it has been told of its end
+  std::erase_if(waiting_,
+                [&](const Waiting& one) { return one.session == session && one.number == number; });
+  const Entry entry = open.entry;
+  done(session, entry, taken_over());
+}
+
+void Receiver::unclaim(const SessionPtr& session, const std::string& path) {
+  const auto found = claims_.find(path);
+  if (found != claims_.end() && found->second.lock() == session) claims_.erase(found);
 }
 
 void Receiver::handle(const SessionPtr& session, const Entry& entry) {
@@ -195,66 +225,10 @@ void Receiver::handle(const SessionPtr& session, const Entry& entry) {
     session->open.erase(entry.number);
     return refuse(session, "the same file twice at a time");
   }
-  take_over(entry.path);
-  claims_[entry.path] = session;
+  if (!take_over(session, entry.path)) return done(session, entry, taken_over());
   open.file = std::make_shared<IncomingFile>(store_, entry, session->force, session->fresh);
   waiting_.push_back({session, entry.number});
   begin_files();
-}
-
-/// The last one that fills a folder finishes it: with permissions that forbid it, the others could not go on.
-void Receiver::end_folder(const SessionPtr& session, const Entry& entry) {
-  const PathKey key = path_key(entry.path);
-  const auto found = folders_.find(key);
-  if (found != folders_.end()) {
-    found->second.sessions -= session->folders.erase(key);
-    if (found->second.sessions > 0) {
-      found->second.end = std::make_unique<Entry>(entry);
-      return done(session, entry, {});
-    }
-    folders_.erase(found);
-  }
-  auto verdict = std::make_shared<Verdict>();
-  worker_.run([store = store_, entry, verdict] { *verdict = store->finish_folder(entry); },
-              [this, alive = alive_, session, entry, verdict] {
-                if (*alive) done(session, entry, *verdict);
-              });
-}
-
-void Receiver::forget_folder(const SessionPtr& session, const PathKey& key) {
-  const auto found = folders_.find(key);
-  if (session->folders.erase(key) == 0 || found == folders_.end()) return;
-  if (--found->second.sessions == 0) folders_.erase(found);
-}
-
-/// The transfer is over: what others have left to it to finish is finished.
-void Receiver::leave_folders(const SessionPtr& session) {
-  std::vector<Entry> ends;
-  for (const PathKey& key : session->folders) {
-    const auto found = folders_.find(key);
-    if (--found->second.sessions > 0) continue;
-    if (found->second.end) ends.push_back(std::move(*found->second.end));
-    folders_.erase(found);
-  }
-  session->folders.clear();
-  if (ends.empty()) return;
-  // What is in a folder first: afterwards it may not be reached.
-  std::sort(ends.begin(), ends.end(),
-            [](const Entry& a, const Entry& b) { return a.path > b.path; });
-  auto problems = std::make_shared<std::vector<std::string>>();
-  worker_.run(
-      [store = store_, ends, problems] {
-        for (const Entry& one : ends) {
-          const Verdict verdict = store->finish_folder(one);
-          if (verdict.outcome > Outcome::there)
-            problems->push_back(fmt::format("{}: {}", printable(one.path), verdict.text));
-        }
-        store->tidy();
-      },
-      [this, alive = alive_, problems, peer = session->summary.peer] {
-        if (!*alive || !events_.noted) return;
-        for (const std::string& problem : *problems) events_.noted(peer, problem);
-      });
 }
 
 /// Begins those that wait, as far as descriptors and memory go. No transfer gets more than are left for the
@@ -301,7 +275,12 @@ void Receiver::take_step(const SessionPtr& session, std::uint32_t number,
   if (found == session->open.end()) return;  // the session has ended
   if (const Verdict* verdict = std::get_if<Verdict>(&step)) {
     const Entry entry = found->second.entry;
-    return done(session, entry, *verdict);
+    const bool good = verdict->outcome <= Outcome::there;
+    return done(session, entry, found->second.lost && !good ? taken_over() : *verdict);
+  }
+  if (found->second.lost) {
+    const Entry entry = found->second.entry;
+    return done(session, entry, taken_over());
   }
   const std::uint64_t resumed = found->second.file->resumed_bytes();
   session->summary.resumed_bytes += resumed;
@@ -319,6 +298,7 @@ void Receiver::on_data(const SessionPtr& session, const udp::Completion& complet
       name.block >= block_count(found->second.entry.size) ||
       completion.length != block_length(found->second.entry.size, name.block))
     return refuse(session, "a block that was not asked for");
+  if (found->second.lost) return post_data(*session, index);
   session->summary.bytes += completion.length;
   session->done_bytes += completion.length;
   auto verdict = std::make_shared<std::optional<Verdict>>();
@@ -338,7 +318,7 @@ void Receiver::on_data(const SessionPtr& session, const udp::Completion& complet
 /// A file cannot go on. Other blocks of it are on their way and would break a rule: this ends the transfer.
 void Receiver::break_off(const SessionPtr& session, std::uint32_t number, const Verdict& verdict) {
   const auto open = session->open.find(number);
-  if (open == session->open.end()) return;
+  if (open == session->open.end() || open->second.lost) return;
   const std::string why = fmt::format("{}: {}", printable(open->second.entry.path), verdict.text);
   note(session, why);
   refuse(session, why);
@@ -349,6 +329,7 @@ void Receiver::handle(const SessionPtr& session, const Hole& hole) {
   if (found == session->open.end() || !found->second.receiving ||
       std::uint64_t{hole.blocks.first} + hole.blocks.count > block_count(found->second.entry.size))
     return refuse(session, "a hole that was not asked for");
+  if (found->second.lost) return;
   auto verdict = std::make_shared<std::optional<Verdict>>();
   worker_.run(
       [file = found->second.file, hole, verdict] { *verdict = file->leave_out(hole.blocks); },
@@ -363,6 +344,10 @@ void Receiver::handle(const SessionPtr& session, const FileEnd& end) {
   if (found == session->open.end() || !found->second.receiving)
     return refuse(session, "the end of a file that is not on its way");
   found->second.receiving = false;
+  if (found->second.lost) {
+    const Entry entry = found->second.entry;
+    return done(session, entry, taken_over());
+  }
   auto step = std::make_shared<IncomingFile::Step>();
   const auto alive = alive_;
   worker_.run(
@@ -425,7 +410,7 @@ void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict
   const bool begun = found->second.begun;
   session->open.erase(found);
   if (begun) {
-    claims_.erase(entry.path);
+    unclaim(session, entry.path);
     --session->open_files;
     --open_files_;
     session->open_blocks -= block_count(entry.size);
@@ -464,19 +449,23 @@ void Receiver::note(const SessionPtr& session, const std::string& text) {
 
 /// Ends a transfer that broke a rule, and tells the peer.
 void Receiver::refuse(const SessionPtr& session, const std::string& why) {
+  part(session, why, Refusal{clean_text(why)});
+}
+
+void Receiver::part(const SessionPtr& session, const std::string& why, const Control& last_words) {
   if (session->state >= Session::State::refused) return;
   session->state = Session::State::refused;
   guests_.leave(static_cast<std::uint64_t>(session->id));
   session->parted_at = Clock::now();
   session->summary.problem = why;
-  session->outbox.send(Refusal{clean_text(why)});
+  session->outbox.send(last_words);
 }
 
 /// What was being written is put in order for another time, and others may have it.
 void Receiver::release(const SessionPtr& session) {
   for (const auto& [number, open] : session->open) {
     if (!open.file) continue;
-    claims_.erase(open.entry.path);
+    unclaim(session, open.entry.path);
     open.file->cancel();
     const auto alive = alive_;
     worker_.run([file = open.file, session] { file->suspend(); },
@@ -513,7 +502,10 @@ bool Receiver::pump() {
   if (look) looked_at_ = now;
   for (const auto& [id, session] : sessions_) {
     any = session->outbox.flush() || any;
-    if (look) look_for_silence(session, now);
+    if (look && look_for_silence(session, now)) {
+      stubborn.push_back(session);
+      continue;
+    }
     if (session->state < Session::State::refused) continue;
     // The peer has the reason once the outbox is empty.
     if (session->state == Session::State::refused && session->outbox.empty())
@@ -527,9 +519,10 @@ bool Receiver::pump() {
   return any;
 }
 
-/// What comes counts, not whole messages: a block takes its time on a slow link.
-void Receiver::look_for_silence(const SessionPtr& session, Clock::time_point now) {
-  if (session->state >= Session::State::refused) return;
+/// What comes counts, not whole messages: a block takes its time on a slow link. Returns whether it is to be cut
+/// off at once: who has never said a word is not given the time to leave.
+bool Receiver::look_for_silence(const SessionPtr& session, Clock::time_point now) {
+  if (session->state >= Session::State::refused) return false;
   if (const auto statistics = endpoint_.statistics(session->id);
       statistics && statistics.value().data_packets_received != session->packets) {
     session->packets = statistics.value().data_packets_received;
@@ -538,9 +531,8 @@ void Receiver::look_for_silence(const SessionPtr& session, Clock::time_point now
     session->heard = now;
     guests_.heard(static_cast<std::uint64_t>(session->id), now);
   }
-  if (session->state == Session::State::new_born && now - session->began > limits_.patience)
-    refuse(session, "no hello came");
-  if (session->state != Session::State::running) return;
+  if (session->state == Session::State::new_born) return now - session->began > limits_.patience;
+  if (session->state != Session::State::running) return false;
   if (session->next_number == 0 && now - session->began > limits_.patience)
     refuse(session, "a hello came, and nothing after it");
   if (now - session->heard > limits_.hush && !session->hushed) {
@@ -552,6 +544,7 @@ void Receiver::look_for_silence(const SessionPtr& session, Clock::time_point now
   }
   if (now - session->heard > limits_.silence)
     refuse(session, fmt::format("nothing came for {} s", limits_.silence.count() / 1000));
+  return false;
 }
 
 void Receiver::stop() {

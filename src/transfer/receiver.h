@@ -54,6 +54,8 @@ class Receiver {
     /// The same, until a person is told. Longer than kStillHereAfter.
     std::chrono::milliseconds hush = std::chrono::seconds(6);
     std::size_t most_transfers = 32;  ///< at a time; beyond, Guests says who goes
+    /// Without a word, and it may have to go for others: longer than twice kStillHereAfter.
+    std::chrono::milliseconds idle = std::chrono::seconds(15);
     /// Open at a time, of all transfers together; the others wait for their turn.
     std::size_t most_files = SIZE_MAX;
     /// Blocks of all open files together: each takes 33 bytes of memory. A larger file is refused.
@@ -112,9 +114,12 @@ class Receiver {
   void done(const SessionPtr& session, const Entry& entry, const Verdict& verdict,
             bool skipped = false);
   void refuse(const SessionPtr& session, const std::string& why);
+  void part(const SessionPtr& session, const std::string& why, const Control& last_words);
   void note(const SessionPtr& session, const std::string& text);
-  void look_for_silence(const SessionPtr& session, Guests::Clock::time_point now);
-  void take_over(const std::string& path);
+  [[nodiscard]] bool look_for_silence(const SessionPtr& session, Guests::Clock::time_point now);
+  [[nodiscard]] bool take_over(const SessionPtr& session, const std::string& path);
+  void lose(const SessionPtr& session, std::uint32_t number);
+  void unclaim(const SessionPtr& session, const std::string& path);
   void end_folder(const SessionPtr& session, const Entry& entry);
   void forget_folder(const SessionPtr& session, const PathKey& key);
   void leave_folders(const SessionPtr& session);

@@ -1,4 +1,4 @@
-// What a receiver knows of one transfer. For receiver.cpp alone.
+// What a receiver knows of one transfer. For receiver.cpp and receiver_folders.cpp alone.
 #pragma once
 
 #include <chrono>
@@ -27,6 +27,7 @@ struct Receiver::Session {
     std::shared_ptr<IncomingFile> file;  ///< of a file only
     bool begun = false;                  ///< counts as an open file
     bool receiving = false;              ///< its `Need` was sent, its end has not come
+    bool lost = false;                   ///< to a newer transfer: what still comes of it is ignored
     std::uint64_t bytes = 0;             ///< received
   };
 

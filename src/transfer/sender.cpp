@@ -140,6 +140,11 @@ void Sender::handle(const Refusal& refusal) {
   stop(fmt::format("the receiver has ended the transfer: {}", printable(refusal.text)));
 }
 
+void Sender::handle(const Busy& /*busy*/) {
+  stop("the receiver has as many transfers as it takes");
+  lost_ = udp::Status::busy;
+}
+
 void Sender::handle(const Need& need) {
   const auto found = files_.find(need.number);
   if (found == files_.end() || found->second->reading || ++found->second->needs > kMostNeeds)
@@ -182,6 +187,8 @@ void Sender::handle(const Done& done) {
   } else if (source.entry.kind == EntryKind::file) {
     ++progress_.files;
     if (done.outcome == Outcome::there) ++progress_.there;
+  } else if (source.entry.kind == EntryKind::link) {
+    ++progress_.links;
   }
   if (file != files_.end()) files_.erase(file);
 }

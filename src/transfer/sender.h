@@ -48,6 +48,7 @@ class Sender {
     std::uint64_t kept_bytes = 0;  ///< that the receiver had from an earlier attempt
     std::uint64_t files = 0;       ///< stored
     std::uint64_t there = 0;       ///< that were there already
+    std::uint64_t links = 0;       ///< stored or there
     std::uint64_t refused = 0;     ///< entries, by the receiver
     std::uint64_t skipped = 0;     ///< files that vanished or changed here meanwhile
   };
@@ -66,6 +67,7 @@ class Sender {
   void on_control(std::span<const std::byte> bytes);
   void handle(const Welcome& welcome);
   void handle(const Refusal& refusal);
+  void handle(const Busy& busy);
   void handle(const Need& need);
   void handle(const Done& done);
   void handle(const Finished& finished);

@@ -16,6 +16,7 @@
 #include "transfer/digest.h"
 #include "transfer/event_wait.h"
 #include "transfer/receiver.h"
+#include "transfer/reconnect.h"
 #include "transfer/sender.h"
 #include "transfer/testing.h"
 
@@ -169,6 +170,7 @@ class SessionTest : public ::testing::Test {
       if (std::chrono::steady_clock::now() > limit) return "not in 20 s";
     }
     progress_ = sender.progress();
+    lost_ = sender.lost();
     return sender.problem();
   }
   void wait_for_end(std::size_t count) {
@@ -190,6 +192,7 @@ class SessionTest : public ::testing::Test {
   std::vector<TransferSummary> ended_;
   std::vector<std::string> notes_;
   Sender::Progress progress_;
+  udp::Status lost_ = udp::Status::ok;
 };
 
 TEST_F(SessionTest, ATreeArrives) {
@@ -206,6 +209,7 @@ TEST_F(SessionTest, ATreeArrives) {
   EXPECT_TRUE(read_file(in("x/t/big")) == big);
   EXPECT_TRUE(fs::exists(in("x/t/d/empty")));
   EXPECT_EQ(fs::read_symlink(in("x/t/l")), "d/empty");
+  EXPECT_EQ(progress_.links, 1u);
   EXPECT_FALSE(fs::exists(in(".strack")));
 }
 
@@ -357,10 +361,77 @@ TEST_F(SessionTest, ASecondAttemptTakesOverAndGoesOn) {
   EXPECT_EQ(progress_.kept_bytes, 3u * kBlockBytes);
   EXPECT_EQ(progress_.sent_bytes, 37u * kBlockBytes);
   EXPECT_TRUE(read_file(in("f")) == big);
-  // The first one, should it be there, knows that it is not to come back for it.
-  run(first, [&] { return first.gone; });
-  ASSERT_NE(first.last<Refusal>(), nullptr);
-  EXPECT_EQ(first.last<Refusal>()->text, "another transfer of the same file has begun");
+}
+
+constexpr const char* kTakenOver =
+    "a transfer that began later copies this file. run the same command again after it; --force "
+    "replaces what differs";
+
+// Only the file goes to the newer transfer, and the older one is told which. Its others arrive.
+TEST_F(SessionTest, AFileThatTwoTransfersHaveGoesToTheNewerOne) {
+  const auto entry = [](std::uint32_t number, const std::string& name) {
+    return Entry{number, EntryKind::file, 0644, 0, 5, name, {}};
+  };
+  const auto block = [](const char* five) {
+    const auto* from = reinterpret_cast<const std::byte*>(five);
+    return std::vector<std::byte>(from, from + 5);
+  };
+  const auto end = [&](std::uint32_t number, const char* five) {
+    return FileEnd{number, file_digest(5, std::vector<Digest>{block_digest(block(five))})};
+  };
+  Puppet older(address());
+  older.say(Hello{});
+  older.say(entry(0, "log"));
+  older.say(entry(1, "own"));
+  const auto needs = [](const Puppet& one) {
+    return std::count_if(one.heard.begin(), one.heard.end(),
+                         [](const Control& m) { return std::holds_alternative<Need>(m); });
+  };
+  run(older, [&] { return needs(older) == 2; });
+  Puppet newer(address());
+  newer.say(Hello{});
+  newer.say(entry(0, "log"));
+  run(newer, [&] { return needs(newer) == 1; });
+  // What was on its way is no breach of the rules.
+  older.send(data_tag({0, 0}), block("older"));
+  older.say(end(0, "older"));
+  run(older, [&] { return older.last<Done>() != nullptr; });
+  EXPECT_EQ(*older.last<Done>(), (Done{0, Outcome::refused, kTakenOver}));
+  // Nor does the older one get it back.
+  older.say(entry(2, "log"));
+  run(older, [&] { return older.last<Done>()->number == 2; });
+  EXPECT_EQ(*older.last<Done>(), (Done{2, Outcome::refused, kTakenOver}));
+  older.send(data_tag({1, 0}), block("alone"));
+  older.say(end(1, "alone"));
+  run(older, [&] { return older.last<Done>()->number == 1; });
+  EXPECT_EQ(*older.last<Done>(), (Done{1, Outcome::stored, {}}));
+  older.say(Finish{});
+  run(older, [&] { return older.last<Finished>() != nullptr; });
+  newer.send(data_tag({0, 0}), block("newer"));
+  newer.say(end(0, "newer"));
+  run(newer, [&] { return newer.last<Done>() != nullptr; });
+  EXPECT_EQ(*newer.last<Done>(), (Done{0, Outcome::stored, {}}));
+  EXPECT_EQ(read_file(in("log")), "newer");
+  EXPECT_EQ(read_file(in("own")), "alone");
+  EXPECT_EQ(notes_, (std::vector<std::string>(2, std::string("log: ") + kTakenOver)));
+}
+
+// One that waits for its turn is given up without having been begun.
+TEST_F(SessionTest, AFileThatWaitsGoesToTheNewerOneToo) {
+  Receiver::Limits limits = patient();
+  limits.most_files = 2;
+  open_receiver(limits);
+  Puppet older(address());
+  older.say(Hello{});
+  older.say(Entry{0, EntryKind::file, 0644, 0, 5, "a", {}});
+  older.say(Entry{1, EntryKind::file, 0644, 0, 5, "b", {}});
+  run(older, [&] { return older.last<Need>() != nullptr && worker_.pending() == 0; });
+  EXPECT_EQ(older.last<Need>()->number, 0u);
+  write_file(out("b"), "newer");
+  EXPECT_EQ(copy({out("b").string()}, ""), "");
+  run(older, [&] { return older.last<Done>() != nullptr; });
+  EXPECT_EQ(*older.last<Done>(), (Done{1, Outcome::refused, kTakenOver}));
+  EXPECT_EQ(read_file(in("b")), "newer");
 }
 
 /// Holes of several blocks, within a block, and at the end; and zeros that are written.
@@ -602,7 +673,7 @@ TEST_F(SessionTest, WhoSaysNothingIsSentAway) {
   open_receiver(limits);
   Puppet puppet(address());
   run(puppet, [&] { return puppet.gone; });
-  EXPECT_NE(puppet.last<Refusal>(), nullptr);
+  EXPECT_TRUE(puppet.heard.empty()) << "it would have as long again to leave";
   EXPECT_TRUE(ended_.empty()) << "there was no transfer";
 }
 
@@ -705,10 +776,11 @@ TEST_F(SessionTest, WhoDoesNotLeaveIsCutOff) {
 
 // --- What peers can cost ---
 
-// All of its transfers wait, however politely: the others come in all the same.
+// Nothing comes of its transfers: the others come in all the same.
 TEST_F(SessionTest, OneSourceDoesNotKeepOthersOut) {
   Receiver::Limits limits = patient();
   limits.most_transfers = 4;
+  limits.idle = std::chrono::milliseconds(0);
   open_receiver(limits);
   std::vector<std::unique_ptr<Puppet>> idle;
   for (std::uint32_t i = 0; i < limits.most_transfers; ++i) {
@@ -724,15 +796,32 @@ TEST_F(SessionTest, OneSourceDoesNotKeepOthersOut) {
   wait_for_end(2);
   EXPECT_EQ(ended_[0].problem, "it had to make room for others");
   EXPECT_EQ(ended_[0].peer.substr(0, 10), "127.0.0.2:");
-  // It is one of several now. It has as many as anybody else could have, and gets no more.
-  Puppet again(address(), "127.0.0.2:0");
-  run(again, [&] { return receiver_->active() == 3 && again.heard.empty(); });
-  again.say(Hello{});
-  run(again, [&] { return again.last<Welcome>() != nullptr; });
-  Puppet too_many(address(), "127.0.0.2:0");
-  run(too_many, [&] { return too_many.gone; });
-  ASSERT_NE(too_many.last<Refusal>(), nullptr);
-  EXPECT_EQ(too_many.last<Refusal>()->text, "4 transfers are under way, and no more are possible");
+}
+
+// Who is at work is not sent away, however many its source has; the newcomer is told that it may come again.
+TEST_F(SessionTest, NobodyMakesRoomWhoIsAtWork) {
+  Receiver::Limits limits = patient();
+  limits.most_transfers = 2;
+  limits.idle = std::chrono::minutes(2);
+  open_receiver(limits);
+  std::vector<std::unique_ptr<Puppet>> at_work;
+  for (std::uint32_t i = 0; i < limits.most_transfers; ++i) {
+    at_work.push_back(std::make_unique<Puppet>(address(), "127.0.0.2:0"));
+    Puppet& one = *at_work.back();
+    one.say(Hello{});
+    one.say(Entry{0, EntryKind::file, 0644, 0, 5, "f" + std::to_string(i), {}});
+    run(one, [&] { return one.last<Need>() != nullptr; });
+  }
+  write_file(out("f"), "content");
+  EXPECT_EQ(copy({out("f").string()}, ""), "the receiver has as many transfers as it takes");
+  EXPECT_EQ(lost_, udp::Status::busy) << "which cp takes for a reason to come again";
+  EXPECT_TRUE(Reconnect::worthwhile(lost_));
+  EXPECT_TRUE(ended_.empty());
+  at_work[0]->abort();
+  run(*at_work[0], [&] { return receiver_->active() == 1; });
+  EXPECT_EQ(copy({out("f").string()}, ""), "");
+  EXPECT_EQ(read_file(in("f")), "content");
+  EXPECT_FALSE(at_work[1]->gone);
 }
 
 TEST_F(SessionTest, RefusedFoldersCostNothing) {

@@ -36,7 +36,11 @@ class Scan {
     if (!seen_.insert(path).second)
       return fmt::format("{}: two things would be called '{}' at the receiver", printable(local),
                          printable(path));
+    const std::size_t entries = tree_.entries.size();
     add(local, path, found);
+    if (S_ISLNK(found.st_mode) && tree_.entries.size() > entries)
+      tree_.named_links.push_back(fmt::format("{}: a link to '{}'", printable(local),
+                                              printable(tree_.entries.back().entry.target)));
     return {};
   }
 

@@ -24,6 +24,8 @@ struct Tree {
   std::uint64_t bytes = 0;
   std::vector<std::string> twice;    ///< sources that were given before, by whatever name
   std::vector<std::string> skipped;  ///< what is there and cannot be copied, and why
+  /// Sources that are links themselves, with their targets: whoever names one often means what it leads to.
+  std::vector<std::string> named_links;
 };
 
 /// Walks over what is there, without following links. What cannot be copied is skipped: a name that the receiver

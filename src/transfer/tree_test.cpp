@@ -62,6 +62,16 @@ TEST_F(TreeTest, NamesAtTheReceiver) {
   EXPECT_FALSE(scan({".."}, below("", true)).ok());
 }
 
+// What is below a folder is meant as it is; a link on the command line may be meant as what it leads to.
+TEST_F(TreeTest, LinksThatAreSourcesAreTold) {
+  const std::string link = (folder_ / "t/b/l").string();
+  const auto tree = scan({link}, below("x", true));
+  ASSERT_TRUE(tree.ok()) << tree.error();
+  EXPECT_EQ(paths(tree.value()), (std::vector<std::string>{"x/l@"}));
+  EXPECT_EQ(tree.value().named_links, (std::vector<std::string>{link + ": a link to '../a'"}));
+  EXPECT_TRUE(scan({(folder_ / "t").string()}, below("", true)).value().named_links.empty());
+}
+
 TEST_F(TreeTest, ASourceThatIsMissingIsAMistake) {
   EXPECT_FALSE(scan({(folder_ / "missing").string()}, below("", true)).ok());
 }
