@@ -404,6 +404,20 @@ TEST_P(Conformance, RunsInACluster) {
   }
 }
 
+// Messages that are posted while others are on their way are sent as soon as any: a ring of 14 steps, each of them a
+// little more than half a base RTT of 8 us, ends in time.
+TEST_P(Conformance, PostedOneAfterTheOther) {
+  const auto scenario = sim::load_text(
+      "[topology]\nhosts = 8\nhosts_per_rack = 2\n[workload]\nkind = \"collective\"\ncollective = "
+      "\"allreduce-ring\"\nsize = \"64 KB\"\n[run]\nend_ms = 0.1\n",
+      "ring", {}, GetParam().overrides());
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  sim::Simulation simulation(sim::make_config(scenario.value(), 1),
+                             sim::make_workload(scenario.value(), 1));
+  sim::Observer observer;
+  EXPECT_EQ(simulation.run(observer), sim::Ending::finished);
+}
+
 // --- The registry itself
 
 TEST(Registry, DescriptorsAreComplete) {

@@ -130,6 +130,25 @@ TEST(FixedPoint, HpccUsesEtaOfTheLink) {
   EXPECT_NEAR(t.utilisation(), 0.8, 0.01);
 }
 
+// [RCCC.path] [RCCC.again] [RCCC.repeat] Credit finds its way past a spine that is dead and that nobody routes around.
+TEST(Credit, PassesADeadSpine) {
+  for (const char* scheme : {"rccc", "nscc-rccc", "ndp"}) {
+    for (const char* trimming : {"false", "true"}) {
+      const auto scenario = sim::load_text(
+          "[topology]\nhosts = 16\nhosts_per_rack = 4\n[workload]\nsize = \"1 MB\"\n[switch]\n"
+          "convergence_us = \"1 s\"\n[[failure]]\nswitch = \"spine 1\"\nfrom_us = 5\n[run]\nend_ms "
+          "= 10\n",
+          "dead spine", {},
+          {std::string("transport.scheme=") + scheme, std::string("switch.trimming=") + trimming});
+      ASSERT_TRUE(scenario) << scenario.error().text();
+      sim::Simulation simulation(sim::make_config(scenario.value(), 1),
+                                 sim::make_workload(scenario.value(), 1));
+      sim::Observer observer;
+      EXPECT_EQ(simulation.run(observer), sim::Ending::finished) << scheme << ' ' << trimming;
+    }
+  }
+}
+
 // [SMARTT.trim] [WIN.nack] Over switches that trim, losses are told and not timed: an incast that overflows the queue ends
 // without a timeout or a probe's verdict, each trimmed packet sent again.
 TEST(Trimming, SmarttIsToldOfEachLoss) {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/units.h"
+#include "core/packet.h"
 #include "transports/uet/ack.h"
 #include "transports/uet/params.h"
 
@@ -21,10 +22,20 @@ struct PullAccount {
   std::uint32_t target = 0;   ///< and how many there should be
   std::uint32_t trimmed = 0;  ///< packets that came without their payload
   PullAccount* next = nullptr;
+  PathId path = 0;  ///< of the last packet that came, and from there on
   bool queued = false;
 
   [[nodiscard]] constexpr std::int32_t wanted() const {
     return static_cast<std::int32_t>(target - granted);
+  }
+  /// [RCCC.path] What was granted, to be told by a path of its own: one that leads nowhere takes one pull, not all.
+  [[nodiscard]] constexpr UetAck pull(std::uint32_t paths) {
+    UetAck ack;
+    ack.kind = UetAck::Kind::pull;
+    ack.pulled = granted;
+    ack.sack.path_id = path;
+    path = static_cast<PathId>((path + 1u) % paths);
+    return ack;
   }
   /// [RCCC.trimmed] What was cut off has to be sent again, and needs credit again.
   constexpr void note_trimmed() {
@@ -81,11 +92,7 @@ class PullPacer {
     account.granted += credit;
     free_at_ = std::max(free_at_, now) + time_of(credit);
     request(account);
-    Pull pull;
-    pull.slot = account.slot;
-    pull.ack.kind = UetAck::Kind::pull;
-    pull.ack.pulled = account.granted;
-    return pull;
+    return Pull{account.slot, account.pull(params_->spray.paths)};
   }
 
   constexpr void on_timeout(Instant /*now*/) {}

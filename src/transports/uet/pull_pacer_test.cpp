@@ -1,6 +1,7 @@
 #include "transports/uet/pull_pacer.h"
 
 #include <array>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -109,6 +110,27 @@ TEST_F(PullPacerTest, ReceiverAsksThePacer) {
   receiver.on_packet(packet, {}, kNow);
   EXPECT_EQ(receiver.account().wanted(), 9);
   EXPECT_EQ(pacer.poll(kNow)->slot, 2u);
+}
+
+// [RCCC.path] Pulls begin with the path of the last packet that came, and no two go by the same.
+TEST_F(PullPacerTest, PullsChangePaths) {
+  UetReceiver receiver(params, Psn{0}, &pacer, 0);
+  Packet packet;
+  packet.payload = 4'000;
+  packet.message_length = 400'000;
+  packet.note = 10;
+  packet.path_id = 126;
+  receiver.on_packet(packet, {}, kNow);
+  ASSERT_TRUE(receiver.poll_ack(kNow));
+  std::vector<PathId> paths;
+  for (Instant now = kNow; pacer.next_deadline() != Instant::never(); now = now + us(10))
+    paths.push_back(pacer.poll(now)->ack.sack.path_id);
+  EXPECT_EQ(paths, (std::vector<PathId>{126, 127, 0}));
+  packet.type = PacketType::probe;
+  packet.path_id = 9;
+  receiver.on_packet(packet, {}, kNow);
+  ASSERT_TRUE(receiver.poll_ack(kNow));
+  EXPECT_EQ(receiver.poll_ack(kNow)->sack.path_id, 9);
 }
 
 // [RCCC.repeat] A probe is also told what was granted before: the pull may have been lost.

@@ -104,10 +104,7 @@ class UetReceiver {
   constexpr std::optional<UetAck> repeat_pull() {
     if (!tell_credit_) return std::nullopt;
     tell_credit_ = false;
-    UetAck ack;
-    ack.kind = UetAck::Kind::pull;
-    ack.pulled = account_.granted;
-    return ack;
+    return account_.pull(params_->spray.paths);
   }
 
   constexpr void owe(const Packet& packet, bool ecn) {
@@ -119,6 +116,7 @@ class UetReceiver {
   /// [RCCC.target] [RCCC.trimmed]
   constexpr void ask_for_credit(const Packet& packet, bool cut) {
     if (pacer_ == nullptr) return;
+    account_.path = packet.path_id;  // [RCCC.path]
     account_.note_target(packet.note % UetNote::kTargetRange, packet.type == PacketType::probe);
     if (cut) account_.note_trimmed();
     pacer_->request(account_);

@@ -61,16 +61,16 @@ class UetSender {
         recovery_end_(initial_psn),
         recovery_next_(initial_psn),
         sent_before_probe_(initial_psn),
+        speculative_from_(initial_psn),
         events_(events) {
     STRACK_CHECK(records.size() == UetParams::kMostTracked);
   }
 
   constexpr PostResult on_message(const Message& message, Instant now) {
     if (messages_.full()) return PostResult::queue_full;
-    if (idle()) {
-      if (params_->rccc) speculative_ = params_->speculative;  // [RCCC.speculative] [D69]
-      restart_timers(now);
-    }
+    // [RCCC.speculative] [D69] What waits already has told of itself, and its credit brings the rest.
+    if (params_->rccc && backlog() == 0) speculate();
+    if (idle()) restart_timers(now);
     messages_.push(message, mtu());
     return PostResult::accepted;
   }
@@ -79,7 +79,7 @@ class UetSender {
     if (probe_wanted_) return make_probe(now);
     if (waiting_ > 0) {  // [UET.resend.first]
       // [SLEEK.window] What SLEEK sends again is not held back.
-      if (!in_recovery() && !may_send()) return std::nullopt;
+      if (!in_recovery() && !may_send()) return make_request(now);
       const Psn psn = una_ + lost_.next_set(una_.value, UetParams::kMostTracked);
       lost_.clear(psn.value);
       --waiting_;
@@ -88,7 +88,8 @@ class UetSender {
       if (psn == una_) timer_start_ = now;
       return make_data(psn, true, now);
     }
-    if (psn_next_ == messages_.end() || !may_send()) return std::nullopt;
+    if (psn_next_ == messages_.end()) return std::nullopt;
+    if (!may_send()) return make_request(now);
     if (psn_next_ - una_ >= static_cast<std::int32_t>(params_->tracking_window))
       return std::nullopt;
     if (una_ == psn_next_) restart_timers(now);
@@ -97,14 +98,15 @@ class UetSender {
 
   constexpr void on_receiving_ack(const UetAck& ack, Instant now) {
     if (ack.kind == UetAck::Kind::pull) {
-      on_pull(ack.pulled);
+      on_pull(ack.pulled, now);
       return;
     }
     if (has_fault(ack)) {
       ++counters_.acks_rejected;
       return;
     }
-    speculative_ = 0;  // [RCCC.speculative]
+    if (max(ack.sack.psn, ack.sack.epsn - 1u) >= speculative_from_)
+      speculative_ = 0;  // [RCCC.speculative] not for what answers older packets
     if (ack.kind == UetAck::Kind::nack) {
       on_nack(ack, now);
     } else {
@@ -115,7 +117,7 @@ class UetSender {
   /// Acts on whatever is due; harmless when nothing is.
   constexpr void on_timeout(Instant now) {
     if (!timing()) return;
-    if (now >= timeout_deadline()) {
+    if (una_ != psn_next_ && now >= timeout_deadline()) {
       ++counters_.timeouts;
       if (backoff_ < params_->rto_backoff_max) ++backoff_;
       lose_old(now);
@@ -125,10 +127,15 @@ class UetSender {
     } else if (now >= probe_deadline()) {  // [SLEEK.probe]
       probe_wanted_ = true;
       probe_asked_ = now;
+    } else if (now >= credit_deadline()) {  // [RCCC.again]
+      probe_wanted_ = true;
+      ask_again(now);
     }
   }
   [[nodiscard]] constexpr Instant next_deadline() const {
-    return timing() ? std::min(timeout_deadline(), probe_deadline()) : Instant::never();
+    if (!timing()) return Instant::never();
+    const Instant next = std::min(probe_deadline(), credit_deadline());
+    return una_ == psn_next_ ? next : std::min(next, timeout_deadline());
   }
 
   constexpr std::optional<MessageId> poll_completion() { return messages_.pop_completed(una_); }
@@ -162,6 +169,18 @@ class UetSender {
     return !params_->rccc || has_credit();
   }
   [[nodiscard]] constexpr bool has_credit() const { return credit_ > 0 || speculative_ > 0; }
+  /// The receiver was told of more than it has granted, so credit is on its way.
+  [[nodiscard]] constexpr bool expects_credit() const {
+    return credit_ > 0 || static_cast<std::int32_t>(told_ - pulled_) > 0;
+  }
+  /// [RCCC.speculative] What is on its way counts, so that many small messages are no way around credit.
+  constexpr void speculate() {
+    const auto under_way = static_cast<std::uint32_t>(psn_next_ - una_);
+    const std::uint32_t room = params_->speculative - std::min(params_->speculative, under_way);
+    speculative_ = std::max(speculative_, room);
+    speculative_from_ = psn_next_;
+    speculates_on_ = under_way > 0;
+  }
 
   /// Packets that are still to be sent, for the first time or again.
   [[nodiscard]] constexpr std::uint32_t backlog() const {
@@ -184,9 +203,13 @@ class UetSender {
            (window_.cwnd() - inflight() < params_->mtu || window_.cwnd() < params_->ack_bytes);
   }
   /// [RCCC.trimmed] The receiver adds what it saw trimmed; a probe tells all, should they disagree.
-  [[nodiscard]] constexpr std::uint16_t note(bool asks, bool probe = false) const {
-    const std::uint32_t told = target() - (probe ? 0 : nacked_);
-    const std::uint32_t shown = params_->rccc ? told % UetNote::kTargetRange : 0;
+  constexpr std::uint16_t note(bool asks, bool probe = false) {
+    std::uint32_t shown = 0;
+    if (params_->rccc) {
+      const std::uint32_t wanted = target();
+      if (static_cast<std::int32_t>(wanted - told_) > 0) told_ = wanted;
+      shown = (wanted - (probe ? 0 : nacked_)) % UetNote::kTargetRange;
+    }
     return static_cast<std::uint16_t>(shown | (asks ? UetNote::kAckBit : 0u));
   }
 
@@ -207,6 +230,7 @@ class UetSender {
       ++psn_next_;
       sent_once_ += fragment.payload;
     }
+    credit_from_ = now;
     if (params_->rccc && !(again && in_recovery())) {
       if (credit_ > 0) {
         --credit_;
@@ -218,12 +242,22 @@ class UetSender {
     return packet;
   }
 
-  /// [SLEEK.probe] [RCCC.rts] A question without payload, outside the window.
+  /// [SLEEK.probe] A question without payload, outside the window.
   constexpr Packet make_probe(Instant now) {
     probe_wanted_ = false;
     probe_outstanding_ = true;
     probe_id_ = static_cast<std::uint16_t>((probe_id_ + 1u) % kProbeIds);
     sent_before_probe_ = psn_next_;
+    return make_question(now);
+  }
+  /// [RCCC.rts] The same, at once, where the receiver knows of nothing that waits. Sent right behind data, it may
+  /// overtake it, so its answer is no verdict on what is missing.
+  constexpr std::optional<Packet> make_request(Instant now) {
+    if (!params_->rccc || has_credit() || expects_credit()) return std::nullopt;
+    ask_again(now);
+    return make_question(now);
+  }
+  constexpr Packet make_question(Instant now) {
     ++counters_.probes_sent;
     Packet packet;
     packet.type = PacketType::probe;
@@ -293,17 +327,22 @@ class UetSender {
     const Bytes size = bytes(payload(sack.psn));
     declare_lost(sack.psn);
     ++nacked_;
+    ++told_;            // [RCCC.trimmed]
     if (params_->nscc)  // [RCCC.nscc] at the last hop, the receiver's credit deals with it
       window_.on_nack(*params_, size, inflight(), params_->rccc && ack.last_hop, now);
   }
 
   /// [RCCC.pull]
-  constexpr void on_pull(std::uint32_t pulled) {
+  constexpr void on_pull(std::uint32_t pulled, Instant now) {
     const auto more = static_cast<std::int32_t>(pulled - pulled_);
     if (!params_->rccc || more <= 0 || more > kMostPulled) return;
     pulled_ = pulled;
     credit_ += more;
-    speculative_ = 0;  // [RCCC.speculative]
+    credit_asks_ = 0;
+    credit_from_ = now;
+    // [RCCC.speculative] Credit that older packets asked for takes the place of as much of it.
+    const std::uint32_t less = speculates_on_ ? static_cast<std::uint32_t>(more) : speculative_;
+    speculative_ -= std::min(speculative_, less);
   }
   static constexpr std::int32_t kMostPulled = 1 << 16;
 
@@ -336,6 +375,7 @@ class UetSender {
     highest_acked_ = max(highest_acked_, una_ - 1u);
     recovery_end_ = max(recovery_end_, una_);
     recovery_next_ = max(recovery_next_, una_);
+    speculative_from_ = max(speculative_from_, una_);
     restart_timers(now);
   }
 
@@ -448,6 +488,17 @@ class UetSender {
     return heard_ + (backlog() == 0 ? params_->probe_idle : params_->probe_busy);
   }
 
+  /// [RCCC.again] Asks once more where no credit has come for so long: a pull was lost, or what asked for it.
+  [[nodiscard]] constexpr Instant credit_deadline() const {
+    if (!params_->rccc || has_credit() || backlog() == 0) return Instant::never();
+    return std::max(credit_from_, heard_) +
+           params_->probe_again * (std::int64_t{1} << credit_asks_);
+  }
+  constexpr void ask_again(Instant now) {
+    credit_from_ = now;
+    if (credit_asks_ < params_->rto_backoff_max) ++credit_asks_;
+  }
+
   const UetParams* params_;
   MessageQueue messages_;
   UetSent* records_;  ///< by PSN
@@ -462,6 +513,7 @@ class UetSender {
   Psn recovery_end_;   ///< SLEEK's episode ends there; at or below una: there is none
   Psn recovery_next_;  ///< all before it has been sent again in this episode
   Psn sent_before_probe_;
+  Psn speculative_from_;  ///< the first packet since speculation began
 
   Bytes sent_{0};  ///< every transmission
   Bytes received_{0};
@@ -471,13 +523,17 @@ class UetSender {
   Instant probe_asked_ = Instant::distant_past();
   std::uint32_t sent_once_ = 0;  ///< every packet once, wrapping like bytes_recvd
   std::uint32_t waiting_ = 0;
+  Instant credit_from_{};          ///< the last credit, packet, or question for credit
   std::uint32_t pulled_ = 0;       ///< packets granted so far, wrapping
+  std::uint32_t told_ = 0;         ///< and how many the receiver should know of
   std::uint32_t nacked_ = 0;       ///< packets that were sent again for a NACK
   std::int32_t credit_ = 0;        ///< packets
   std::uint32_t speculative_ = 0;  ///< packets that may still go without
   UetCounters counters_{};
   std::uint16_t probe_id_ = 0;
   std::uint8_t backoff_ = 0;
+  std::uint8_t credit_asks_ = 0;  ///< since the last credit
+  bool speculates_on_ = false;    ///< speculation began while older packets were on their way
   bool probe_wanted_ = false;
   bool probe_outstanding_ = false;
   [[no_unique_address]] Events events_;

@@ -323,6 +323,81 @@ TEST_F(UetSenderTest, Credit_SpeculatesAgainAfterIdleness) {
   EXPECT_EQ(send().size(), 10u);
 }
 
+// [D69] [RCCC.rts] What is posted while others are unacknowledged and all credit is used up: the receiver knows nothing of it,
+// so it may speculate with what is left of the first window, and asks where nothing is.
+TEST_F(UetSenderTest, Credit_PostedWhileOthersAreUnderWay) {
+  use(true);
+  params.nscc = false;
+  params.rccc = true;
+  params.speculative = 10;
+  post(8);
+  EXPECT_EQ(send().size(), 8u);
+  hear(ack(1));  // ends speculation
+  hear(pull(7));
+  post(20);
+  hear(ack(3));                   // of what is older: it may still speculate
+  EXPECT_EQ(send().size(), 10u);  // what was asked for and not used; and of 10, seven are under way
+  hear(pull(17));                 // as the last of them asked
+  EXPECT_EQ(send().size(), 10u);
+  hear(ack(24));
+  post(9);
+  const auto more = send();
+  ASSERT_EQ(more.size(), 6u);  // of 10, four are under way
+  EXPECT_EQ(more[5].type, PacketType::data);
+  EXPECT_EQ(more[5].note % UetNote::kTargetRange, 17 + 3);
+  post(1);  // what waits will tell of it
+  EXPECT_EQ(send().size(), 0u);
+}
+TEST_F(UetSenderTest, Credit_AsksWhereNothingCanTellOfIt) {
+  use(true);
+  params.nscc = false;
+  params.rccc = true;
+  params.speculative = 10;
+  post(10);
+  send();
+  hear(pull(9));
+  post(9);
+  EXPECT_EQ(send().size(), 9u);
+  post(30);  // 19 under way
+  const auto asked = send();
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].type, PacketType::probe);
+  EXPECT_EQ(asked[0].note % UetNote::kTargetRange, 9 + 30);
+  EXPECT_EQ(send().size(), 0u);  // once
+  // Its answer is no verdict on what is under way.
+  UetAck answer = ack(2);
+  answer.sack.for_probe = true;
+  answer.sack.probe_id = asked[0].probe_id;
+  hear(answer);
+  EXPECT_EQ(sender().waiting(), 0u);
+}
+
+// [RCCC.again] Where no credit comes for 5 base RTTs it asks again, by another path, and then more and more seldom.
+TEST_F(UetSenderTest, Credit_AsksAgain) {
+  use(true);
+  params.nscc = false;
+  params.rccc = true;
+  params.speculative = 2;
+  post(100);
+  send();
+  hear(ack(2));
+  PathId last = 0;
+  for (const std::int64_t wait : {60, 120, 240, 480, 480}) {
+    ASSERT_EQ(sender().next_deadline(), now + us(wait));
+    now = now + us(wait);
+    sender().on_timeout(now);
+    const auto asked = send();
+    ASSERT_EQ(asked.size(), 1u);
+    EXPECT_EQ(asked[0].type, PacketType::probe);
+    EXPECT_NE(asked[0].path_id, last);
+    last = asked[0].path_id;
+  }
+  EXPECT_EQ(sender().counters().timeouts, 0u);
+  hear(pull(2));
+  send();
+  EXPECT_EQ(sender().next_deadline(), now + us(60));
+}
+
 // [RCCC.target] Each packet says how many the sender wants to have been granted: what is left, at most a window, beyond what it has.
 TEST_F(UetSenderTest, Target) {
   use(true);
@@ -360,7 +435,7 @@ TEST_F(UetSenderTest, CreditAndWindow) {
   EXPECT_EQ(send().size(), 9u);
 }
 
-// [RCCC.rts] Without credit a timeout asks for some.
+// [RCCC.rts] Without credit a timeout asks for some, whatever is to be sent again.
 TEST_F(UetSenderTest, AsksForCredit) {
   use(true);
   params.nscc = false;
@@ -368,10 +443,12 @@ TEST_F(UetSenderTest, AsksForCredit) {
   params.speculative = 2;
   post(100);
   send();
-  hear(ack(2));
-  EXPECT_EQ(sender().next_deadline(), kStart + us(87));
+  now = kStart + us(60);
+  sender().on_timeout(now);
+  EXPECT_EQ(send().size(), 1u);
   now = kStart + us(87);
   sender().on_timeout(now);
+  EXPECT_EQ(sender().counters().timeouts, 1u);
   const auto asked = send();
   ASSERT_EQ(asked.size(), 1u);
   EXPECT_EQ(asked[0].type, PacketType::probe);
