@@ -60,6 +60,27 @@ TEST(Switch, Routing_AsTheSchemeWants) {
             Routing::ecmp);
 }
 
+// [NDP.switches] A scheme may wish for trimming and short queues, too; where nothing is dropped, that means nothing.
+TEST(Switch, Trimming_AsTheSchemeWants) {
+  const auto switches = [](const std::string& more) {
+    return loaded("[transport]\nscheme = \"ndp\"\n" + more).config.switches;
+  };
+  EXPECT_TRUE(switches("").trimming.enabled);
+  EXPECT_EQ(switches("").queue_limit, bytes(8 * 4'096));
+  EXPECT_EQ(switches("[switch]\nqueue_limit = \"1 BDP\"").queue_limit, kb(400));
+  EXPECT_FALSE(switches("[switch]\ntrimming = false").trimming.enabled);
+  EXPECT_EQ(switches("[switch]\ntrimming = false").queue_limit, kb(2'000));
+  EXPECT_FALSE(switches("[pfc]\nenabled = true").trimming.enabled);
+  EXPECT_FALSE(loaded("[transport]\nscheme = \"nscc\"").config.switches.trimming.enabled);
+  const std::string shown = to_toml(loaded("[transport]\nscheme = \"ndp\""));
+  EXPECT_NE(shown.find("\n# trimming = true  # follows: "), std::string::npos);
+  EXPECT_NE(shown.find("\nqueue_limit = \"8 MTU\"  # 32.768 KB\n"), std::string::npos);
+  // [NDP.ack] Every packet is acknowledged.
+  EXPECT_NE(shown.find("\n# ack_bytes = 1  # follows: "), std::string::npos);
+  EXPECT_NE(to_toml(loaded("[transport]\nscheme = \"rccc\"")).find("\n# ack_bytes = 16384  #"),
+            std::string::npos);
+}
+
 // [D56] Each routing by its word; ECMP, where nobody asks for another.
 TEST(Switch, Routing) {
   EXPECT_EQ(loaded("").config.switches.routing, Routing::ecmp);

@@ -30,8 +30,12 @@ constexpr Scheme kSchemes[] = {
      "Ultra Ethernet's window-based congestion control, NSCC, with SLEEK or trimming for losses"},
     {"rccc", "UET RCCC", "rccc", "Ultra Ethernet's receiver credit, RCCC: one pacer per NIC"},
     {"nscc-rccc", "UET NSCC and RCCC", "nscc-rccc", "both together"},
-    {"ndp", "NDP", "ndp",
-     "NDP as the limit of receiver credit: one packet at a time, all entropies in turn"},
+    {.name = "ndp",
+     .label = "NDP",
+     .role = "ndp",
+     .help = "NDP as the limit of receiver credit: one packet at a time, all entropies in turn",
+     .trims = true,  // [NDP.switches]
+     .queue_limit = "\"8 MTU\""},
 };
 constexpr const Scheme& kNscc = kSchemes[0];
 constexpr const Scheme& kRccc = kSchemes[1];
@@ -95,14 +99,14 @@ constexpr sim::Key kKeys[] = {
     param<&Params::ack_bytes>(
         {.name = "ack_bytes",
          .kind = Kind::size,
-         .fallback = "16384",
+         .otherwise = "16384, or 1 for ndp, so that every packet is acknowledged",
          .needs = "it is a size from 1 byte to 1 GiB, such as ack_bytes = 16384",
          .help =
              "An acknowledgement at least every so many bytes; \"1 MTU\" is one for each packet."}),
     param<&Params::rto>({.name = "rto_us",
                          .kind = Kind::time,
                          .unit = "us",
-                         .otherwise = "15 us and six full queues",
+                         .otherwise = "15 us and six full queues, at least 2 RTT",
                          .needs = "a timeout is from 1 ns to an hour, such as rto_us = 100",
                          .help = "Retransmission timeout."}),
     param<&Params::rto_backoff_max>(

@@ -155,7 +155,7 @@ constexpr Result<UetParams, ParamError> UetParams::for_link(BitsPerSecond rate,
   p.max_cwnd = std::clamp(p.bdp + p.bdp / 2, mtu, std::int64_t{kMostTracked} / 2 * mtu);
   p.adjust_bytes = 8 * mtu;
   p.adjust_period = net_base_rtt;
-  p.rto = us(15) + 6 * (queue / rate);
+  p.rto = std::max(us(15) + 6 * (queue / rate), 2 * net_base_rtt);
   p.speculative = static_cast<std::uint32_t>(p.max_cwnd / mtu);
   p.spray.policy = SprayPolicy::mixed;
   p.spray.paths = 128;

@@ -45,6 +45,9 @@ TEST(UetParams, Times) {
   EXPECT_EQ(p.probe_busy, us(36));
   EXPECT_EQ(p.probe_again, us(60));
   EXPECT_EQ(p.rto, us(15 + 6 * 12));
+  // [UET.timeout] With short queues in a large network, two base RTTs.
+  EXPECT_EQ(UetParams::for_link(gbps(100), us(100), bytes(4'000), true, kb(32)).value().rto,
+            us(200));
   EXPECT_EQ(p.adjust_period, us(12));
   EXPECT_EQ(p.adjust_bytes, 8 * p.mtu);
 }

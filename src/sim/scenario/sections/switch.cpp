@@ -59,8 +59,10 @@ constexpr Key kKeys[] = {
      .low = {1},
      .high = {kTebibyte},
      .needs = "a queue holds a positive size, such as queue_limit = \"5 BDP\"",
-     .help = "A data packet that would exceed it is dropped. With PFC there is no such limit: the "
-             "ports share the switch's buffer."},
+     .help =
+         "A data packet that would exceed it is dropped. A scheme that is made for trimming with "
+         "short queues gets those. With PFC there is no such limit: the ports "
+         "share the switch's buffer."},
     {.name = "control_priority",
      .kind = Kind::flag,
      .fallback = "true",
@@ -75,7 +77,7 @@ constexpr Key kKeys[] = {
      .help = "Whether ports to hosts mark too. A mark there tells of an incast, not of the path."},
     {.name = "trimming",
      .kind = Kind::flag,
-     .otherwise = "as the scheme's transport wants it",
+     .otherwise = "as the scheme wants it",
      .needs = "it is true or false",
      .help = "A data packet that would exceed queue_limit is cut down to its header instead of "
              "dropped; headers have a queue of their own, after control and before data. Of use to "
@@ -132,8 +134,9 @@ class SwitchResolver : Resolving {
     s.queue_limit = set_.size("switch.queue_limit");
     s.control_priority = set_.flag("switch.control_priority");
     s.ecn_last_hop = set_.flag("switch.ecn_last_hop");
-    const bool trims = set_.given("switch.trimming") ? set_.flag("switch.trimming")
-                                                     : out_.transport->switches.trimming;
+    const Setting& trimming = set_["switch.trimming"];
+    const bool trims =
+        trimming.given ? set_.flag("switch.trimming") : trimming.derived == "true";  // wished for
     s.trimming = {trims, set_.size("switch.trim_size"), set_.size("switch.trim_queue_limit")};
     out_.config.failures.convergence = set_.time("switch.convergence_us");
     if (s.kmin > s.kmax) {

@@ -59,9 +59,18 @@ void resolve_scheme(Resolution& resolution) {
   out.scheme = resolution.all.plain.text("transport.scheme");
   out.transport = transports::find(out.scheme).transport;
   STRACK_CHECK(out.transport != nullptr);  // the key's words are the schemes there are
-  // Other keys of switches depend on it.
-  Setting& trimming = resolution.all.plain["switch.trimming"];
-  if (!trimming.given) trimming.derived = out.transport->switches.trimming ? "true" : "false";
+  // Other keys of switches depend on it. Where nothing is dropped, there is nothing to trim.
+  Group& set = resolution.all.plain;
+  const transports::Scheme& scheme = *transports::find(out.scheme).scheme;
+  const bool lossless =
+      set.given("pfc.enabled") ? set.flag("pfc.enabled") : out.transport->switches.lossless;
+  const bool wished = (out.transport->switches.trimming || scheme.trims) && !lossless;
+  Setting& trimming = set["switch.trimming"];
+  if (!trimming.given) trimming.derived = wished ? "true" : "false";
+  const bool trims = trimming.given ? set.flag("switch.trimming") : wished;
+  Setting& limit = set["switch.queue_limit"];
+  if (trims && !limit.given && !scheme.queue_limit.empty())
+    limit.settle(read_value(scheme.queue_limit));
 }
 
 void resolve_transports(Resolution& resolution) {

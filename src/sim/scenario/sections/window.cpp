@@ -39,7 +39,7 @@ constexpr Key kKeys[] = {
         {.name = "probe_interval_us",
          .kind = Kind::time,
          .unit = "us",
-         .fallback = "\"3 RTT\"",
+         .otherwise = "3 RTT, or what the transport's source names",
          .needs = "a silence is from 0 to an hour, such as probe_interval_us = \"3 RTT\"",
          .help = "Silence before a probe; 0 sends none."}),
     param<&Params::probe_rtt_limit>(
