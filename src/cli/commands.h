@@ -17,6 +17,7 @@ struct Command {
 [[nodiscard]] std::vector<Command> add_reports(CLI::App& app);  ///< those of the league among them
 [[nodiscard]] std::vector<Command> add_league(CLI::App& app);
 [[nodiscard]] std::vector<Command> add_udp(CLI::App& app);
+[[nodiscard]] Command add_cost(CLI::App& sim);
 
 /// A group without one of its commands: says where they are listed, and returns 2.
 int no_command(const char* help);

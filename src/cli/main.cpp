@@ -279,7 +279,7 @@ int main(int argc, char** argv) {
 
   std::vector<Command> commands = add_reports(app);
   for (Command& command : add_udp(app)) commands.push_back(std::move(command));
-  commands.push_back(add_schemes(*sim));
+  for (const auto add : {add_schemes, add_cost}) commands.push_back(add(*sim));
   std::vector<std::string> topic;
   CLI::App* help_command =
       app.add_subcommand("help", "Explains a command, or `scenario`: all keys of a scenario file.");

@@ -47,8 +47,10 @@ struct SweepOptions {
   bool force = false;
   bool quiet = false;
   bool compare = false;  ///< the first axis is what is compared
+  bool json = false;     ///< of sim_cost
 };
 int sim_sweep(const SweepOptions& options);
+int sim_cost(const SweepOptions& options);  ///< a folder; empty: results/<name>-cost
 int sim_schemes();
 
 }  // namespace strack::cli

@@ -59,9 +59,11 @@ std::string what_is_sent(const workload::Workload& work) {
     fewest = std::min(fewest, job.graph->ranks());
     most = std::max(most, job.graph->ranks());
   }
-  return fmt::format(
+  std::string text = fmt::format(
       "{} job{} of {} ranks, {} messages", work.jobs.size(), work.jobs.size() == 1 ? "" : "s",
       fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most), messages);
+  if (!work.flows.empty()) text += fmt::format(", {} flows", work.flows.size());
+  return text;
 }
 
 /// "ToR 256 MB, spine 256 MB; headroom at host links 108.3 KB, at fabric links 108.3 KB"

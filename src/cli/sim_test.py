@@ -611,6 +611,52 @@ ranks = 4
             self.assertEqual(self.rows(f"s/{file}", "SELECT count(*) FROM jobs WHERE end_ps - "
                                        "start_ps < ideal_ps OR end_ps IS NULL"), [(0,)], file)
 
+    MIXED = """
+name = "mixed"
+[topology]
+hosts = 16
+hosts_per_rack = 4
+[[workload]]
+name = "job"
+kind = "collective"
+size = "200 KB"
+ranks = 8
+iterations = 2
+compute_us = 5
+[[workload]]
+name = "noise"
+size = "100 KB"
+start_us = 3
+"""
+
+    def test_several_workloads(self):
+        self.write("mixed.toml", self.MIXED)
+        out = self.good("sim", "run", "mixed.toml", "--out", "a.db")
+        self.assertIn("1 job of 8 ranks", out)
+        self.assertRegex(out, r"\njob +collective, .* 1 job ")
+        self.assertRegex(out, r"\nnoise +permutation, 1.6 MB +16 flows ")
+        found = json.loads(self.good("sim", "summary", "--json", "a.db"))[0]["workloads"]
+        self.assertEqual([w["name"] for w in found], ["job", "noise"])
+        self.assertEqual([w["finished"] for w in found], [1, 16])
+        self.assertEqual(found[0]["iterations"], 2)
+        self.assertEqual(found[1]["start_ps"], 3000000)
+        self.assertEqual(self.rows("a.db", "SELECT name, first_flow, flows, first_job, jobs "
+                                           "FROM workloads"),
+                         [("job", 0, 0, 0, 1), ("noise", 0, 16, 1, 0)])
+
+    def test_what_workloads_cost_each_other(self):
+        self.write("mixed.toml", self.MIXED)
+        out = self.good("sim", "cost", "mixed.toml", "--out", "cost")
+        self.assertIn("3 runs, results in cost", out)
+        self.assertRegex(out, r"\njob +collective, ")
+        found = json.loads(self.good("sim", "cost", "mixed.toml", "--out", "cost", "--json"))
+        self.assertEqual([one["workload"] for one in found], ["job", "noise"])
+        for one in found:
+            self.assertGreaterEqual(one["price_max"], 1)
+            self.assertEqual(one["price_max"],
+                             round(one["together"]["max_ps"] / one["alone"]["max_ps"], 3))
+        self.assertIn("it has one workload", self.bad("sim", "cost", "small.toml"))
+
     def test_unfinished_jobs_are_loud(self):
         self.write("jobs.toml", self.JOBS)
         out = self.good("sim", "run", "jobs.toml", "--out", "a.db", "--set", "run.end_ms=0.005")

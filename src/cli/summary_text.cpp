@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "cli/text.h"
+#include "cli/workloads_text.h"
 #include "report/differences.h"
 #include "transports/registry.h"
 
@@ -82,6 +83,7 @@ std::string own_counters_json(const metrics::Counters& counters) {
 /// "incast, 16 MB": what is sent, and how large.
 std::string workload_text(const Summary& s) {
   std::string text;
+  if (s.workloads.size() > 1) return fmt::format("{} of them, see below", s.workloads.size());
   for (const char* const key : {"workload.kind", "workload.collective", "workload.file",
                                 "workload.size", "workload.size_distribution"}) {
     const metrics::Setting* const setting = report::setting_of(s.run, key);
@@ -110,8 +112,9 @@ std::string done_text(const Summary& s, std::uint64_t finished, std::uint64_t un
 std::string times_text(const Summary& s, bool has_flows) {
   Table times({"", "us", "x ideal"}, 1);
   const auto row = [&](std::string_view name, std::uint64_t finished, Picoseconds value) {
-    // The ideal is that of a job; a message of one has another.
-    const bool comparable = finished > 0 && (s.messages == 0 || name.ends_with("job"));
+    // The ideal is that of a job; a message of one has another, and so has each of several workloads.
+    const bool comparable =
+        finished > 0 && s.workloads.size() < 2 && (s.messages == 0 || name.ends_with("job"));
     times.add({fmt::format("{:<14}", name), finished == 0 ? "-" : us_text(value),
                comparable ? ratio_text(value, s.run.ideal_fct) : "-"});
   };
@@ -193,6 +196,7 @@ std::string run_text(const Summary& s) {
                               c.control_packets_sent, count_of(c.packet_hops, "packet-hop")));
   line("deepest queue", size_text(c.deepest_queue));
   line("hash", s.state.hash.empty() ? "-" : s.state.hash);
+  if (s.workloads.size() > 1) text += "\n" + workloads_text(s);
   return text;
 }
 
@@ -505,7 +509,7 @@ std::string json_text(const std::string& file, const Summary& s) {
   number("buffer_max_bytes", c.buffer_max.count());
   put("own_counters", own_counters_json(c));
   words("hash", s.state.hash);
-  return text + "}";
+  return text + ", \"workloads\": " + workloads_json(s) + "}";
 }
 
 }  // namespace strack::cli

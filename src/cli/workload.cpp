@@ -103,7 +103,7 @@ struct Loaded {
   out.rate = t.host_rate;
   out.latency = 2 * (t.host_latency + t.fabric_latency);
   if (t.tiers == 3) out.latency += 2 * t.core_latency;
-  const std::string_view kind = sim::name_of(scenario.workload.kind);
+  const std::string_view kind = sim::name_of(scenario.workloads.front().kind);
   if (work.jobs.empty()) {
     out.format = fmt::format("scenario, {} {} flows, seed {}", work.flows.size(), kind, seed);
     out.graph = std::make_shared<const Graph>(graph_of(work.flows, t.hosts()));

@@ -39,7 +39,8 @@ TEST(Cases, AreScenariosAtBothScales) {
       ASSERT_TRUE(loaded) << one.id << ": " << loaded.error().text();
       EXPECT_EQ(loaded.value().name, one.id);
       EXPECT_EQ(loaded.value().config.end, Instant{} + kTimeLimit);
-      EXPECT_EQ(loaded.value().workload.kind == sim::WorkloadKind::collective, one.measure.jobs);
+      EXPECT_EQ(loaded.value().workloads.front().kind == sim::WorkloadKind::collective,
+                one.measure.jobs);
     }
   }
 }

@@ -23,6 +23,23 @@ struct Setting {
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
+/// One of a run's workloads: which of its flows and jobs are this one's, by their numbers.
+struct WorkloadInfo {
+  std::uint32_t workload = 0;
+  std::string name;
+  std::string kind;
+  std::uint32_t first_flow = 0;
+  std::uint32_t flows = 0;
+  std::uint32_t first_job = 0;
+  std::uint32_t jobs = 0;
+  std::uint32_t iterations = 1;  ///< of each of its jobs,
+  Picoseconds compute{0};        ///< and what every rank computes between two of them
+  Bytes bytes{0};                ///< that it has to send
+  Picoseconds ideal{0};  ///< what physics allows its slowest flow or job, without the others
+
+  friend bool operator==(const WorkloadInfo&, const WorkloadInfo&) = default;
+};
+
 /// A counter that not all transports have.
 struct CounterName {
   std::string_view name;  ///< its row in the result file's table `counters`: "pulls"

@@ -83,8 +83,8 @@ std::string schema() {
              "CREATE TABLE run (id INTEGER PRIMARY KEY CHECK (id = 1), "
              "schema_version INTEGER NOT NULL, {}) STRICT;\n",
              column_definitions(kRunColumns)) +
-         create_tables<Setting, FlowRecord, JobRecord, LinkInfo, LinkSample, FlowSample,
-                       ChannelInfo, FlowEvent>() +
+         create_tables<Setting, WorkloadInfo, FlowRecord, JobRecord, LinkInfo, LinkSample,
+                       FlowSample, ChannelInfo, FlowEvent>() +
          std::string(kViews);
 }
 
@@ -236,6 +236,13 @@ struct ResultWriter::Impl {
     }
     return true;
   }
+  template <class Record>
+  bool write_all(const std::vector<Record>& records) {
+    Insert<Record> insert;
+    bool good = insert.prepare(database);
+    for (const Record& record : records) good = good && insert.add(record);
+    return good;
+  }
   std::optional<FileError> take_place(const WriterOptions& options);
   bool write_header(const RunInfo& run, const WriterOptions& options);
 };
@@ -313,12 +320,8 @@ bool ResultWriter::Impl::write_header(const RunInfo& run, const WriterOptions& o
                           .hash = {}};
   bind(header, Table<RunInfo>::columns, run);
   bind(header, kStateColumns, state);
-  Insert<Setting> insert_setting;
-  if (!header.done() || !insert_setting.prepare(database)) return false;
-  for (const Setting& setting : run.settings) {
-    if (!insert_setting.add(setting)) return false;
-  }
-  if (!write_names("INSERT INTO event_kinds VALUES (?, ?)", kEventKinds) ||
+  if (!header.done() || !write_all(run.settings) || !write_all(run.workloads) ||
+      !write_names("INSERT INTO event_kinds VALUES (?, ?)", kEventKinds) ||
       !write_names("INSERT INTO loss_causes VALUES (?, ?)", kLossCauses) ||
       !database.execute("COMMIT")) {
     return false;
@@ -525,6 +528,8 @@ Result<std::shared_ptr<ResultReader>, FileError> ResultReader::open(const fs::pa
   auto settings = impl->all<Setting>();
   if (!settings) return settings.error();
   impl->run.settings = std::move(settings).value();
+  // A file from before there could be several has no such table.
+  if (auto workloads = impl->all<WorkloadInfo>()) impl->run.workloads = workloads.value();
 
   RunState& state = impl->state;
   state.started_at = stored.started_at;

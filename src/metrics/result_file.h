@@ -51,7 +51,9 @@ struct RunInfo {
   Bytes bdp{0};
   Picoseconds ideal_fct{0};  ///< what physics allows the slowest flow, or job
 
-  std::vector<Setting> settings;  ///< the scenario key by key; a table of its own
+  // Tables of their own.
+  std::vector<Setting> settings;        ///< the scenario key by key
+  std::vector<WorkloadInfo> workloads;  ///< in the order of the scenario
 };
 
 /// How far a run has come.

@@ -50,6 +50,43 @@ JobSummary summarise_jobs(const RunInfo& run, const std::vector<JobRecord>& jobs
   return summary;
 }
 
+/// Flows, or jobs, that one workload has, from their rows by number.
+template <class Record, class Number>
+void take_times(WorkloadSummary& summary, const std::vector<Record>& rows, Number&& number,
+                std::uint32_t first, std::uint32_t count) {
+  std::vector<Picoseconds> times;
+  for (const Record& row : rows) {
+    if (number(row) < first || number(row) - first >= count) continue;
+    summary.start = std::min(summary.start, row.start);
+    if (row.end == Instant::never()) continue;
+    summary.end = std::max(summary.end, row.end);
+    times.push_back(row.end - row.start);
+  }
+  summary.finished = times.size();
+  summary.unfinished = count - times.size();
+  if (times.empty()) return;
+  std::sort(times.begin(), times.end());
+  summary.max_time = times.back();
+  summary.mean_time = mean(times);
+  summary.p50_time = percentile(times, 50);
+  summary.p99_time = percentile(times, 99);
+}
+
+WorkloadSummary summarise_workload(const WorkloadInfo& info, const std::vector<FlowRecord>& flows,
+                                   const std::vector<JobRecord>& jobs) {
+  WorkloadSummary summary;
+  summary.info = info;
+  if (info.jobs > 0) {
+    take_times(
+        summary, jobs, [](const JobRecord& job) { return job.job; }, info.first_job, info.jobs);
+  } else {
+    take_times(
+        summary, flows, [](const FlowRecord& flow) { return flow.flow; }, info.first_flow,
+        info.flows);
+  }
+  return summary;
+}
+
 }  // namespace
 
 namespace {
@@ -140,6 +177,8 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
       std::min(count_distinct(std::move(senders)), count_distinct(std::move(receivers)));
 
   summary.jobs = summarise_jobs(run, jobs);
+  for (const WorkloadInfo& info : run.workloads)
+    summary.workloads.push_back(summarise_workload(info, flows, jobs));
   for (const JobRecord& job : jobs) {
     first = std::min(first, job.start);
     if (job.end == Instant::never()) continue;

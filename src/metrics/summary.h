@@ -28,6 +28,25 @@ struct JobSummary {
   [[nodiscard]] std::uint64_t count() const { return finished + unfinished; }
 };
 
+/// What one of a run's workloads took: the times of its flows, or of its jobs.
+struct WorkloadSummary {
+  WorkloadInfo info;
+  std::uint64_t finished = 0;
+  std::uint64_t unfinished = 0;      ///< the times below are of the others
+  Instant start = Instant::never();  ///< of the first
+  Instant end{};                     ///< of the last that finished
+  Picoseconds max_time{0};
+  Picoseconds mean_time{0};
+  Picoseconds p50_time{0};
+  Picoseconds p99_time{0};
+
+  /// What one iteration of a job took on average, without the computation between two.
+  [[nodiscard]] Picoseconds mean_iteration() const {
+    const std::int64_t times = info.iterations;
+    return ps((mean_time.count() - (times - 1) * info.compute.count()) / times);
+  }
+};
+
 struct Summary {
   RunInfo run;
   RunState state;
@@ -36,6 +55,7 @@ struct Summary {
   std::uint64_t finished = 0;
   std::uint64_t unfinished = 0;  ///< the figures below are of the others
   JobSummary jobs;
+  std::vector<WorkloadSummary> workloads;  ///< in the order of the scenario
 
   /// Rows of `flows` that are messages of jobs: those numbered behind the flows of the run. They are in
   /// the figures of flows, and count once: jobs have their bytes and their connections' totals.

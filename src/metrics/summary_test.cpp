@@ -30,6 +30,44 @@ RunInfo run_of(std::uint64_t flows) {
   return run;
 }
 
+// Each workload's own rows: the first ten flows, the other flows, and the second of two jobs.
+TEST(Summarise, SeparatesWorkloads) {
+  RunInfo run = run_of(30);
+  run.jobs = 2;
+  run.workloads.resize(3);
+  run.workloads[0].flows = 10;
+  run.workloads[1].first_flow = 10;
+  run.workloads[1].flows = 20;
+  run.workloads[2].first_job = 1;
+  run.workloads[2].jobs = 1;
+  run.workloads[2].iterations = 4;
+  run.workloads[2].compute = us(10);
+  std::vector<FlowRecord> flows;
+  for (std::uint32_t i = 0; i < 30; ++i) flows.push_back(flow(i, i, 100 + i, us(1 + i)));
+  flows[29].end = Instant::never();
+  std::vector<JobRecord> jobs(2);
+  jobs[0].start = at(us(1));
+  jobs[0].end = at(us(1'000));
+  jobs[1].job = 1;
+  jobs[1].start = at(us(5));
+  jobs[1].end = at(us(75));
+
+  const Summary s = summarise(run, {}, flows, {}, jobs);
+
+  ASSERT_EQ(s.workloads.size(), 3u);
+  EXPECT_EQ(s.workloads[0].finished, 10u);
+  EXPECT_EQ(s.workloads[0].max_time, us(10));
+  EXPECT_EQ(s.workloads[0].mean_time, ns(5'500));
+  EXPECT_EQ(s.workloads[0].start, at(us(100)));
+  EXPECT_EQ(s.workloads[0].end, at(us(110)));
+  EXPECT_EQ(s.workloads[1].finished, 19u);
+  EXPECT_EQ(s.workloads[1].unfinished, 1u);
+  EXPECT_EQ(s.workloads[1].max_time, us(29));
+  EXPECT_EQ(s.workloads[1].p50_time, us(20));
+  EXPECT_EQ(s.workloads[2].max_time, us(70));
+  EXPECT_EQ(s.workloads[2].mean_iteration(), us(10));  // 4 of them, and 3 times 10 us between
+}
+
 TEST(Summarise, TakesPercentilesByNearestRank) {
   std::vector<FlowRecord> flows;
   for (std::uint32_t i = 0; i < 100; ++i) flows.push_back(flow(i, i, 100 + i, us(100 - i)));

@@ -49,6 +49,24 @@ struct Table<Setting> {
 };
 
 template <>
+struct Table<WorkloadInfo> {
+  static constexpr std::string_view name = "workloads";
+  static constexpr auto columns = std::tuple{
+      Column{"workload", &WorkloadInfo::workload, ColumnRule::key},
+      Column{"name", &WorkloadInfo::name},
+      Column{"kind", &WorkloadInfo::kind},
+      Column{"first_flow", &WorkloadInfo::first_flow},
+      Column{"flows", &WorkloadInfo::flows},
+      Column{"first_job", &WorkloadInfo::first_job},
+      Column{"jobs", &WorkloadInfo::jobs},
+      Column{"iterations", &WorkloadInfo::iterations},
+      Column{"compute_ps", &WorkloadInfo::compute},
+      Column{"bytes", &WorkloadInfo::bytes},
+      Column{"ideal_ps", &WorkloadInfo::ideal},
+  };
+};
+
+template <>
 struct Table<FlowRecord> {
   static constexpr std::string_view name = "flows";
   static constexpr auto columns = std::tuple{

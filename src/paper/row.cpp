@@ -261,7 +261,7 @@ std::string fingerprint(std::string_view text) {
 /// From what the full set took on one processor of a 2.6 GHz EPYC; within a factor of two.
 double seconds_of(const sim::Scenario& scenario) {
   const sim::TopologyParams& t = scenario.config.topology;
-  const sim::WorkloadSpec& w = scenario.workload;
+  const sim::WorkloadSpec& w = scenario.workloads.front();
   double per_gb = scenario.config.pfc.enabled ? 0.24 : 0.17;
   if (t.tiers == 2 && t.spines < t.hosts_per_rack) per_gb *= 1.6;
   if (w.kind == sim::WorkloadKind::incast) per_gb = 1.5;  // little at a time

@@ -66,6 +66,12 @@ std::optional<Picoseconds> target_qdelay(const RunInfo& run) {
 }
 
 std::string what_is_sent(const RunInfo& run) {
+  if (run.workloads.size() > 1) {
+    std::string names;
+    for (const metrics::WorkloadInfo& w : run.workloads)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", w.name);
+    return fmt::format("{}, {} in all", names, size_text(run.bytes));
+  }
   const std::string size = scenario_value(run, "workload.size");
   if (run.jobs > 0) {
     const std::string collective = scenario_value(run, "workload.collective");
@@ -308,6 +314,29 @@ Table summary_table(std::string id, std::string title, std::span<const LabelledS
                             utilisation(s)};
     if (paused) cells.emplace_back(run.pause_frames);
     table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+Table workload_table(std::string id, std::string title, std::span<const LabelledSummary> runs) {
+  Table table{std::move(id), std::move(title), {}, {}};
+  for (const char* name : {"run", "seed", "workload", "sent"})
+    table.columns.push_back({name, "left"});
+  for (const char* name : {"finished", "unfinished", "max (us)", "mean (us)", "p99 (us)",
+                           "an iteration (us)", "ideal (us)", "x ideal", "from (us)", "to (us)"})
+    table.columns.push_back({name, "right"});
+  for (const LabelledSummary& labelled : runs) {
+    for (const metrics::WorkloadSummary& w : labelled.summary.workloads) {
+      const auto time = [&](Picoseconds value) { return w.finished > 0 ? in_us(value) : kUnknown; };
+      const double most = time(w.max_time);
+      const double ideal = w.info.ideal > ps(0) ? in_us(w.info.ideal) : kUnknown;
+      table.rows.push_back(
+          {labelled.label.name, fmt::format("{}", labelled.summary.run.seed), w.info.name,
+           fmt::format("{}, {}", w.info.kind, size_text(w.info.bytes)), Cell(w.finished),
+           Cell(w.unfinished), most, time(w.mean_time), time(w.p99_time),
+           w.info.iterations > 1 ? time(w.mean_iteration()) : kUnknown, ideal, most / ideal,
+           time(w.start - Instant{}), time(w.end - Instant{})});
+    }
   }
   return table;
 }

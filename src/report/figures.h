@@ -84,6 +84,9 @@ struct LabelledSummary {
 };
 [[nodiscard]] Table summary_table(std::string id, std::string title,
                                   std::span<const LabelledSummary> runs);
+/// A row for each workload of each run.
+[[nodiscard]] Table workload_table(std::string id, std::string title,
+                                   std::span<const LabelledSummary> runs);
 
 // --- Completion times ----------------------------------------------------------------------------
 

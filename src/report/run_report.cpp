@@ -77,7 +77,7 @@ std::string group_key(const Loaded& run) {
   for (const auto& [name, value] : run.settings) {
     const bool counts = in_section(name, "topology") || in_section(name, "workload") ||
                         in_section(name, "host") || in_section(name, "failure") ||
-                        in_section(name, "impairment");
+                        in_section(name, "impairment") || name == "run.only";
     if (!counts || name == "workload.size" || run.follows.contains(name)) continue;
     key += fmt::format("{} = {}\n", name, value);
   }
@@ -197,6 +197,7 @@ class Maker {
   using Groups = std::map<std::string, std::vector<Loaded*>>;
   void add_groups(const std::vector<std::string>& order, Groups& groups);
   void add_group(std::vector<Loaded*>& runs, const std::string& heading);
+  void add_tables(Section& section, const std::string& id, const std::vector<Loaded*>& runs);
   void add_messages(Section& section, const std::vector<Loaded*>& runs);
   void add_detail(const Loaded& run, Section& section, const std::string& id);
   std::string unique(const std::string& wanted);
@@ -330,6 +331,19 @@ void Maker::add_messages(Section& section, const std::vector<Loaded*>& runs) {
       messages, "FCT of messages"));
 }
 
+void Maker::add_tables(Section& section, const std::string& id, const std::vector<Loaded*>& runs) {
+  std::vector<LabelledSummary> rows;
+  bool mixed = false;
+  for (const Loaded* run : runs) {
+    rows.push_back({run->label, run->summary});
+    mixed = mixed || run->summary.workloads.size() > 1;
+  }
+  section.tables.push_back(rows.size() > 1
+                               ? summary_table(unique(id + "-table"), "All runs", rows)
+                               : run_table(unique(id + "-table"), rows.front().summary));
+  if (mixed) section.tables.push_back(workload_table(unique(id + "-workloads"), "Workloads", rows));
+}
+
 void Maker::add_group(std::vector<Loaded*>& runs, const std::string& heading) {
   label_runs(runs);
   const Summary& first = runs.front()->summary;
@@ -364,13 +378,7 @@ void Maker::add_group(std::vector<Loaded*>& runs, const std::string& heading) {
     }
   }
 
-  if (several) {
-    std::vector<LabelledSummary> rows;
-    for (const Loaded* run : runs) rows.push_back({run->label, run->summary});
-    section.tables.push_back(summary_table(unique(id + "-table"), "All runs", rows));
-  } else {
-    section.tables.push_back(run_table(unique(id + "-table"), first));
-  }
+  add_tables(section, id, runs);
   if (several && sizes.size() > 1) {
     std::vector<SizedRun> sized;
     for (const Loaded* run : runs) {

@@ -74,6 +74,30 @@ RunStatus status_of(sim::Ending ending) {
   return RunStatus::failed;
 }
 
+/// One of the run's workloads as the file has it.
+metrics::WorkloadInfo workload_of(const Plan& plan, const workload::Part& part,
+                                  std::size_t number) {
+  metrics::WorkloadInfo info{.workload = static_cast<std::uint32_t>(number),
+                             .name = part.name,
+                             .kind = part.kind,
+                             .first_flow = part.first_flow,
+                             .flows = part.flows,
+                             .first_job = part.first_job,
+                             .jobs = part.jobs,
+                             .iterations = part.iterations,
+                             .compute = part.compute};
+  const workload::Workload& all = plan.work;
+  const workload::Flows flows(all.flows.begin() + part.first_flow,
+                              all.flows.begin() + part.first_flow + part.flows);
+  for (const workload::Flow& flow : flows) info.bytes += flow.size;
+  info.ideal = ideal_fct(plan.config, flows);
+  for (std::uint32_t job = part.first_job; job < part.first_job + part.jobs; ++job) {
+    info.bytes += all.jobs[job].graph->bytes();
+    info.ideal = std::max(info.ideal, plan.ideal_jobs[job]);
+  }
+  return info;
+}
+
 metrics::RunInfo header_of(const Plan& plan) {
   const sim::SimConfig& config = plan.config;
   const sim::Derived derived = sim::derive(config.topology, config.hosts, config.mtu());
@@ -101,6 +125,8 @@ metrics::RunInfo header_of(const Plan& plan) {
   run.bdp = derived.bdp;
   run.ideal_fct = ideal_fct(config, plan.work.flows);
   for (const Picoseconds ideal : plan.ideal_jobs) run.ideal_fct = std::max(run.ideal_fct, ideal);
+  for (const workload::Part& part : plan.work.parts)
+    run.workloads.push_back(workload_of(plan, part, run.workloads.size()));
   return run;
 }
 

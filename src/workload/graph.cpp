@@ -9,13 +9,22 @@
 namespace strack::workload {
 
 NodeId GraphBuilder::message(Rank from, Rank to, Bytes size, bool own_channel) {
-  STRACK_CHECK(from < graph_.ranks_ && to < graph_.ranks_ && from != to);
-  STRACK_CHECK(size >= bytes(0) && size.value < std::int64_t{1} << 32);
-  auto channel = static_cast<std::uint32_t>(graph_.channels_.size());
+  auto shared = static_cast<std::uint32_t>(graph_.channels_.size());
   if (!own_channel)
-    channel = channel_of_.try_emplace(std::uint64_t{from} << 32 | to, channel).first->second;
-  if (channel == graph_.channels_.size()) graph_.channels_.push_back({from, to});
-  graph_.nodes_.push_back({from, channel, size.value, false});
+    shared = channel_of_.try_emplace(std::uint64_t{from} << 32 | to, shared).first->second;
+  if (shared == graph_.channels_.size()) shared = channel(from, to);
+  return message_on(shared, size);
+}
+
+std::uint32_t GraphBuilder::channel(Rank from, Rank to) {
+  STRACK_CHECK(from < graph_.ranks_ && to < graph_.ranks_ && from != to);
+  graph_.channels_.push_back({from, to});
+  return static_cast<std::uint32_t>(graph_.channels_.size() - 1);
+}
+
+NodeId GraphBuilder::message_on(std::uint32_t channel, Bytes size) {
+  STRACK_CHECK(size >= bytes(0) && size.value < std::int64_t{1} << 32);
+  graph_.nodes_.push_back({graph_.channels_[channel].from, channel, size.value, false});
   ++graph_.messages_;
   graph_.bytes_ += size;
   return graph_.size() - 1;

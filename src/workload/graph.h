@@ -107,6 +107,9 @@ class GraphBuilder {
 
   /// At most 2^32 - 1 bytes. Messages between the same ranks share a channel, unless `own_channel`.
   NodeId message(Rank from, Rank to, Bytes size, bool own_channel = false);
+  /// A channel of its own, for messages on it.
+  std::uint32_t channel(Rank from, Rank to);
+  NodeId message_on(std::uint32_t channel, Bytes size);
   NodeId compute(Rank rank, Picoseconds time);
   /// `node` waits for a moment of `other`.
   void wait(NodeId node, NodeId other, Moment moment) { edges_.push_back({node, other, moment}); }

@@ -122,6 +122,22 @@ std::vector<HostId> place(const Racks& racks, const Placing& placing, std::uint3
   return hosts;
 }
 
+std::vector<HostId> place_beside(const Racks& racks, const Placing& placing, std::uint32_t count,
+                                 std::uint64_t seed, const std::vector<bool>& taken) {
+  STRACK_CHECK_OP(taken.size(), ==, racks.hosts);
+  const auto all = static_cast<std::uint32_t>(
+      placing.kind == Placement::listed ? placing.hosts.size() : racks.hosts);
+  const std::vector<HostId> order = place(racks, placing, all, seed);
+  const std::uint32_t unit = placing.kind == Placement::blocks ? placing.block : 1;
+  std::vector<HostId> hosts;
+  for (auto first = order.begin(); first != order.end() && hosts.size() < count; first += unit) {
+    if (std::none_of(first, first + unit, [&](HostId host) { return taken[host]; }))
+      hosts.insert(hosts.end(), first, first + unit);
+  }
+  if (hosts.size() > count) hosts.resize(count);
+  return hosts;
+}
+
 Result<std::vector<Job>, std::string> make_jobs(const JobsParams& params, std::uint64_t seed) {
   STRACK_CHECK(params.graph != nullptr);
   STRACK_CHECK(params.start_jitter >= ps(0));
@@ -132,7 +148,10 @@ Result<std::vector<Job>, std::string> make_jobs(const JobsParams& params, std::u
                        needed, params.racks.hosts);
   }
   const std::vector<HostId> hosts =
-      place(params.racks, params.placement, static_cast<std::uint32_t>(needed), seed);
+      params.hosts.empty()
+          ? place(params.racks, params.placement, static_cast<std::uint32_t>(needed), seed)
+          : params.hosts;
+  STRACK_CHECK_OP(hosts.size(), ==, needed);
   Rng rng = Rng(seed).stream("job start jitter");
   std::vector<Job> jobs;
   jobs.reserve(params.jobs);

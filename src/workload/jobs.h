@@ -1,7 +1,7 @@
 // Jobs on a cluster: which host is which rank of which job, and when each rank begins.
 //
-// All jobs made here are of one kind and share its graph. Every host has at most one rank, so jobs
-// meet in the network only.
+// All jobs made here are of one kind and share its graph. Every host has at most one rank of them, so
+// they meet in the network only.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +44,21 @@ struct Placing {
 [[nodiscard]] std::vector<HostId> place(const Racks& racks, const Placing& placing,
                                         std::uint32_t count, std::uint64_t seed);
 
+/// The same among the hosts that are left: none of `taken`, and of blocks only those wholly free.
+/// Fewer than `count` where there are no more.
+[[nodiscard]] std::vector<HostId> place_beside(const Racks& racks, const Placing& placing,
+                                               std::uint32_t count, std::uint64_t seed,
+                                               const std::vector<bool>& taken);
+
 struct JobsParams {
   Racks racks;
   std::uint32_t jobs = 1;
   std::shared_ptr<const Graph> graph;  ///< of every job
   std::string name;                    ///< the same
   Placing placement;
-  Instant start{};              ///< of every rank,
-  Picoseconds start_jitter{0};  ///< and each up to this much later, uniformly
+  std::vector<HostId> hosts = {};  ///< of all ranks, where others have been placed already
+  Instant start{};                 ///< of every rank,
+  Picoseconds start_jitter{0};     ///< and each up to this much later, uniformly
 };
 /// The jobs, one after the other in the order of place(); or why there are too few hosts.
 [[nodiscard]] Result<std::vector<Job>, std::string> make_jobs(const JobsParams& params,

@@ -32,10 +32,23 @@ struct Job {
   std::vector<Instant> starts;         ///< by rank
 };
 
+/// One of a scenario's workloads: which of the flows and jobs of a run are its own.
+struct Part {
+  std::string name;
+  std::string kind;
+  std::uint32_t first_flow = 0;
+  std::uint32_t flows = 0;
+  std::uint32_t first_job = 0;
+  std::uint32_t jobs = 0;
+  std::uint32_t iterations = 1;  ///< of each of its jobs,
+  Picoseconds compute{0};        ///< and what every rank computes between them
+};
+
 /// Everything that is to be sent in a run.
 struct Workload {
   Flows flows;
   std::vector<Job> jobs;
+  std::vector<Part> parts = {};  ///< in the order of the scenario; what a test makes has none
 };
 
 }  // namespace strack::workload

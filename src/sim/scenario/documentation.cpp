@@ -27,7 +27,7 @@ constexpr std::string_view kValues =
 constexpr std::string_view kOverrides =
     "Any key can be set on the command line, after the file: --set topology.link_gbps=800. An "
     "entry of "
-    "[[failure]] or [[impairment]] has its number: --set failure.0.random_links=256.";
+    "[[workload]], [[failure]] or [[impairment]] has its number: --set failure.0.random_links=256.";
 
 [[nodiscard]] std::string accepts(const Key& key) {
   switch (key.kind) {
@@ -68,6 +68,7 @@ constexpr std::string_view kOverrides =
 }
 
 [[nodiscard]] std::string heading(const Section& section) {
+  if (section.several) return fmt::format("[{}], [[{}]]", section.name, section.name);
   return section.array ? fmt::format("[[{}]]", section.name) : fmt::format("[{}]", section.name);
 }
 

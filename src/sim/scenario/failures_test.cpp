@@ -22,7 +22,6 @@ Scenario loaded(std::string_view text, const std::vector<std::string>& overrides
   }
   return scenario.value();
 }
-
 std::string error_of(std::string_view text) {
   const auto scenario = load_text(text, "x.toml", {}, {});
   return scenario ? "loaded" : scenario.error().text();
@@ -135,6 +134,56 @@ TEST(Failures, OneWayOfALink_Mistakes) {
   EXPECT_EQ(error_of("[[impairment]]\nhost = 1\nloss = 0.5\nscale_queue = true"),
             "x.toml:4: scale_queue is true, but rate is 1. a queue is scaled as the rate is: set "
             "rate, such as rate = 0.25, or leave scale_queue out");
+}
+
+TEST(Failures, FlapInOneEntry) {
+  const std::string flap = "[[failure]]\nrack = 2\nuplink = 1\nfrom_us = 10\nuntil_us = 75\n";
+  const Scenario s = loaded(flap + "period_us = 20\nduty = 0.25\n");
+  const std::vector<Failure>& all = s.config.failures.failures;
+  ASSERT_EQ(all.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(all[i].from, at(us(10 + 20 * static_cast<std::int64_t>(i))));
+    EXPECT_EQ(all[i].until, all[i].from + us(5));
+    EXPECT_EQ(*all[i].link, (LinkRef{LinkRef::Tier::fabric, 2, 1}));
+  }
+  // The last one is cut short; half of the time by default.
+  EXPECT_EQ(loaded(flap + "period_us = 40\n").config.failures.failures.back().until, at(us(70)));
+  EXPECT_EQ(loaded(flap + "period_us = 60\nduty = 1\n").config.failures.failures.back().until,
+            at(us(75)));
+  // The same links each time.
+  const Scenario random =
+      loaded("[[failure]]\nrandom_links = 2\nracks = 2\nuntil_us = 40\nperiod_us = 20\n");
+  const SimConfig config = make_config(random, 1);
+  ASSERT_EQ(config.failures.failures.size(), 4u);
+  EXPECT_EQ(*config.failures.failures[0].link, *config.failures.failures[1].link);
+  EXPECT_EQ(config.failures.failures[1].from, at(us(20)));
+}
+
+TEST(Failures, FlappingNeedsAnEnd) {
+  EXPECT_EQ(error_of("[[failure]]\nhost = 1\nperiod_us = 20"),
+            "x.toml:3: period_us is 20. it would flap for ever. say when it stops, such as "
+            "until_us = 1000, or when the run does");
+  EXPECT_EQ(loaded("[[failure]]\nhost = 1\nperiod_us = 500\n[run]\nend_ms = 1")
+                .config.failures.failures.size(),
+            2u);
+  EXPECT_EQ(error_of("[[failure]]\nhost = 1\nuntil_us = 10000\nperiod_us = 1"),
+            "x.toml:4: period_us is 1. that is 10000 times until 10 ms, and at most 1000 are "
+            "simulated: period_us = 11 would work");
+  EXPECT_EQ(error_of("[[failure]]\nhost = 1\nduty = 0.5"),
+            "x.toml:3: duty is 0.5. that is a part of a period, and there is none: set period_us "
+            "too, such as period_us = 200");
+}
+
+TEST(Failures, SwitchesCanBeImpaired) {
+  const Scenario s = loaded(
+      "[topology]\nhosts = 64\nhosts_per_rack = 8\n[[impairment]]\nswitch = \"spine 3\"\nrate = "
+      "0.5\n");
+  const std::vector<Impairment>& all = s.config.failures.impairments;
+  ASSERT_EQ(all.size(), 8u);
+  for (std::uint32_t rack = 0; rack < 8; ++rack) {
+    EXPECT_EQ(all[rack].link, (LinkRef{LinkRef::Tier::fabric, rack, 3}));
+    EXPECT_EQ(all[rack].rate, (Ratio{1, 2}));
+  }
 }
 
 TEST(Failures, RandomLinksCanBeImpaired) {

@@ -65,6 +65,7 @@ struct Section {
   std::string_view name;
   bool array;  ///< [[name]], any number of times
   std::string_view help;
+  bool several = false;  ///< [name] once, or [[name]] any number of times
 };
 
 /// A section with its keys, as its file has them.

@@ -26,26 +26,38 @@ constexpr Bytes kPerPacketInFlight = bytes(64);
 
 /// Flows, or the connections that jobs need.
 [[nodiscard]] std::int64_t connections(const Scenario& scenario) {
-  const WorkloadSpec& w = scenario.workload;
-  if (w.kind == WorkloadKind::trace) return static_cast<std::int64_t>(w.graph->channels().size());
-  if (w.kind != WorkloadKind::collective)
-    return static_cast<std::int64_t>(expected_flows(scenario));
-  return static_cast<std::int64_t>(w.jobs * workload::size_of(w.collective).channels);
+  auto all = static_cast<std::int64_t>(expected_flows(scenario));
+  for (const WorkloadSpec& w : scenario.workloads) {
+    if (!w.enabled) continue;
+    if (w.kind == WorkloadKind::trace) {
+      all += static_cast<std::int64_t>(w.graph->channels().size());
+    } else if (w.kind == WorkloadKind::collective) {
+      all += static_cast<std::int64_t>(w.jobs * workload::size_of(w.collective).channels);
+    }
+  }
+  return all;
 }
 
 /// What there is to send, all together.
-[[nodiscard]] Int128 bytes_to_send(const Scenario& scenario) {
-  const WorkloadSpec& w = scenario.workload;
-  if (w.kind == WorkloadKind::trace) return w.graph->bytes().count();
+[[nodiscard]] Int128 bytes_to_send(const Scenario& scenario, const WorkloadSpec& w) {
+  if (w.kind == WorkloadKind::trace)
+    return static_cast<Int128>(w.graph->bytes().count()) * w.iterations;
   if (w.kind == WorkloadKind::collective) {
     // No collective has a rank send more than its buffer twice.
-    return static_cast<Int128>(2) * w.jobs * w.collective.ranks * w.collective.size.count();
+    return static_cast<Int128>(2) * w.jobs * w.collective.ranks * w.collective.size.count() *
+           w.iterations;
   }
   Int128 sum = 0;
   for (const workload::Flow& flow : w.list) sum += flow.size.count();
-  if (w.kind == WorkloadKind::file) return sum;
+  if (w.kind == WorkloadKind::file) return sum * w.repeats;
   const Bytes each = w.kind == WorkloadKind::random ? w.sizes.mean() : w.size;
-  return static_cast<Int128>(expected_flows(scenario)) * each.count();
+  return static_cast<Int128>(expected_flows(scenario, w)) * each.count();
+}
+[[nodiscard]] Int128 bytes_to_send(const Scenario& scenario) {
+  Int128 all = 0;
+  for (const WorkloadSpec& w : scenario.workloads)
+    all += w.enabled ? bytes_to_send(scenario, w) : 0;
+  return all;
 }
 
 /// At the worst moment.
@@ -84,9 +96,11 @@ Bytes memory_estimate(const Scenario& scenario) {
     switches += pods * t.aggs_per_pod + std::int64_t{t.aggs_per_pod} * t.cores_per_agg;
   }
   Bytes graphs{0};
-  if (const auto messages = static_cast<std::int64_t>(expected_messages(scenario)); messages > 0)
-    graphs =
-        messages / scenario.workload.jobs * cost::kPerMessage + messages * cost::kPerJobMessage;
+  for (const WorkloadSpec& w : scenario.workloads) {
+    if (!w.enabled || !w.has_jobs()) continue;
+    const auto messages = static_cast<std::int64_t>(expected_messages(w));
+    graphs += messages / w.jobs * cost::kPerMessage + messages * cost::kPerJobMessage;
+  }
   return graphs + cost::kProgram + t.hosts() * (cost::kPerHost + transport.nic_state()) +
          switches * cost::kPerSwitch + switches * t.racks * cost::kPerRackRoute +
          2 * links * cost::kPerDirectedLink +

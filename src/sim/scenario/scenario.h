@@ -51,7 +51,9 @@ enum class WorkloadKind : std::uint8_t { permutation, incast, random, file, coll
 
 /// What make_workload makes flows or jobs from. Only the fields of its kind mean something.
 struct WorkloadSpec {
+  std::string name;  ///< no two of a scenario have the same
   WorkloadKind kind = WorkloadKind::permutation;
+  bool enabled = true;         ///< false: another one is run alone; its hosts stay its own
   Bytes size{0};               ///< permutation, incast
   bool cross_rack = false;     ///< permutation, random
   std::uint32_t fan_in = 0;    ///< incast
@@ -67,6 +69,13 @@ struct WorkloadSpec {
   workload::Placing placement;                   ///< collective, trace
   std::shared_ptr<const workload::Graph> graph;  ///< trace: as read
   std::string trace;                             ///< trace: the file's name
+  bool share_hosts = false;                      ///< collective, trace: also where others are
+  std::uint32_t iterations = 1;                  ///< collective, trace: of every job
+  Picoseconds compute{0};                        ///< between them
+  std::uint32_t repeats = 1;                     ///< flows: all of it so many times,
+  Picoseconds every{0};                          ///< one so long after the other
+
+  [[nodiscard]] bool has_jobs() const { return jobs > 0; }
 };
 
 /// Links that fail or suffer, drawn anew for each seed: `links` in all, the same number on each of
@@ -74,8 +83,9 @@ struct WorkloadSpec {
 struct RandomLinks {
   std::uint32_t links = 0;
   std::uint32_t racks = 0;
-  bool impaired = false;  ///< true: `impairment` says how; false: they are down as `failure` says
-  Failure failure;        ///< its link is to be filled in
+  bool impaired = false;  ///< true: `impairment` says how; false: they are down as `failures` say
+  std::vector<Failure>
+      failures;           ///< one, or one for each time they flap; links are to be filled in
   Impairment impairment;  ///< its link is to be filled in
 };
 
@@ -84,9 +94,9 @@ struct Scenario {
   std::string description;
   std::string scheme;                                 ///< its name, as in the file
   const transports::Descriptor* transport = nullptr;  ///< whose scheme that is
-  WorkloadSpec workload;
-  std::vector<std::uint64_t> seeds;  ///< at least one
-  SimConfig config;                  ///< without the links drawn at random: those are make_config's
+  std::vector<WorkloadSpec> workloads;                ///< at least one
+  std::vector<std::uint64_t> seeds;                   ///< at least one
+  SimConfig config;  ///< without the links drawn at random: those are make_config's
   std::vector<RandomLinks> random_links;
 
   // What follows from the topology, in the words of sim::derive.
@@ -118,17 +128,24 @@ struct Scenario {
 /// The configuration for one seed: links that fail at random are drawn here.
 [[nodiscard]] SimConfig make_config(const Scenario& scenario, std::uint64_t seed);
 
-/// The flows or jobs for one seed, start jitter included. A collective's graph is made here: it may
+/// The flows and jobs for one seed, start jitter included. A collective's graph is made here: it may
 /// be large, and many scenarios are loaded only to be looked at.
 [[nodiscard]] workload::Workload make_workload(const Scenario& scenario, std::uint64_t seed);
 
+/// Where the ranks of each workload's jobs are, by workload: beside each other, unless they share
+/// hosts. Fewer hosts than it has ranks where there is no room for one.
+[[nodiscard]] std::vector<std::vector<workload::HostId>> place_jobs(const Scenario& scenario,
+                                                                    std::uint64_t seed);
+
 /// What random arrivals are made from.
-[[nodiscard]] workload::RandomParams random_params(const Scenario& scenario);
+[[nodiscard]] workload::RandomParams random_params(const Scenario& scenario, const WorkloadSpec& w);
 
 /// How many flows make_workload makes; for random arrivals within a time, how many to expect.
 [[nodiscard]] std::uint64_t expected_flows(const Scenario& scenario);
+[[nodiscard]] std::uint64_t expected_flows(const Scenario& scenario, const WorkloadSpec& w);
 /// About how many messages the jobs it makes have to send, all together.
 [[nodiscard]] std::uint64_t expected_messages(const Scenario& scenario);
+[[nodiscard]] std::uint64_t expected_messages(const WorkloadSpec& w);
 
 /// About how many bytes the hosts send: what runs take is in proportion to it.
 [[nodiscard]] double expected_bytes(const Scenario& scenario);

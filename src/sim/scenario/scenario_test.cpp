@@ -153,8 +153,8 @@ TEST(Defaults, TheRest) {
   EXPECT_EQ(s.name, "x");
   EXPECT_EQ(s.description, "");
   EXPECT_EQ(s.scheme, "strack");
-  EXPECT_EQ(s.workload.kind, WorkloadKind::permutation);
-  EXPECT_EQ(s.workload.size, mb(16));
+  EXPECT_EQ(s.workloads.front().kind, WorkloadKind::permutation);
+  EXPECT_EQ(s.workloads.front().size, mb(16));
   EXPECT_EQ(s.seeds, std::vector<std::uint64_t>{1});
   EXPECT_EQ(s.config.seed, 1u);
   EXPECT_EQ(s.config.threads, 1u);
@@ -599,7 +599,7 @@ TEST(Workload, CdfFromAFileIsInlineInTheResolvedScenario) {
   EXPECT_NE(to_toml(s.value()).find("cdf = [[1000, 0.25], [10000, 0.7], [1000000, 1.0]]\n"),
             std::string::npos);
   const Scenario again = loaded(to_toml(s.value()));
-  EXPECT_EQ(again.workload.sizes, s.value().workload.sizes);
+  EXPECT_EQ(again.workloads.front().sizes, s.value().workloads.front().sizes);
 }
 
 TEST(Workload, FlowsFromAFile) {
@@ -618,7 +618,7 @@ TEST(Workload, FlowsFromAFile) {
   EXPECT_EQ(flows[1].start, at(us(11)));
   const auto again = load_text(to_toml(s.value()), "x.toml", folder.path());
   ASSERT_TRUE(again) << again.error().text();
-  EXPECT_EQ(again.value().workload.list.size(), 2u);
+  EXPECT_EQ(again.value().workloads.front().list.size(), 2u);
 }
 
 TEST(Workload, JitterDelaysStarts) {
@@ -639,15 +639,15 @@ const std::string kCollective =
 
 TEST(Workload, CollectiveTakesAllHostsUnlessSaid) {
   const Scenario s = loaded(kCollective);
-  EXPECT_EQ(s.workload.kind, WorkloadKind::collective);
-  EXPECT_EQ(name_of(s.workload.kind), "collective");
-  EXPECT_EQ(s.workload.collective.collective, workload::Collective::allreduce_ring);
-  EXPECT_EQ(s.workload.collective.size, bytes(65'536));
-  EXPECT_EQ(s.workload.collective.chunk, kib(128));
-  EXPECT_EQ(s.workload.collective.ranks, 128u);
-  EXPECT_EQ(s.workload.collective.parallel, 0u);
-  EXPECT_EQ(s.workload.jobs, 1u);
-  EXPECT_EQ(s.workload.placement.kind, workload::Placement::random);
+  EXPECT_EQ(s.workloads.front().kind, WorkloadKind::collective);
+  EXPECT_EQ(name_of(s.workloads.front().kind), "collective");
+  EXPECT_EQ(s.workloads.front().collective.collective, workload::Collective::allreduce_ring);
+  EXPECT_EQ(s.workloads.front().collective.size, bytes(65'536));
+  EXPECT_EQ(s.workloads.front().collective.chunk, kib(128));
+  EXPECT_EQ(s.workloads.front().collective.ranks, 128u);
+  EXPECT_EQ(s.workloads.front().collective.parallel, 0u);
+  EXPECT_EQ(s.workloads.front().jobs, 1u);
+  EXPECT_EQ(s.workloads.front().placement.kind, workload::Placement::random);
   EXPECT_NE(to_toml(s).find("# ranks = 128  # follows: all hosts over jobs\n"), std::string::npos);
   EXPECT_EQ(to_toml(s).find("parallel"), std::string::npos);
   EXPECT_EQ(expected_flows(s), 0u);
@@ -673,12 +673,12 @@ start_us = 5
 [host]
 start_jitter_us = 2
 )");
-  EXPECT_EQ(s.workload.collective.collective, workload::Collective::alltoall);
-  EXPECT_EQ(s.workload.collective.chunk, kib(1));
-  EXPECT_EQ(s.workload.collective.chunks_in_flight, 2u);
-  EXPECT_EQ(s.workload.collective.ranks, 10u);
-  EXPECT_EQ(s.workload.collective.parallel, 2u);
-  EXPECT_EQ(s.workload.jobs, 3u);
+  EXPECT_EQ(s.workloads.front().collective.collective, workload::Collective::alltoall);
+  EXPECT_EQ(s.workloads.front().collective.chunk, kib(1));
+  EXPECT_EQ(s.workloads.front().collective.chunks_in_flight, 2u);
+  EXPECT_EQ(s.workloads.front().collective.ranks, 10u);
+  EXPECT_EQ(s.workloads.front().collective.parallel, 2u);
+  EXPECT_EQ(s.workloads.front().jobs, 3u);
   const workload::Workload made = make_workload(s, 1);
   ASSERT_EQ(made.jobs.size(), 3u);
   EXPECT_EQ(made.jobs[0].graph, made.jobs[2].graph);
@@ -726,7 +726,7 @@ TEST(Workload, CollectivePlacementFollowsTheSeed) {
 // A buffer may be larger than a message; the graph is not made until it is asked for.
 TEST(Workload, CollectiveBuffersMayBeLarge) {
   const Scenario s = loaded(kCollective, {"workload.size=1099511627776", "workload.chunk=1 GB"});
-  EXPECT_EQ(s.workload.collective.size, bytes(std::int64_t{1} << 40));
+  EXPECT_EQ(s.workloads.front().collective.size, bytes(std::int64_t{1} << 40));
 }
 
 TEST(Workload, CollectivesHaveTheNamesOfTheirMakers) {
@@ -871,6 +871,13 @@ constexpr Sample kSamples[] = {
     {"workload", "parallel", "4", "kind = \"collective\"\ncollective = \"alltoall\""},
     {"workload", "placement", "\"striped\"", "kind = \"collective\""},
     {"workload", "start_us", "7", ""},
+    {"workload", "name", "\"steps\"", ""},
+    {"workload", "iterations", "3", "kind = \"collective\"\nranks = 8"},
+    {"workload", "compute_us", "3", "kind = \"collective\"\nranks = 8\niterations = 2"},
+    {"workload", "share_hosts", "true", "kind = \"collective\""},
+    {"workload", "repeats", "3", "every_us = 5"},
+    {"workload", "every_us", "3", "repeats = 2"},
+    {"workload", "priority", "0", ""},
     {"failure", "rack", "3", "uplink = 2"},
     {"failure", "agg", "3", "uplink = 2"},
     {"failure", "uplink", "2", "rack = 2"},
@@ -880,10 +887,13 @@ constexpr Sample kSamples[] = {
     {"failure", "racks", "8", "random_links = 16"},
     {"failure", "from_us", "10", "host = 1"},
     {"failure", "until_us", "20", "host = 1"},
+    {"failure", "period_us", "5", "host = 1\nuntil_us = 20"},
+    {"failure", "duty", "0.25", "host = 1\nuntil_us = 20\nperiod_us = 5"},
     {"impairment", "rack", "3", "loss = 0.5\nuplink = 2"},
     {"impairment", "agg", "3", "loss = 0.5\nuplink = 2"},
     {"impairment", "uplink", "2", "loss = 0.5\nrack = 2"},
     {"impairment", "host", "100", "loss = 0.5"},
+    {"impairment", "switch", "\"spine 3\"", "loss = 0.5"},
     {"impairment", "random_links", "32", "loss = 0.5"},
     {"impairment", "racks", "8", "loss = 0.5\nrandom_links = 16"},
     {"impairment", "rate", "0.25", "host = 1"},
@@ -903,6 +913,7 @@ constexpr Sample kSamples[] = {
     {"run", "seeds", "[5, 6, 7]", ""},
     {"run", "threads", "4", ""},
     {"run", "end_ms", "100", ""},
+    {"run", "only", "\"permutation\"", ""},
 };
 
 std::string text_of(const Sample& sample) {
@@ -997,7 +1008,7 @@ TEST(ToToml, IsTheWholeScenario) {
   for (const Key& key : keys()) {
     const Section* section = find_section(key.section);
     if (section->array || !key.applies.empty() || key.name == "end_ms" || key.name == "seeds" ||
-        key.name == "file" || key.section == "paths" ||
+        key.name == "file" || key.name == "only" || key.section == "paths" ||
         key.section == "window") {  // shown with transports that read it
       continue;
     }
@@ -1044,8 +1055,9 @@ seeds = [3, 4]
 
 TEST(Override, ComesAfterTheFile) {
   EXPECT_EQ(loaded("[topology]\nlink_gbps = 200", {"topology.link_gbps=800"}).bdp, kb(800));
-  EXPECT_EQ(loaded("", {"workload.size=64 KB"}).workload.size, kb(64));
-  EXPECT_EQ(loaded("", {"workload.size=64KB", "workload.size=\"128 KB\""}).workload.size, kb(128));
+  EXPECT_EQ(loaded("", {"workload.size=64 KB"}).workloads.front().size, kb(64));
+  EXPECT_EQ(loaded("", {"workload.size=64KB", "workload.size=\"128 KB\""}).workloads.front().size,
+            kb(128));
   EXPECT_EQ(loaded("", {"name=7"}).name, "7");
   EXPECT_EQ(loaded("", {" transport.scheme = strack-oblivious "}).scheme, "strack-oblivious");
   EXPECT_EQ(loaded("", {"run.seeds=[4, 5]"}).seeds, (std::vector<std::uint64_t>{4, 5}));
@@ -1703,7 +1715,7 @@ TEST(Shipped, PermutationIsTheDefault) {
   EXPECT_EQ(s.value().config.topology.spines, plain.config.topology.spines);
   EXPECT_EQ(s.value().config.switches.queue_limit, plain.config.switches.queue_limit);
   expect_same(params_of<StrackProtocol>(s.value().config), params_of<StrackProtocol>(plain.config));
-  EXPECT_EQ(s.value().workload.size, plain.workload.size);
+  EXPECT_EQ(s.value().workloads.front().size, plain.workloads.front().size);
 }
 
 TEST(Shipped, LinksDownIsThePapers) {

@@ -21,6 +21,7 @@ using workload::Decimal;
 
 constexpr std::string_view kOverride = "--set";
 constexpr std::size_t kMostEntries = 10'000;  // of one [[section]]
+constexpr std::size_t kMostWorkloads = 64;
 
 [[nodiscard]] bool within(Ratio value, const Key& key) {
   const auto at_most = [](Ratio a, Ratio b) {
@@ -380,6 +381,15 @@ bool Group::applies(const Setting& setting) {
   return word_index(condition.substr(equals + 1), value) >= 0;
 }
 
+void Group::exchange(Group& entry) {
+  for (Setting& setting : entry.settings_)
+    std::swap(setting, *find(setting.key->section, setting.key->name));
+}
+
+void Group::leave_out(std::string_view section) {
+  std::erase_if(settings_, [&](const Setting& s) { return s.key->section == section; });
+}
+
 void Group::check_applies() {
   for (const Setting& setting : settings_) {
     if (!setting.given || applies(setting)) continue;
@@ -455,13 +465,17 @@ void Group::list(const std::string& place, std::vector<metrics::Setting>& out) {
 Group& Settings::group(const Entry& entry, const std::string& file) {
   const Section* section = find_section(entry.section);
   STRACK_CHECK(section != nullptr);
-  if (!section->array) return plain;
-  std::vector<Group>& groups = entry.section == "failure" ? failures : impairments;
+  if (entry.index < 0) return plain;
+  std::vector<Group>& groups = section->several             ? workloads
+                               : entry.section == "failure" ? failures
+                                                            : impairments;
   const auto index = static_cast<std::size_t>(entry.index);
-  if (index >= kMostEntries) {
+  const std::size_t most = section->several ? kMostWorkloads : kMostEntries;
+  if (index >= most) {
     throw Failed{{file, entry.line,
-                  fmt::format("there are more than {} of [[{}]]. use random_links, or a switch",
-                              kMostEntries, entry.section)}};
+                  fmt::format("there are more than {} of [[{}]]. use {}", most, entry.section,
+                              section->several ? "more jobs or flows of one"
+                                               : "random_links, or a switch")}};
   }
   if (index > groups.size()) {
     throw Failed{{file, entry.line,
@@ -514,14 +528,23 @@ void Settings::assign_override(std::string_view text) {
                                   ? fmt::format("the sections are {}", fmt::join(names, ", "))
                                   : fmt::format("did you mean {}?", near)));
   }
-  if (section->array) {
+  if (section->several && workloads.empty() && path.find('.') != path.npos) {
+    fail_override(
+        fmt::format("{}.{}: the scenario has one [{}], and no [[{}]]. leave the number "
+                    "out, such as --set {}.{}",
+                    section->name, workload::printable(path), section->name, section->name,
+                    section->name, workload::printable(path.substr(path.find('.') + 1))));
+  }
+  if (section->array || (section->several && !workloads.empty())) {
     const std::size_t dot = path.find('.');
     const std::optional<Decimal> index = workload::parse_decimal(path.substr(0, dot));
     if (dot == path.npos || !index || index->scale != 0 || index->digits < 0 ||
         index->digits > 1'000'000) {
       fail_override(fmt::format("{}.{} names no entry. number it from 0, such as --set {}.0.{}",
                                 section->name, workload::printable(path), section->name,
-                                section->name == "failure" ? "from_us=100" : "loss=0.001"));
+                                section->several             ? "size=1MB"
+                                : section->name == "failure" ? "from_us=100"
+                                                             : "loss=0.001"));
     }
     entry.index = static_cast<int>(index->digits);
     path.remove_prefix(dot + 1);
@@ -542,7 +565,7 @@ void Settings::assign_override(std::string_view text) {
 std::vector<metrics::Setting> Settings::list() {
   std::vector<metrics::Setting> all;
   plain.list("", all);
-  for (auto* groups : {&failures, &impairments}) {
+  for (auto* groups : {&workloads, &failures, &impairments}) {
     for (std::size_t i = 0; i < groups->size(); ++i) {
       Group& group = (*groups)[i];
       group.list(fmt::format("{}.{}", group.array()->name, i), all);
@@ -553,6 +576,7 @@ std::vector<metrics::Setting> Settings::list() {
 
 std::string Settings::to_toml() {
   std::string text = plain.to_toml();
+  for (Group& workload : workloads) text += workload.to_toml();
   for (Group& failure : failures) text += failure.to_toml();
   for (Group& impairment : impairments) text += impairment.to_toml();
   return text;

@@ -91,6 +91,12 @@ class Group {
   /// Every setting that was given although another one rules it out.
   void check_applies();
 
+  /// Exchanges the values of a [[section]]'s keys for those of the plain section of this name: while they
+  /// stand there, what is said about [section] is about this one.
+  void exchange(Group& entry);
+  /// As if this group had no such section.
+  void leave_out(std::string_view section);
+
   /// As TOML, section by section.
   [[nodiscard]] std::string to_toml();
   /// Row by row; `place` is "failure.0" of a [[section]], and otherwise nothing.
@@ -112,6 +118,7 @@ class Group {
 /// A whole scenario before it is resolved.
 struct Settings {
   Group plain{nullptr};
+  std::vector<Group> workloads;  ///< [[workload]]; none: [workload], among the plain ones
   std::vector<Group> failures;
   std::vector<Group> impairments;
 

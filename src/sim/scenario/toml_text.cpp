@@ -173,7 +173,7 @@ Result<std::vector<Entry>, ScenarioError> read_toml(std::string_view text,
       entries.push_back({"", -1, false, name, line, to_literal(node)});
       continue;
     }
-    if (section->array) {
+    if (section->array || (section->several && node.is_array_of_tables())) {
       const toml::array* array = node.as_array();
       if (array == nullptr || !std::all_of(array->begin(), array->end(),
                                            [](const toml::node& n) { return n.is_table(); })) {

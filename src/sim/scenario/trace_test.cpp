@@ -67,8 +67,8 @@ class TraceScenario : public testing::Test {
 TEST_F(TraceScenario, BecomesOneJobOnConsecutiveHosts) {
   write("a.cm", "Nodes 3\nConnections 1\n0->2 start 5 size 1000\n");
   const Scenario s = loaded("file = \"a.cm\"\nstart_us = 2");
-  EXPECT_EQ(s.workload.kind, WorkloadKind::trace);
-  EXPECT_EQ(name_of(s.workload.kind), "trace");
+  EXPECT_EQ(s.workloads.front().kind, WorkloadKind::trace);
+  EXPECT_EQ(name_of(s.workloads.front().kind), "trace");
   const workload::Workload work = make_workload(s, 7);
   EXPECT_TRUE(work.flows.empty());
   ASSERT_EQ(work.jobs.size(), 1u);
@@ -87,9 +87,9 @@ TEST_F(TraceScenario, BecomesOneJobOnConsecutiveHosts) {
 
 TEST_F(TraceScenario, LoadsAllExamples) {
   for (const char* name : {"relay4.cm", "pipeline3.goal", "step.0.et", "step.1.et"}) copy(name);
-  EXPECT_EQ(loaded("file = \"relay4.cm\"").workload.graph->ranks(), 4u);
-  EXPECT_EQ(loaded("file = \"pipeline3.goal\"").workload.graph->ranks(), 3u);
-  EXPECT_EQ(loaded("file = \"step.{rank}.et\"").workload.graph->ranks(), 2u);
+  EXPECT_EQ(loaded("file = \"relay4.cm\"").workloads.front().graph->ranks(), 4u);
+  EXPECT_EQ(loaded("file = \"pipeline3.goal\"").workloads.front().graph->ranks(), 3u);
+  EXPECT_EQ(loaded("file = \"step.{rank}.et\"").workloads.front().graph->ranks(), 2u);
 }
 
 // The text names the file; what was in it is part of what was run. It loads to the same again.
@@ -110,7 +110,7 @@ TEST_F(TraceScenario, ResolvedTextCarriesAFingerprint) {
 TEST_F(TraceScenario, UnitsOfTime) {
   write("a.cm", "Nodes 3\nConnections 1\n0->2 start 5 size 1000\n");
   const auto start = [&](const std::string& unit) {
-    return loaded("file = \"a.cm\"\n" + unit).workload.graph->timed().front().time;
+    return loaded("file = \"a.cm\"\n" + unit).workloads.front().graph->timed().front().time;
   };
   EXPECT_EQ(start(""), ps(5));
   EXPECT_EQ(start("time_unit = \"ps\""), ps(5));
@@ -120,7 +120,7 @@ TEST_F(TraceScenario, UnitsOfTime) {
 
   write("a.goal", "num_ranks 1\nrank 0 {\na: calc 7\n}\n");
   const auto time = [&](const std::string& unit) {
-    return loaded("file = \"a.goal\"\n" + unit).workload.graph->node(0).amount;
+    return loaded("file = \"a.goal\"\n" + unit).workloads.front().graph->node(0).amount;
   };
   EXPECT_EQ(time(""), 7'000);
   EXPECT_EQ(time("calc_unit_ns = 1000"), 7'000'000);
@@ -129,7 +129,7 @@ TEST_F(TraceScenario, UnitsOfTime) {
 
 TEST_F(TraceScenario, FormatByNameOrByKey) {
   write("a.txt", "num_ranks 1\nrank 0 {\na: calc 7\n}\n");
-  EXPECT_EQ(loaded("file = \"a.txt\"\nformat = \"goal\"").workload.graph->size(), 1u);
+  EXPECT_EQ(loaded("file = \"a.txt\"\nformat = \"goal\"").workloads.front().graph->size(), 1u);
   EXPECT_EQ(error("file = \"a.txt\""),
             "x.toml:6: file is \"a.txt\", and its name does not say what it is. names end in .cm, "
             ".goal, .et or .json; for another say which, such as format = \"goal\"");

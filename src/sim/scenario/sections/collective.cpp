@@ -17,7 +17,7 @@ class CollectiveResolver : Resolving {
   explicit CollectiveResolver(Resolution& resolution) : Resolving(resolution) {}
 
   void resolve() {
-    WorkloadSpec& w = out_.workload;
+    WorkloadSpec& w = out_.workloads.back();
     workload::CollectiveParams& p = w.collective;
     p.collective = set_.choice<workload::Collective>("workload.collective");
     p.size = set_.size("workload.size");
@@ -49,7 +49,7 @@ class CollectiveResolver : Resolving {
 
  private:
   void ranks_and_jobs() {
-    WorkloadSpec& w = out_.workload;
+    WorkloadSpec& w = out_.workloads.back();
     const std::uint32_t hosts = topology().hosts();
     w.jobs = set_.count("workload.jobs");
     Setting& ranks = set_["workload.ranks"];
@@ -77,7 +77,7 @@ class CollectiveResolver : Resolving {
     ranks.derived = fmt::format("{}", most);
   }
   [[nodiscard]] std::string ranks_found() {
-    const std::uint32_t ranks = out_.workload.collective.ranks;
+    const std::uint32_t ranks = out_.workloads.back().collective.ranks;
     return set_.given("workload.ranks") ? fmt::format("ranks is {}", ranks)
                                         : fmt::format("ranks is not given, which means {}", ranks);
   }

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/enum_words.h"
+#include "sim/net/topology.h"
 #include "sim/scenario/sections/sections.h"
 #include "workload/amount.h"
 #include "workload/lines.h"
@@ -74,7 +75,23 @@ constexpr Key kFailureKeys[] = {
      .low = {1},
      .high = {3'600 * kSecond},
      .needs = "a time is up to an hour, such as until_us = 500",
-     .help = "When it mends."},
+     .help = "When it mends; when it stops flapping."},
+    {.name = "period_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .otherwise = "it breaks once",
+     .low = {kNanosecond},
+     .high = {3'600 * kSecond},
+     .needs = "a period is from 1 ns to an hour, such as period_us = 200",
+     .help =
+         "It flaps: breaks anew every so often, from from_us until until_us or the run's end_ms."},
+    {.name = "duty",
+     .kind = Kind::fraction,
+     .otherwise = "0.5, where it flaps",
+     .low = {1, 1'000'000},
+     .high = {1},
+     .needs = "it is a part of the period above 0 and up to 1, such as duty = 0.25",
+     .help = "The part of each period in which it is down."},
 };
 
 constexpr auto kWayWords =
@@ -101,6 +118,10 @@ constexpr Key kImpairmentKeys[] = {
      .high = {1'048'575},
      .needs = "a host is a number from 0, such as host = 5",
      .help = "As in a failure."},
+    {.name = "switch",
+     .kind = Kind::text,
+     .needs = "a switch is named by tier and number, such as switch = \"spine 3\"",
+     .help = "All links of a switch, named as in a failure."},
     {.name = "random_links",
      .kind = Kind::integer,
      .low = {1},
@@ -307,22 +328,65 @@ class FailureResolver : Resolving {
                              workload::format_time(f.from - Instant{})));
     }
     check_before_end(f.from, group["failure.from_us"], "it breaks at");
+    if (by == "switch") {
+      f.node = switch_ref(group["failure.switch"]);
+    } else if (by != "random_links") {
+      f.link = link(group, by);
+    }
+    const std::vector<Failure> all = flaps(group, f);
     if (by == "random_links") {
       RandomLinks drawn = random_links(group, r_.rack_uplinks - 1);
-      drawn.failure = f;
+      drawn.failures = all;
       out_.random_links.push_back(drawn);
       return;
     }
-    if (by == "switch") {
-      f.node = switch_ref(group["failure.switch"]);
-    } else {
-      f.link = link(group, by);
+    std::vector<Failure>& failures = out_.config.failures.failures;
+    failures.insert(failures.end(), all.begin(), all.end());
+  }
+
+  /// Each time that it breaks: once, or once a period.
+  std::vector<Failure> flaps(Group& group, const Failure& whole) {
+    const Setting& period_key = group["failure.period_us"];
+    Setting& duty_key = group["failure.duty"];
+    if (!period_key.given) {
+      if (duty_key.given) {
+        duty_key.fail_value(
+            "that is a part of a period, and there is none: set period_us too, such as period_us = "
+            "200");
+      }
+      return {whole};
     }
-    out_.config.failures.failures.push_back(f);
+    if (!duty_key.given) duty_key.settle({0.5});
+    const Picoseconds period = group.time("failure.period_us");
+    const Picoseconds down = group.fraction("failure.duty") * period;
+    const Instant end = std::min(whole.until, out_.config.end);
+    if (end == Instant::never()) {
+      period_key.fail_value(
+          "it would flap for ever. say when it stops, such as until_us = 1000, or when the run "
+          "does");
+    }
+    if (down == ps(0))
+      duty_key.fail_value("it would never be down. take a larger duty or period_us");
+    constexpr std::int64_t kMost = 1'000;  // every change is another set of routes
+    const std::int64_t times = ((end - whole.from).count() + period.count() - 1) / period.count();
+    if (times > kMost) {
+      period_key.fail_value(
+          fmt::format("that is {} times until {}, and at most {} are simulated: period_us = {} "
+                      "would work",
+                      times, workload::format_time(end - Instant{}), kMost,
+                      ((end - whole.from).count() / kMost + us(1).count()) / us(1).count()));
+    }
+    std::vector<Failure> all;
+    for (std::int64_t i = 0; i < times; ++i) {
+      Failure& one = all.emplace_back(whole);
+      one.from = whole.from + i * period;
+      one.until = std::min(one.from + down, whole.until);
+    }
+    return all;
   }
 
   void impairment(Group& group) {
-    const std::string by = named_by(group, {"rack", "agg", "host", "random_links"});
+    const std::string by = named_by(group, {"rack", "agg", "host", "switch", "random_links"});
     Impairment i;
     i.rate = group.fraction("impairment.rate");
     i.loss = group.fraction("impairment.loss");
@@ -347,21 +411,30 @@ class FailureResolver : Resolving {
       out_.random_links.push_back(drawn);
       return;
     }
-    i.link = link(group, by);
-    out_.config.failures.impairments.push_back(i);
+    Failure named;
+    if (by == "switch") {
+      named.node = switch_ref(group["impairment.switch"]);
+    } else {
+      named.link = link(group, by);
+    }
+    for (const LinkRef& ref : Topology(topology()).links_of(named)) {
+      i.link = ref;
+      out_.config.failures.impairments.push_back(i);
+    }
   }
 };
 
 }  // namespace
 
-const SectionKeys kFailureSection{
-    {"failure", true,
-     "Something that breaks, and perhaps mends: a link (rack and uplink, agg and uplink, or host), "
-     "a switch, or random "
-     "links."},
-    kFailureKeys};
+const SectionKeys kFailureSection{{"failure", true,
+                                   "Something that breaks, and perhaps mends, once or every so "
+                                   "often: a link (rack and uplink, agg and uplink, or host), "
+                                   "a switch, or random "
+                                   "links."},
+                                  kFailureKeys};
 const SectionKeys kImpairmentSection{
-    {"impairment", true, "A link that works badly: named as in a failure, or random links."},
+    {"impairment", true,
+     "A link that works badly, or all links of a switch: named as in a failure, or random links."},
     kImpairmentKeys};
 void resolve_failures(Resolution& resolution) { FailureResolver(resolution).resolve(); }
 

@@ -23,7 +23,7 @@ class RandomResolver : Resolving {
   explicit RandomResolver(Resolution& resolution) : Resolving(resolution) {}
 
   void resolve() {
-    WorkloadSpec& w = out_.workload;
+    WorkloadSpec& w = out_.workloads.back();
     w.cross_rack = set_.flag("workload.cross_rack");
     w.load = set_.fraction("workload.load");
     if (w.load.den > workload::kLargestLoadDenominator)
@@ -35,7 +35,7 @@ class RandomResolver : Resolving {
       later("workload.flows", "workload.duration_us")
           .fail("both flows and duration_us are set. one follows from the other: leave one out");
     }
-    const Int128 gap_q20 = workload::mean_gap_q20(random_params(out_));
+    const Int128 gap_q20 = workload::mean_gap_q20(random_params(out_, w));
     constexpr Int128 kPicosecondQ20 = 1 << 20;
     if (gap_q20 < kPicosecondQ20) {
       said({"workload.size", "workload.size_max", "workload.cdf", "workload.load", "workload.kind"})
@@ -60,7 +60,7 @@ class RandomResolver : Resolving {
     if (!duration.given) duration.settle({std::int64_t{1'000}});
     w.duration = set_.time("workload.duration_us");
     const Setting& blamed = said({"workload.duration_us", "workload.load", "workload.kind"});
-    if (const std::uint64_t expected = expected_flows(out_); expected > kMostArrivals) {
+    if (const std::uint64_t expected = expected_flows(out_, w); expected > kMostArrivals) {
       blamed.fail(
           fmt::format("within duration_us some {} flows would arrive. at most {} are "
                       "simulated: take a shorter duration_us",

@@ -1,4 +1,6 @@
 // [record]: what is sampled.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/enum_words.h"
@@ -87,10 +89,12 @@ class RecordResolver : Resolving {
     r.tier = set_.choice<RecordTier>("record.tier");
     r.inspect = set_.count("record.inspect");
     const auto messages = set_.choice<Messages>("record.messages");
-    const WorkloadSpec& w = out_.workload;
-    r.messages = messages == Messages::on ||
-                 (messages == Messages::automatic && w.kind == WorkloadKind::trace &&
-                  w.graph->messages() <= kMostMessagesRecorded);
+    // Traces are asked about message by message.
+    const bool from_trace = std::any_of(
+        out_.workloads.begin(), out_.workloads.end(),
+        [](const WorkloadSpec& w) { return w.enabled && w.kind == WorkloadKind::trace; });
+    r.messages = messages == Messages::on || (messages == Messages::automatic && from_trace &&
+                                              expected_messages(out_) <= kMostMessagesRecorded);
     const bool asked = r.queues || r.links || r.flows > 0;
     if (asked && r.interval == ps(0)) {
       const char* id = r.queues ? "record.queues" : r.links ? "record.links" : "record.flows";

@@ -38,6 +38,12 @@ constexpr Key kKeys[] = {
      .high = {3'600 * kSecond},
      .needs = "an end is a time up to an hour, such as end_ms = 10",
      .help = "Stop here though flows or jobs be unfinished."},
+    {.name = "only",
+     .kind = Kind::text,
+     .otherwise = "all workloads",
+     .needs = "it names a workload, such as only = \"background\", or \"all\"",
+     .help = "Of several workloads this one alone, with the same flows and on the same hosts as "
+             "beside the others."},
 };
 
 class RunResolver : Resolving {

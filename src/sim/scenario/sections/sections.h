@@ -32,7 +32,8 @@ void resolve_scheme(Resolution& resolution);
 void hide_paths(Resolution& resolution);  ///< until a transport asks for them (spray.h)
 void hide_window(Resolution& resolution);
 void resolve_transports(Resolution& resolution);
-void resolve_workload(Resolution& resolution);
+void resolve_workloads(Resolution& resolution);
+void resolve_workload(Resolution& resolution);  ///< the newest of them
 void resolve_failures(Resolution& resolution);  ///< and impairments
 void resolve_record(Resolution& resolution);
 void resolve_run(Resolution& resolution);

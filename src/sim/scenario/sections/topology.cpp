@@ -478,6 +478,7 @@ class TopologyResolver : Resolving {
     out_.bdp = topology().host_rate * out_.base_rtt;
     const Yardsticks yardsticks{out_.bdp, out_.base_rtt, r_.mtu};
     set_.set_yardsticks(yardsticks);
+    for (Group& group : r_.all.workloads) group.set_yardsticks(yardsticks);
     for (Group& group : r_.all.failures) group.set_yardsticks(yardsticks);
     for (Group& group : r_.all.impairments) group.set_yardsticks(yardsticks);
   }

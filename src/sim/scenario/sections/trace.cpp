@@ -31,7 +31,7 @@ class TraceResolver : Resolving {
       set_["workload.kind"].fail(
           "kind is \"trace\", but no file is named. say which, such as file = \"step.goal\"");
     }
-    WorkloadSpec& w = out_.workload;
+    WorkloadSpec& w = out_.workloads.back();
     w.trace = set_.text("workload.file");
     w.jobs = 1;
     workload::Trace read = read_trace_named(setting, w.trace);
@@ -116,7 +116,7 @@ class TraceResolver : Resolving {
   void trace_failure(const workload::CmFailure& failed) {
     const TopologyParams& t = topology();
     const auto wrong = [&](const std::string& message) {
-      throw Failed{{(r_.folder / out_.workload.trace).string(), failed.line, message}};
+      throw Failed{{(r_.folder / out_.workloads.back().trace).string(), failed.line, message}};
     };
     using Tier = workload::CmFailure::Tier;
     const bool is_tor = failed.tier == Tier::tor;

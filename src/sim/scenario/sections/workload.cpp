@@ -42,6 +42,11 @@ constexpr auto kCollectiveWords = words_of<workload::Collective>(
      {workload::Collective::broadcast, "broadcast"}});
 
 constexpr Key kKeys[] = {
+    {.name = "name",
+     .kind = Kind::text,
+     .otherwise = "its kind, collective or file",
+     .needs = "a name is a word or a few, other than \"all\", such as name = \"background\"",
+     .help = "What results call it. No two of a scenario have the same."},
     {.name = "kind",
      .kind = Kind::choice,
      .words = kWorkloadKindWords,
@@ -248,6 +253,54 @@ constexpr Key kKeys[] = {
      .high = {3'600 * kSecond},
      .needs = "a start is from 0 to an hour, such as start_us = 10",
      .help = "Added to the start of every flow and rank."},
+    {.name = "iterations",
+     .kind = Kind::integer,
+     .fallback = "1",
+     .low = {1},
+     .high = {1'000'000},
+     .needs = "a job has 1 to 1000000 iterations, such as iterations = 10",
+     .applies = "kind=collective|trace",
+     .help =
+         "Every job does it so many times, one after the other: a rank goes on when it has sent, "
+         "received and computed all of its own."},
+    {.name = "compute_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "0",
+     .high = {3'600 * kSecond},
+     .needs = "it is a time from 0 to an hour, such as compute_us = 200",
+     .applies = "kind=collective|trace",
+     .help = "Between two iterations every rank computes for so long."},
+    {.name = "share_hosts",
+     .kind = Kind::flag,
+     .fallback = "false",
+     .needs = "it is true or false",
+     .applies = "kind=collective|trace",
+     .help = "With several workloads: its ranks may be on hosts that have ranks of others. Else "
+             "every host has one rank of all of them, and those who list their hosts are placed "
+             "first, then packed, striped, blocks and random ones."},
+    {.name = "repeats",
+     .kind = Kind::integer,
+     .fallback = "1",
+     .low = {1},
+     .high = {1'000'000},
+     .needs = "it is done 1 to 1000000 times, such as repeats = 10",
+     .applies = "kind=permutation|incast|file",
+     .help = "All flows so many times, with new partners each time. Needs every_us."},
+    {.name = "every_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "0",
+     .high = {3'600 * kSecond},
+     .needs = "it is a time from 0 to an hour, such as every_us = 100",
+     .applies = "kind=permutation|incast|file",
+     .help = "From the start of one repeat to that of the next, whether that is done or not."},
+    {.name = "priority",
+     .kind = Kind::integer,
+     .fallback = "0",
+     .needs = "switches and NICs have one class for data, and one for control packets, so one "
+              "workload's data cannot overtake another's: leave it out, or priority = 0",
+     .help = "Only 0: all data is of one class."},
 };
 
 class WorkloadResolver : Resolving {
@@ -255,8 +308,12 @@ class WorkloadResolver : Resolving {
   explicit WorkloadResolver(Resolution& resolution) : Resolving(resolution) {}
 
   void resolve() {
-    WorkloadSpec& w = out_.workload;
+    WorkloadSpec& w = out_.workloads.back();
     w.kind = set_.choice<WorkloadKind>("workload.kind");
+    // What is for several workloads is shown where it was said.
+    for (const char* id : {"workload.iterations", "workload.compute_us", "workload.share_hosts",
+                           "workload.repeats", "workload.every_us", "workload.priority"})
+      set_[id].hidden = !set_.given(id);
     w.start = at(set_.time("workload.start_us"));
     if (set_.given("workload.start_us"))
       check_before_end(w.start, set_["workload.start_us"],
@@ -282,16 +339,64 @@ class WorkloadResolver : Resolving {
         resolve_trace(r_);
         break;
     }
+    if (has_jobs()) {
+      iterations();
+    } else if (w.kind != WorkloadKind::random) {
+      repeats();
+    }
   }
 
  private:
   [[nodiscard]] bool has_jobs() const {
-    return out_.workload.kind == WorkloadKind::collective ||
-           out_.workload.kind == WorkloadKind::trace;
+    return out_.workloads.back().kind == WorkloadKind::collective ||
+           out_.workloads.back().kind == WorkloadKind::trace;
+  }
+
+  void iterations() {
+    WorkloadSpec& w = out_.workloads.back();
+    w.iterations = set_.count("workload.iterations");
+    w.compute = set_.time("workload.compute_us");
+    w.share_hosts = set_.flag("workload.share_hosts");
+    if (w.compute > ps(0) && w.iterations == 1) {
+      set_["workload.compute_us"].fail_value(
+          "that is between iterations, and there is one: set iterations too, such as iterations = "
+          "10");
+    }
+    constexpr std::uint64_t kMost = 200'000'000;
+    const std::uint64_t messages = expected_messages(w) / w.jobs;
+    if (w.iterations > 1 && messages > kMost) {
+      set_["workload.iterations"].fail_value(fmt::format(
+          "a job would send some {} messages, and at most {} are simulated: "
+          "iterations = {} would work",
+          messages, kMost, kMost / std::max<std::uint64_t>(1, messages / w.iterations)));
+    }
+  }
+
+  void repeats() {
+    WorkloadSpec& w = out_.workloads.back();
+    w.repeats = set_.count("workload.repeats");
+    w.every = set_.time("workload.every_us");
+    if ((w.repeats > 1) != set_.given("workload.every_us")) {
+      later("workload.repeats", "workload.every_us")
+          .fail(w.repeats > 1
+                    ? fmt::format("repeats is {}, but every_us is not set. say how long after each "
+                                  "other, such as every_us = 100",
+                                  w.repeats)
+                    : "every_us is set, but repeats is 1. set it too, such as repeats = 10");
+    }
+    constexpr std::uint64_t kMost = 50'000'000;
+    if (w.repeats > 1 && expected_flows(out_, w) > kMost) {
+      set_["workload.repeats"].fail_value(
+          fmt::format("that is {} flows, and at most {} are simulated: repeats = {} would work",
+                      expected_flows(out_, w), kMost, kMost * w.repeats / expected_flows(out_, w)));
+    }
+    if (w.repeats > 1)
+      check_before_end(w.start + (w.repeats - 1) * w.every, set_["workload.repeats"],
+                       "the last repeat starts at");
   }
 
   void incast() {
-    WorkloadSpec& w = out_.workload;
+    WorkloadSpec& w = out_.workloads.back();
     const TopologyParams& t = topology();
     w.size = flow_size(r_);
     w.fan_in = set_.count("workload.fan_in");
@@ -319,9 +424,9 @@ class WorkloadResolver : Resolving {
     const std::string path = (r_.folder / name).string();
     const auto flows = workload::parse_flow_list(beside(setting, name), topology().hosts());
     if (!flows) throw Failed{{path, flows.error().line, flows.error().message}};
-    out_.workload.list = flows.value();
-    for (const workload::Flow& flow : out_.workload.list) {
-      check_before_end(out_.workload.start + (flow.start - Instant{}), setting,
+    out_.workloads.back().list = flows.value();
+    for (const workload::Flow& flow : out_.workloads.back().list) {
+      check_before_end(out_.workloads.back().start + (flow.start - Instant{}), setting,
                        fmt::format("{} has a flow that starts at", workload::quoted(name)));
     }
   }
@@ -329,7 +434,14 @@ class WorkloadResolver : Resolving {
 
 }  // namespace
 
-const SectionKeys kWorkloadSection{{"workload", false, "Who sends what to whom, and when."}, kKeys};
+const SectionKeys kWorkloadSection{
+    {"workload", false,
+     "Who sends what to whom, and when. Written as [[workload]], any number of times, several go "
+     "on "
+     "in one run: jobs beside background traffic, an incast over collectives. Each has results of "
+     "its own, and `strack sim cost` says what they cost each other.",
+     true},
+    kKeys};
 std::string_view name_of(WorkloadKind kind) {
   return kWorkloadKindWords[static_cast<std::size_t>(kind)];
 }
@@ -368,7 +480,7 @@ void resolve_placement(Resolution& resolution, workload::Placement usual, std::u
     setting.fail_value(fmt::format("it names {} hosts, and there are {} ranks to place",
                                    placing.hosts.size(), ranks));
   }
-  resolution.out.workload.placement = placing;
+  resolution.out.workloads.back().placement = placing;
 }
 
 }  // namespace strack::sim

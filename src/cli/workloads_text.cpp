@@ -1,0 +1,129 @@
+#include "cli/workloads_text.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/json_text.h"
+#include "cli/text.h"
+
+namespace strack::cli {
+namespace {
+
+using metrics::Summary;
+using metrics::WorkloadSummary;
+
+std::string done_text(const WorkloadSummary& w) {
+  const std::string_view what = w.info.jobs > 0 ? "job" : "flow";
+  const std::uint64_t all = w.finished + w.unfinished;
+  return fmt::format("{}{} {}{}", w.unfinished > 0 ? fmt::format("{} of ", w.finished) : "", all,
+                     what, all == 1 ? "" : "s");
+}
+
+/// Or a dash where none has finished.
+std::string time_or_dash(const WorkloadSummary& w, Picoseconds time) {
+  return w.finished > 0 ? us_text(time) : "-";
+}
+
+std::string times_json(const WorkloadSummary& w) {
+  const auto time = [&](Picoseconds value) {
+    return w.finished > 0 ? fmt::format("{}", value.count()) : std::string("null");
+  };
+  return fmt::format(
+      "\"finished\": {}, \"unfinished\": {}, \"start_ps\": {}, \"end_ps\": {}, \"max_ps\": {}, "
+      "\"mean_ps\": {}, \"p50_ps\": {}, \"p99_ps\": {}, \"mean_iteration_ps\": {}",
+      w.finished, w.unfinished, time(w.start - Instant{}), time(w.end - Instant{}),
+      time(w.max_time), time(w.mean_time), time(w.p50_time), time(w.p99_time),
+      time(w.mean_iteration()));
+}
+
+/// How many times as long, where both have finished.
+std::string price_text(const WorkloadSummary& alone, const WorkloadSummary& together,
+                       Picoseconds WorkloadSummary::*time) {
+  if (alone.finished == 0 || together.finished == 0) return "-";
+  return ratio_text(together.*time, alone.*time);
+}
+
+}  // namespace
+
+std::string workloads_text(const Summary& summary) {
+  Table table({"workload", "sent", "done", "max us", "mean us", "p99 us", "iteration us",
+               "ideal us", "x ideal", "from us", "to us"},
+              2);
+  for (const WorkloadSummary& w : summary.workloads) {
+    table.add({w.info.name, fmt::format("{}, {}", w.info.kind, size_text(w.info.bytes)),
+               done_text(w), time_or_dash(w, w.max_time), time_or_dash(w, w.mean_time),
+               time_or_dash(w, w.p99_time),
+               w.info.iterations > 1 ? time_or_dash(w, w.mean_iteration()) : "-",
+               us_text(w.info.ideal), w.finished > 0 ? ratio_text(w.max_time, w.info.ideal) : "-",
+               time_or_dash(w, w.start - Instant{}), time_or_dash(w, w.end - Instant{})});
+  }
+  return table.text();
+}
+
+std::string workloads_json(const Summary& summary) {
+  std::string text;
+  for (const WorkloadSummary& w : summary.workloads) {
+    text += fmt::format(
+        "{}{{\"name\": {}, \"kind\": {}, \"flows\": {}, \"jobs\": {}, \"iterations\": {}, "
+        "\"compute_ps\": {}, \"bytes\": {}, \"ideal_ps\": {}, {}}}",
+        text.empty() ? "" : ", ", json_string(w.info.name), json_string(w.info.kind), w.info.flows,
+        w.info.jobs, w.info.iterations, w.info.compute.count(), w.info.bytes.count(),
+        w.info.ideal.count(), times_json(w));
+  }
+  return "[" + text + "]";
+}
+
+std::string cost_text(const std::vector<CostRuns>& runs) {
+  const bool labelled = runs.size() > 1;
+  std::vector<std::string> header{"workload", "sent"};
+  if (labelled) header.insert(header.begin(), "run");
+  const std::size_t left = header.size();
+  for (const char* name : {"alone: max us", "mean us", "p99 us", "together: max us", "mean us",
+                           "p99 us", "price: x max", "x mean", "x p99"})
+    header.emplace_back(name);
+  Table table(std::move(header), left);
+  for (const CostRuns& run : runs) {
+    for (std::size_t i = 0; i < run.alone.size(); ++i) {
+      const WorkloadSummary& alone = run.alone[i].workloads.front();
+      const WorkloadSummary& together = run.together.workloads[i];
+      std::vector<std::string> cells{
+          alone.info.name, fmt::format("{}, {}", alone.info.kind, size_text(alone.info.bytes))};
+      if (labelled) cells.insert(cells.begin(), run.label);
+      for (const WorkloadSummary* w : {&alone, &together}) {
+        for (const Picoseconds time : {w->max_time, w->mean_time, w->p99_time})
+          cells.push_back(time_or_dash(*w, time));
+      }
+      for (const auto time :
+           {&WorkloadSummary::max_time, &WorkloadSummary::mean_time, &WorkloadSummary::p99_time})
+        cells.push_back(price_text(alone, together, time));
+      table.add(std::move(cells));
+    }
+  }
+  return table.text();
+}
+
+std::string cost_json(const std::vector<CostRuns>& runs) {
+  std::string text;
+  for (const CostRuns& run : runs) {
+    for (std::size_t i = 0; i < run.alone.size(); ++i) {
+      const WorkloadSummary& alone = run.alone[i].workloads.front();
+      const WorkloadSummary& together = run.together.workloads[i];
+      const auto price = [&](Picoseconds WorkloadSummary::*time) {
+        const std::string words = price_text(alone, together, time);
+        return words == "-" ? std::string("null") : words;
+      };
+      text += fmt::format(
+          "{}{{\"scheme\": {}, \"seed\": {}, \"workload\": {}, \"alone\": {{{}}}, \"together\": "
+          "{{{}}}, \"price_max\": {}, \"price_mean\": {}, \"price_p99\": {}}}",
+          text.empty() ? "[\n  " : ",\n  ", json_string(run.together.run.scheme),
+          run.together.run.seed, json_string(alone.info.name), times_json(alone),
+          times_json(together), price(&WorkloadSummary::max_time),
+          price(&WorkloadSummary::mean_time), price(&WorkloadSummary::p99_time));
+    }
+  }
+  return text.empty() ? "[]" : text + "\n]";
+}
+
+}  // namespace strack::cli
