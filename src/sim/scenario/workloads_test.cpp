@@ -155,6 +155,19 @@ TEST(Workloads, RepeatAndIterate) {
             "iterations too, such as iterations = 10");
 }
 
+// A run is no longer than anybody waits, and no larger than a machine.
+TEST(Workloads, AreBounded) {
+  EXPECT_EQ(error_of(kNetwork + kRing + "iterations = 1000\ncompute_us = \"10 s\"\n"),
+            "x.toml:10: 1000 iterations with 10 s between them take more than an hour. fewer, or "
+            "less of it, would work");
+  EXPECT_EQ(error_of(kNetwork + kIncast + "repeats = 1000\nevery_us = \"10 s\"\n"),
+            "x.toml:10: 1000 repeats, one every 10 s, take more than an hour. fewer, or a shorter "
+            "every_us, would work");
+  EXPECT_EQ(error_of(kNetwork + kRing + "chunk = 1000\niterations = 100000\n"),
+            "x.toml:10: iterations is 100000. a job would have some 1400800000 messages and "
+            "computations, and at most 200000000 are simulated: iterations = 14277 would work");
+}
+
 TEST(Workloads, NamesAreTheirOwn) {
   EXPECT_EQ(error_of(kNetwork + kIncast + kIncast),
             "x.toml:10: name is \"storage\". another workload is called that. take another name");

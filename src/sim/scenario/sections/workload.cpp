@@ -18,6 +18,7 @@ namespace strack::sim {
 namespace {
 
 constexpr Bytes kLargestFlow = bytes(kFlowLimit);
+constexpr Picoseconds kLongest = ps(3'600 * kSecond);  // iterations and repeats, all together
 
 constexpr auto kWorkloadKindWords =
     words_of<WorkloadKind>({{WorkloadKind::permutation, "permutation"},
@@ -362,13 +363,23 @@ class WorkloadResolver : Resolving {
           "that is between iterations, and there is one: set iterations too, such as iterations = "
           "10");
     }
+    if (w.iterations == 1) return;
+    if (Int128{w.compute.count()} * w.iterations > kLongest.count()) {
+      later("workload.compute_us", "workload.iterations")
+          .fail(fmt::format("{} iterations with {} between them take more than an hour. fewer, or "
+                            "less of it, would work",
+                            w.iterations, workload::format_time(w.compute)));
+    }
     constexpr std::uint64_t kMost = 200'000'000;
-    const std::uint64_t messages = expected_messages(w) / w.jobs;
-    if (w.iterations > 1 && messages > kMost) {
-      set_["workload.iterations"].fail_value(fmt::format(
-          "a job would send some {} messages, and at most {} are simulated: "
-          "iterations = {} would work",
-          messages, kMost, kMost / std::max<std::uint64_t>(1, messages / w.iterations)));
+    const std::uint64_t once =
+        w.kind == WorkloadKind::trace
+            ? std::uint64_t{w.graph->size()} + w.graph->ranks()
+            : expected_messages(w) / w.jobs / w.iterations + w.collective.ranks;
+    if (once * w.iterations > kMost) {
+      set_["workload.iterations"].fail_value(
+          fmt::format("a job would have some {} messages and computations, and at most {} are "
+                      "simulated: iterations = {} would work",
+                      once * w.iterations, kMost, std::max<std::uint64_t>(1, kMost / once)));
     }
   }
 
@@ -383,6 +394,12 @@ class WorkloadResolver : Resolving {
                                   "other, such as every_us = 100",
                                   w.repeats)
                     : "every_us is set, but repeats is 1. set it too, such as repeats = 10");
+    }
+    if (Int128{w.every.count()} * w.repeats > kLongest.count()) {
+      later("workload.every_us", "workload.repeats")
+          .fail(fmt::format("{} repeats, one every {}, take more than an hour. fewer, or a shorter "
+                            "every_us, would work",
+                            w.repeats, workload::format_time(w.every)));
     }
     constexpr std::uint64_t kMost = 50'000'000;
     if (w.repeats > 1 && expected_flows(out_, w) > kMost) {

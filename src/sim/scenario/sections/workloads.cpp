@@ -76,15 +76,14 @@ class WorkloadsResolver : Resolving {
     w.name = name;
   }
 
-  /// Every seed's ranks find hosts beside the others'.
+  /// The ranks find hosts beside each other. Of several seeds the first: whoever runs another loads the
+  /// scenario with it.
   void check_room() {
-    for (const std::uint64_t seed : out_.seeds) {
-      const auto hosts = place_jobs(out_, seed);
-      for (std::size_t i = 0; i < hosts.size(); ++i) {
-        const WorkloadSpec& w = out_.workloads[i];
-        const std::uint64_t needed = std::uint64_t{w.jobs} * ranks_of(w);
-        if (w.has_jobs() && hosts[i].size() < needed) no_room(i, hosts[i].size(), needed);
-      }
+    const auto hosts = place_jobs(out_, out_.seeds.front());
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      const WorkloadSpec& w = out_.workloads[i];
+      const std::uint64_t needed = std::uint64_t{w.jobs} * ranks_of(w);
+      if (w.has_jobs() && hosts[i].size() < needed) no_room(i, hosts[i].size(), needed);
     }
   }
   [[noreturn]] void no_room(std::size_t which, std::uint64_t found, std::uint64_t needed) {
