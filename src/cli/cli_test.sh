@@ -19,6 +19,9 @@ expect() {
 expect "help" 0 "strack demo" "$strack" --help
 expect "help of a command" 0 "hash collisions" "$strack" demo --help
 expect "version" 0 "^strack [0-9]+\.[0-9]+\.[0-9]+$" "$strack" --version
+expect "version with its commit" 0 "^commit [0-9a-f]+[+]?$|^commit unknown$" "$strack" version
+expect "help on a section" 0 "^\[\[failure\]\]$" "$strack" help scenario failure
+expect "help on no section" 2 "there is no section workloud. did you mean workload" "$strack" help scenario workloud
 expect "no command" 2 "error: no command given" "$strack"
 expect "unknown command" 2 "error: .*fly" "$strack" fly
 expect "misspelt command" 2 "has no command 'simm'. did you mean .strack sim.\?" "$strack" simm run x

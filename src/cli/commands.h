@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,11 @@ struct Command {
 [[nodiscard]] std::vector<Command> add_league(CLI::App& app);
 [[nodiscard]] std::vector<Command> add_udp(CLI::App& app);
 [[nodiscard]] Command add_cost(CLI::App& sim);
+[[nodiscard]] Command add_version(CLI::App& app);
+
+struct SweepOptions;
+/// What sweeps, comparisons and costs have in common; `folder` is where their results usually go.
+void add_pool_options(CLI::App* command, SweepOptions& options, const std::string& folder);
 
 /// A group without one of its commands: says where they are listed, and returns 2.
 int no_command(const char* help);

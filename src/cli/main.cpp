@@ -69,12 +69,20 @@ void add_run_options(CLI::App* command, RunOptions& run, const CLI::Validator& s
       ->type_name("FILE");
   command->add_flag("--force", run.force, "replace an existing result file");
   command->add_flag("--quiet", run.quiet, "print errors only");
+  command->add_flag("--json", run.json, "the figures for programs: times in ps, sizes in bytes");
+  command->add_flag("--dry-run", run.dry_run, "run nothing: what `sim show` prints");
 }
 
 /// `strack help`, `strack help scenario`, `strack help sim run`.
 int help(const CLI::App& app, const std::vector<std::string>& topic) {
   if (topic.size() == 1 && topic.front() == "scenario") {
     fmt::print("{}", sim::help_text());
+    return 0;
+  }
+  if (topic.size() == 2 && topic.front() == "scenario") {
+    const auto text = sim::help_text_of(topic.back());
+    if (!text) return fail(text.error().text());
+    fmt::print("{}", text.value());
     return 0;
   }
   const CLI::App* at = &app;
@@ -176,6 +184,7 @@ int main(int argc, char** argv) {
       "drops, marks, retransmissions, utilisation. One file in full, several in a table.");
   summary_command->add_option("FILE", summary.files, "result files")->required()->type_name("");
   summary_command->add_flag("--json", summary.json, "for programs: times in ps, sizes in bytes");
+  summary_command->add_flag("--csv", summary.csv, "for spreadsheets: a line per run");
 
   ShowOptions show;
   CLI::App* show_command = sim->add_subcommand(
@@ -195,14 +204,7 @@ int main(int argc, char** argv) {
   add_set(sweep_command, sweep.set,
           "values of one key, such as --set workload.size=2MB,16MB; any number of times")
       ->type_name("KEY=V1,V2,...");
-  sweep_command->add_option("--seeds", sweep.seeds, "such as 1,2,5-8; instead of the scenario's");
-  sweep_command->add_option("--jobs", sweep.jobs, "runs at the same time; one per processor")
-      ->check(CLI::Range(1, 4'096));
-  sweep_command->add_option("--threads", sweep.threads, "of each run; else as the scenario says")
-      ->check(CLI::Range(1, 1'024));
-  sweep_command->add_option("--out", sweep.out, "the folder; results/<name>-sweep")
-      ->type_name("FOLDER");
-  sweep_command->add_flag("--force", sweep.force, "run again what is finished");
+  add_pool_options(sweep_command, sweep, "results/<name>-sweep");
 
   SweepOptions compare;
   compare.compare = true;
@@ -212,15 +214,7 @@ int main(int argc, char** argv) {
   add_file(compare_command, compare.file);
   compare_command->add_option("--schemes", schemes, "which")->capture_default_str();
   add_set(compare_command, compare.set, "changes one key for all; any number of times");
-  compare_command->add_option("--seeds", compare.seeds, "such as 1,2,5-8");
-  compare_command->add_option("--jobs", compare.jobs, "runs at the same time; one per processor")
-      ->check(CLI::Range(1, 4'096));
-  compare_command
-      ->add_option("--threads", compare.threads, "of each run; else as the scenario says")
-      ->check(CLI::Range(1, 1'024));
-  compare_command->add_option("--out", compare.out, "the folder; results/<name>-compare")
-      ->type_name("FOLDER");
-  compare_command->add_flag("--force", compare.force, "run again what is finished");
+  add_pool_options(compare_command, compare, "results/<name>-compare");
 
   CLI::App* workload = app.add_subcommand(
       "workload",
@@ -280,10 +274,12 @@ int main(int argc, char** argv) {
   std::vector<Command> commands = add_reports(app);
   for (Command& command : add_udp(app)) commands.push_back(std::move(command));
   for (const auto add : {add_schemes, add_cost}) commands.push_back(add(*sim));
+  commands.push_back(add_version(app));
   std::vector<std::string> topic;
   CLI::App* help_command =
       app.add_subcommand("help", "Explains a command, or `scenario`: all keys of a scenario file.");
-  help_command->add_option("TOPIC", topic, "`scenario`, or a command such as `sim run`")
+  help_command
+      ->add_option("TOPIC", topic, "`scenario`, `scenario SECTION`, or a command such as `sim run`")
       ->type_name("");
 
   try {
@@ -296,7 +292,7 @@ int main(int argc, char** argv) {
     return fail(misspelt(app, e));
   }
   if (*demo_command) {
-    demo.plain = demo.plain || isatty(STDOUT_FILENO) == 0;
+    demo.plain = demo.plain || isatty(STDOUT_FILENO) == 0 || no_colour();
     return run_demo(demo);
   }
   if (*trace_command) return run_trace(trace);

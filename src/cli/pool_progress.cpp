@@ -26,6 +26,12 @@ bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
   return run::run_all(options, runs, stop_on_signals());
 }
 
+int list_runs(const std::vector<run::PoolRun*>& runs) {
+  for (const run::PoolRun* one : runs)
+    fmt::print("{}{}\n", one->out.string(), one->there ? "  there already" : "");
+  return 0;
+}
+
 int run_set(const PoolView& view, RunSet& set) {
   std::size_t there = 0;
   for (run::PoolRun& one : set.runs) {

@@ -22,6 +22,9 @@ struct PoolView {
 /// run::run_all for somebody at a terminal. False: Ctrl-C came first, or the time was over.
 [[nodiscard]] bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs);
 
+/// Instead of running them: each result file, and whether it is there already. Returns 0.
+int list_runs(const std::vector<run::PoolRun*>& runs);
+
 /// A set of runs that is made once and added to: the paper's, the league's.
 struct RunSet {
   std::string scale;

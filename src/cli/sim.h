@@ -21,6 +21,8 @@ struct RunOptions {
   std::filesystem::path out;  ///< empty: results/<name>-<scheme>-s<seed>.db
   bool force = false;
   bool quiet = false;
+  bool json = false;
+  bool dry_run = false;
 };
 int sim_run(const RunOptions& options);
 
@@ -34,6 +36,7 @@ int sim_show(const ShowOptions& options);
 struct SummaryOptions {
   std::vector<std::filesystem::path> files;
   bool json = false;
+  bool csv = false;
 };
 int sim_summary(const SummaryOptions& options);
 
@@ -47,7 +50,8 @@ struct SweepOptions {
   bool force = false;
   bool quiet = false;
   bool compare = false;  ///< the first axis is what is compared
-  bool json = false;     ///< of sim_cost
+  bool json = false;
+  bool dry_run = false;
 };
 int sim_sweep(const SweepOptions& options);
 int sim_cost(const SweepOptions& options);  ///< a folder; empty: results/<name>-cost

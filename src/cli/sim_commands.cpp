@@ -1,10 +1,40 @@
-// The words of `strack sim cost`.
+// The words of `strack sim cost` and `strack version`, and what all commands with many runs take.
 #include <memory>
+
+#include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/sim.h"
+#include "run/build_info.h"
 
 namespace strack::cli {
+
+void add_pool_options(CLI::App* command, SweepOptions& options, const std::string& folder) {
+  command->add_option("--seeds", options.seeds, "such as 1,2,5-8; instead of the scenario's");
+  command->add_option("--jobs", options.jobs, "runs at the same time; one per processor")
+      ->check(CLI::Range(1, 4'096));
+  command->add_option("--threads", options.threads, "of each run; else as the scenario says")
+      ->check(CLI::Range(1, 1'024));
+  command->add_option("--out", options.out, "the folder; " + folder)->type_name("FOLDER");
+  command->add_flag("--force", options.force, "run again what is finished");
+  command->add_flag("--dry-run", options.dry_run,
+                    "run nothing: list the runs, and which are there");
+  command->add_flag("--quiet", options.quiet, "no progress, only what came of it");
+  command->add_flag("--json", options.json, "for programs: times in ps, sizes in bytes");
+}
+
+Command add_version(CLI::App& app) {
+  const CLI::App* command = app.add_subcommand(
+      "version",
+      "Says which program this is: its version, the commit it was built from (a + at the\n"
+      "end: and changes), and a fingerprint of the sources that decide results.");
+  return {command, [] {
+            const run::BuildInfo& info = run::kBuildInfo;
+            fmt::print("strack {}\ncommit {}\nsources {}\n", info.version,
+                       *info.commit == '\0' ? "unknown" : info.commit, info.source);
+            return 0;
+          }};
+}
 
 Command add_cost(CLI::App& sim) {
   auto cost = std::make_shared<SweepOptions>();
@@ -21,14 +51,7 @@ Command add_cost(CLI::App& sim) {
                    "changes one key; several values run each; any number of times")
       ->type_name("KEY=V1,V2,...")
       ->allow_extra_args(false);
-  command->add_option("--seeds", cost->seeds, "such as 1,2,5-8; instead of the scenario's");
-  command->add_option("--jobs", cost->jobs, "runs at the same time; one per processor")
-      ->check(CLI::Range(1, 4'096));
-  command->add_option("--threads", cost->threads, "of each run; else as the scenario says")
-      ->check(CLI::Range(1, 1'024));
-  command->add_option("--out", cost->out, "the folder; results/<name>-cost")->type_name("FOLDER");
-  command->add_flag("--force", cost->force, "run again what is finished");
-  command->add_flag("--json", cost->json, "for programs: times in ps, sizes in bytes");
+  add_pool_options(command, *cost, "results/<name>-cost");
   return {command, [cost] { return sim_cost(*cost); }};
 }
 

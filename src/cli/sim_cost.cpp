@@ -51,12 +51,13 @@ int sim_cost(const SweepOptions& options) {
   auto planned = run::plan_sweep({options.file, set, options.seeds, folder, options.force});
   if (!planned) return fail(planned.error().message);
   std::vector<run::SweepRun>& runs = planned.value().runs;
+  std::vector<run::PoolRun*> pool;
+  for (run::SweepRun& one : runs) pool.push_back(&one);
+  if (options.dry_run) return list_runs(pool);
   if (!options.quiet && !options.json) {
     fmt::print("{} runs, results in {}\n", runs.size(), folder.string());
     std::fflush(stdout);
   }
-  std::vector<run::PoolRun*> pool;
-  for (run::SweepRun& one : runs) pool.push_back(&one);
   const bool whole = run_pool({options.jobs, options.threads, options.quiet || options.json}, pool);
   if (!whole && signal_came()) {
     fmt::print(stderr, "not all runs are done; the same command goes on from here\n");

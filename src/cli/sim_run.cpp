@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "cli/data_text.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/sim.h"
@@ -92,12 +93,14 @@ int sim_run(const RunOptions& options) {
         fmt::format("topology.file=\"{}\"", std::filesystem::absolute(options.topo).string()));
   }
   if (!options.scheme.empty()) set.push_back("transport.scheme=" + options.scheme);
+  if (options.dry_run) return sim_show({options.file, set, options.seed});
+  const bool quiet = options.quiet || options.json;
   const auto planned =
       run::plan({options.file, set, options.seed, options.threads, options.out, options.force});
   if (!planned) return fail(planned.error().message);
   const run::Plan& plan = planned.value();
   const metrics::RunInfo& info = plan.info;
-  if (!options.quiet) {
+  if (!quiet) {
     fmt::print("{}: {}, seed {}, {} hosts, {}, {} in all\n", info.name, info.scheme, info.seed,
                info.hosts, what_is_sent(plan.work), size_text(info.bytes));
     if (sim::is_trace_name(options.file)) {
@@ -121,14 +124,14 @@ int sim_run(const RunOptions& options) {
   replay += fmt::format(" --seed {} --out replay.db", info.seed);
   set_replay_hint(replay.c_str());
   const auto executed = [&] {
-    Terminal terminal(options.quiet);
+    Terminal terminal(quiet);
     return run::execute(plan, terminal, stop_on_signals());
   }();
   set_replay_hint(nullptr);
   if (!executed) return fail(executed.error().message);
   const run::Outcome& outcome = executed.value();
 
-  if (!options.quiet) {
+  if (!quiet) {
     const auto summary = metrics::summarise(plan.out);
     if (!summary) return fail(summary.error().message);
     const std::string warnings = warnings_text(plan.out.string(), summary.value());
@@ -141,6 +144,11 @@ int sim_run(const RunOptions& options) {
         outcome.wall_seconds, per(outcome.wall_seconds), per(outcome.cpu_seconds),
         size_text(peak_memory()));
     fmt::print("results: {}\n", plan.out.string());
+  }
+  if (options.json) {
+    const auto summary = metrics::summarise(plan.out);
+    if (!summary) return fail(summary.error().message);
+    fmt::print("{}", json_list({{plan.out.string(), summary.value()}}));
   }
   if (outcome.status == RunStatus::interrupted) return kInterruptedStatus;
   return outcome.status == RunStatus::stalled ? 1 : 0;
@@ -187,7 +195,7 @@ int sim_show(const ShowOptions& options) {
 int sim_summary(const SummaryOptions& options) {
   std::vector<SummaryRow> rows;
   std::string warnings;
-  std::string json;
+  std::vector<NamedSummary> data;
   bool unreadable = false;
   for (const auto& file : options.files) {
     const auto summary = metrics::summarise(file);
@@ -200,11 +208,11 @@ int sim_summary(const SummaryOptions& options) {
     }
     const metrics::Summary& s = summary.value();
     warnings += warnings_text(file.string(), s);
-    json += (json.empty() ? "[\n  " : ",\n  ") + json_text(file.string(), s);
+    data.push_back({file.string(), s});
     rows.push_back({{s.run.name, s.run.scheme, fmt::format("{}", s.run.seed)}, s});
   }
-  if (options.json) {
-    fmt::print("{}\n", json.empty() ? "[]" : json + "\n]");
+  if (options.json || options.csv) {
+    fmt::print("{}", options.json ? json_list(data) : csv_list(data));
   } else if (options.files.size() == 1 && rows.size() == 1) {
     fmt::print("{}{}{}", run_text(rows.front().summary), warnings.empty() ? "" : "\n", warnings);
   } else if (!rows.empty()) {

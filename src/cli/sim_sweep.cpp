@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/data_text.h"
 #include "cli/interrupt.h"
 #include "cli/pool_progress.h"
 #include "cli/sim.h"
@@ -23,6 +24,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+void announce(const std::vector<run::SweepRun>& runs, const fs::path& folder) {
+  const auto there =
+      std::count_if(runs.begin(), runs.end(), [](const run::SweepRun& r) { return r.there; });
+  fmt::print("{} runs{}, results in {}\n", runs.size(),
+             there > 0 ? fmt::format(", {} of them there already", there) : std::string(),
+             folder.string());
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int sim_sweep(const SweepOptions& options) {
@@ -37,17 +47,12 @@ int sim_sweep(const SweepOptions& options) {
   if (!planned) return fail(planned.error().message);
   const std::vector<run::Axis>& axes = planned.value().axes;
   std::vector<run::SweepRun>& runs = planned.value().runs;
-  const auto there = static_cast<std::size_t>(
-      std::count_if(runs.begin(), runs.end(), [](const run::SweepRun& r) { return r.there; }));
-  if (!options.quiet) {
-    fmt::print("{} runs{}, results in {}\n", runs.size(),
-               there > 0 ? fmt::format(", {} of them there already", there) : std::string(),
-               folder.string());
-    std::fflush(stdout);
-  }
   std::vector<run::PoolRun*> pool;
   for (run::SweepRun& one : runs) pool.push_back(&one);
-  const bool whole = run_pool({options.jobs, options.threads, options.quiet}, pool);
+  if (options.dry_run) return list_runs(pool);
+  const bool quiet = options.quiet || options.json;
+  if (!quiet) announce(runs, folder);
+  const bool whole = run_pool({options.jobs, options.threads, quiet}, pool);
 
   // The seed is worth a column where it tells runs apart.
   const bool show_seed =
@@ -58,6 +63,7 @@ int sim_sweep(const SweepOptions& options) {
   for (const run::Axis& axis : axes) names.emplace_back(axis.short_name());
   if (show_seed) names.emplace_back("seed");
   std::vector<SummaryRow> rows;
+  std::vector<NamedSummary> data;
   std::string warnings;
   std::size_t failed = 0;
   for (const run::SweepRun& one : runs) {
@@ -76,9 +82,14 @@ int sim_sweep(const SweepOptions& options) {
     row.labels = one.labels;
     if (!show_seed) row.labels.pop_back();
     row.summary = summary.value();
+    data.push_back({one.out.string(), summary.value()});
     warnings += warnings_text(one.out.string(), summary.value());
   }
-  fmt::print("\n{}", table_text(names, rows, options.compare));
+  if (options.json) {
+    fmt::print("{}", json_list(data));
+    return failed > 0 ? 1 : whole ? 0 : kInterruptedStatus;
+  }
+  fmt::print("{}{}", quiet ? "" : "\n", table_text(names, rows, options.compare));
   if (!warnings.empty()) fmt::print("\n{}", warnings);
   if (!whole && signal_came()) {
     fmt::print("\n{} of {} runs are done; the same command goes on from here\n", rows.size(),

@@ -657,6 +657,23 @@ start_us = 3
                              round(one["together"]["max_ps"] / one["alone"]["max_ps"], 3))
         self.assertIn("it has one workload", self.bad("sim", "cost", "small.toml"))
 
+    def test_figures_for_programs(self):
+        run = json.loads(self.good("sim", "run", "small.toml", "--json", "--out", "a.db"))
+        self.assertEqual(run, json.loads(self.good("sim", "summary", "--json", "a.db")))
+        lines = self.good("sim", "summary", "--csv", "a.db").splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertIn("max_us", lines[0].split(","))
+        sweep = ("sim", "sweep", "small.toml", "--set", "workload.size=10KB,20KB", "--out", "s")
+        listed = self.good(*sweep, "--dry-run").splitlines()
+        self.assertEqual(len(listed), 2)
+        self.assertFalse((self.folder / listed[0]).exists())
+        found = json.loads(self.good(*sweep, "--json"))
+        self.assertEqual([one["file"] for one in found], listed)
+        self.assertEqual(self.good(*sweep, "--dry-run").splitlines()[0],
+                         listed[0] + "  there already")
+        self.assertNotIn("2 runs", self.good(*sweep, "--quiet"))
+        self.assertIn("[workload]", self.good("sim", "run", "small.toml", "--dry-run"))
+
     def test_unfinished_jobs_are_loud(self):
         self.write("jobs.toml", self.JOBS)
         out = self.good("sim", "run", "jobs.toml", "--out", "a.db", "--set", "run.end_ms=0.005")

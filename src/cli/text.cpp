@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,11 @@ int fail(std::string_view message, int status) {
   std::fflush(stdout);
   fmt::print(stderr, "error: {}\n", shown);
   return status;
+}
+
+bool no_colour() {
+  const char* const value = std::getenv("NO_COLOR");
+  return value != nullptr && *value != '\0';
 }
 
 Table::Table(std::vector<std::string> header, std::size_t left) : left_(left) {

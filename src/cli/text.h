@@ -12,6 +12,9 @@ namespace strack::cli {
 /// Prints what is wrong, as a terminal can show it, and returns the program's status.
 int fail(std::string_view message, int status = 2);
 
+/// Whether the user wants no colours anywhere: NO_COLOR is set, and not empty.
+[[nodiscard]] bool no_colour();
+
 /// Columns as wide as what is in them; the first `left` to the left, the others to the right.
 class Table {
  public:

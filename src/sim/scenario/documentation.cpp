@@ -1,11 +1,13 @@
 // The key table as text for people: `strack help scenario` and docs/scenarios.md.
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "sim/scenario/keys.h"
 #include "sim/scenario/scenario.h"
+#include "workload/lines.h"
 
 namespace strack::sim {
 namespace {
@@ -100,30 +102,52 @@ constexpr std::string_view kOverrides =
 
 }  // namespace
 
-std::string help_text() {
-  constexpr std::size_t kWidth = 100;
-  std::string out = wrapped(kIntroduction, 0, kWidth) + "\n" + wrapped(kValues, 0, kWidth) + "\n" +
-                    wrapped(kOverrides, 0, kWidth);
-  for (const Section& section : sections()) {
-    out += "\n";
-    if (!section.name.empty()) out += heading(section) + "\n";
-    out += wrapped(section.help, 2, kWidth) + "\n";
-    for (const Key& key : keys()) {
-      if (key.section != section.name) continue;
-      std::string line = fmt::format("  {}", key.name);
-      if (!key.fallback.empty()) {
-        line += fmt::format(" = {}", key.fallback);
-      } else if (!key.otherwise.empty()) {
-        line += fmt::format("  (otherwise {})", key.otherwise);
-      }
-      out += line + "\n";
-      std::string help(key.help);
-      if (key.kind == Kind::choice) help += fmt::format(" One of {}.", accepts(key));
-      if (const std::string only = condition(key); !only.empty())
-        help += fmt::format(" Only with {}.", only);
-      out += wrapped(help, 6, kWidth);
+namespace {
+
+constexpr std::size_t kHelpWidth = 100;
+
+[[nodiscard]] std::string section_help(const Section& section) {
+  std::string out = "\n";
+  if (!section.name.empty()) out += heading(section) + "\n";
+  out += wrapped(section.help, 2, kHelpWidth) + "\n";
+  for (const Key& key : keys()) {
+    if (key.section != section.name) continue;
+    std::string line = fmt::format("  {}", key.name);
+    if (!key.fallback.empty()) {
+      line += fmt::format(" = {}", key.fallback);
+    } else if (!key.otherwise.empty()) {
+      line += fmt::format("  (otherwise {})", key.otherwise);
     }
+    out += line + "\n";
+    std::string help(key.help);
+    if (key.kind == Kind::choice) help += fmt::format(" One of {}.", accepts(key));
+    if (const std::string only = condition(key); !only.empty())
+      help += fmt::format(" Only with {}.", only);
+    out += wrapped(help, 6, kHelpWidth);
   }
+  return out;
+}
+
+}  // namespace
+
+Result<std::string, ScenarioError> help_text_of(const std::string& name) {
+  if (const Section* section = find_section(name)) return section_help(*section).substr(1);
+  std::vector<std::string_view> names;
+  for (const Section& section : sections()) {
+    if (!section.name.empty()) names.push_back(section.name);
+  }
+  const std::string_view near = nearest(name, names);
+  return ScenarioError{
+      "help scenario", 0,
+      fmt::format("there is no section {}. {}", workload::printable(name),
+                  near.empty() ? fmt::format("the sections are {}", fmt::join(names, ", "))
+                               : fmt::format("did you mean {}?", near))};
+}
+
+std::string help_text() {
+  std::string out = wrapped(kIntroduction, 0, kHelpWidth) + "\n" + wrapped(kValues, 0, kHelpWidth) +
+                    "\n" + wrapped(kOverrides, 0, kHelpWidth);
+  for (const Section& section : sections()) out += section_help(section);
   return out;
 }
 

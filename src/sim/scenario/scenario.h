@@ -159,6 +159,8 @@ struct Scenario {
 
 /// All keys for `strack help scenario`: plain text of at most 100 columns.
 [[nodiscard]] std::string help_text();
+/// Those of one section, or that there is no such section.
+[[nodiscard]] Result<std::string, ScenarioError> help_text_of(const std::string& section);
 /// The same as a page: docs/scenarios.md.
 [[nodiscard]] std::string documentation();
 
