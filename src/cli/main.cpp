@@ -65,6 +65,13 @@ void add_run_options(CLI::App* command, RunOptions& run, const CLI::Validator& s
   command->add_option("--seed", run.seed, "instead of the scenario's")->check(seeds);
   command->add_option("--threads", run.threads, "of this run; results do not depend on it")
       ->check(CLI::Range(1, 1'024));
+  command
+      ->add_option(
+          "--engine", run.engine,
+          "what runs it: cpu, gpu, auto, or emulated (the GPU's steps on this processor, for "
+          "tests); results do not depend on it")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "gpu", "auto", "emulated"}));
   command->add_option("--out", run.out, "the result file; results/<name>-<scheme>-s<seed>.db")
       ->type_name("FILE");
   command->add_flag("--force", run.force, "replace an existing result file");

@@ -23,6 +23,7 @@ struct RunOptions {
   bool quiet = false;
   bool json = false;
   bool dry_run = false;
+  std::string engine = "cpu";  ///< one of run::kEngines
 };
 int sim_run(const RunOptions& options);
 

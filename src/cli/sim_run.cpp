@@ -95,8 +95,8 @@ int sim_run(const RunOptions& options) {
   if (!options.scheme.empty()) set.push_back("transport.scheme=" + options.scheme);
   if (options.dry_run) return sim_show({options.file, set, options.seed});
   const bool quiet = options.quiet || options.json;
-  const auto planned =
-      run::plan({options.file, set, options.seed, options.threads, options.out, options.force});
+  const auto planned = run::plan({options.file, set, options.seed, options.threads, options.out,
+                                  options.force, sim::engine_named(options.engine)});
   if (!planned) return fail(planned.error().message);
   const run::Plan& plan = planned.value();
   const metrics::RunInfo& info = plan.info;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "run/build_info.h"
 #include "run/ideal_fct.h"
+#include "sim/cluster.h"
 
 namespace strack::run {
 namespace {
@@ -186,7 +187,12 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
   const auto began = std::chrono::steady_clock::now();
   const double cpu_before = cpu_seconds();
   try {
-    sim::Simulation simulation(plan.config, plan.work);
+    auto cluster = sim::make_cluster(plan.request.engine, plan.config, plan.work);
+    if (!cluster) {
+      static_cast<void>(writer.finish(RunStatus::failed, Instant{}, {}, 0, 0));
+      return Problem{plan.request.file.string() + ": " + cluster.error()};
+    }
+    sim::Simulation simulation(std::move(cluster.value()));
     if (plan.config.record.interval > ps(0)) {
       for (const metrics::LinkInfo& link : simulation.links()) writer.add(link);
     }

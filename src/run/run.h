@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "metrics/result_file.h"
 #include "metrics/summary.h"
+#include "sim/gpu/engine.h"
 #include "sim/scenario/scenario.h"
 #include "sim/simulation.h"
 #include "workload/workload.h"
@@ -38,6 +39,7 @@ struct Request {
   std::optional<std::uint32_t> threads;  ///< else as the scenario says
   std::filesystem::path out;             ///< empty: results/<name>-<scheme>-s<seed>.db
   bool force = false;                    ///< replace an existing result file
+  sim::Engine engine = sim::Engine::cpu;
 };
 
 /// A run with everything decided: what it is called, what it sends, where its rows go.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -39,20 +40,22 @@ class Cluster {
   [[nodiscard]] virtual Instant now() const = 0;
 };
 
-template <class Protocol, class SwitchType>
+/// `WindowsType` is the engine: threads of this process, or another that gives the same (sim/gpu).
+template <class Protocol, class SwitchType,
+          template <class, class, class> class WindowsType = Windows>
 class ClusterOf final : public Cluster {
   using NetworkType = Network<Host<Protocol>, SwitchType>;
 
  public:
   ClusterOf(const SimConfig& config, workload::Workload workload)
       : config_(config),
+        params_(params_of<Protocol>(config)),
         workload_(std::move(workload)),
         placement_(place_all(config_, workload_)),
         network_(config_),
         port_rules_(rules_of(config_)),
         recorder_(config_, workload_, network_, std::move(placement_.senders)),
-        host_rules_{&params_of<Protocol>(config_), &port_rules_, &recorder_.watches,
-                    &placement_.jobs, &network_.topology},
+        host_rules_{&params_, &port_rules_, recorder_.watches, placement_.jobs, &network_.topology},
         guard_(network_.topology),
         windows_(network_, port_rules_, host_rules_, workers_of(config_), workload_.jobs.size()),
         lookahead_(network_.topology.smallest_latency()) {
@@ -65,8 +68,8 @@ class ClusterOf final : public Cluster {
   }
 
   Ending run(Observer& observer, const std::atomic<bool>* stop) override {
-    ThreadExchange exchange(workers_of(config_),
-                            [this](std::uint32_t worker) { return windows_.run(worker); });
+    recorder_.begin();
+    const std::unique_ptr<Exchange> exchange = windows_.make_exchange();
     recorder_.report_empty_jobs(observer);
     Instant next = windows_.start();
     const Picoseconds interval = config_.record.interval;
@@ -84,19 +87,22 @@ class ClusterOf final : public Cluster {
       }
       begin_ = next;
       while (next_sample <= begin_) {
-        recorder_.sample(observer, next_sample);
+        sample(observer, next_sample);
         next_sample = next_sample + interval;
       }
       // A window may end early, so that an interval ends before anything of a later one has
       // happened.
       end_ = std::min({begin_ + lookahead_, config_.end, next_sample});
       windows_.begin(end_);
-      next = exchange.run_window();
+      next = exchange->run_window();
       windows_.finish();
       windows_.for_each_report([&](HostReport& report) { recorder_.take(report); });
       recorder_.report_finished(observer);
-      if (recorder_.inspects() && windows_.window() % kWindowsPerReport == 0)
+      if (recorder_.inspects() && windows_.window() % kWindowsPerReport == 0) {
+        windows_.look();
         recorder_.report_events(observer);
+        windows_.give_back();
+      }
 #if defined(STRACK_DCHECK_ENABLED) && STRACK_DCHECK_ENABLED
       check_conservation(network_, windows_.window());
 #endif
@@ -146,7 +152,14 @@ class ClusterOf final : public Cluster {
 
   static std::uint32_t workers_of(const SimConfig& config) { return std::max(1u, config.threads); }
 
+  void sample(Observer& observer, Instant time) {
+    windows_.look();
+    recorder_.sample(observer, time);
+    windows_.give_back();
+  }
+
   Ending finish(Observer& observer, Instant next_sample, Ending ending) {
+    windows_.look();
     recorder_.report_events(observer);
     if (config_.record.interval > ps(0)) {
       for (; ending == Ending::time_limit && next_sample < config_.end;
@@ -175,6 +188,7 @@ class ClusterOf final : public Cluster {
   static constexpr std::uint64_t kProgressHops = 2'000'000;
 
   const SimConfig config_;
+  const typename Protocol::Params params_;
   const workload::Workload workload_;
   Placement placement_;
   NetworkType network_;
@@ -182,7 +196,7 @@ class ClusterOf final : public Cluster {
   Recorder<Protocol, NetworkType> recorder_;
   const HostRules<Protocol> host_rules_;
   std::conditional_t<NetworkType::kLossless, PauseGuard, NoPauseGuard> guard_;
-  Windows<Protocol, NetworkType, SwitchType> windows_;
+  WindowsType<Protocol, NetworkType, SwitchType> windows_;
   const Picoseconds lookahead_;
   Instant begin_{};
   Instant end_{};

@@ -38,6 +38,7 @@ std::unique_ptr<Cluster> make_cluster(const SimConfig& config, workload::Workloa
 
 Simulation::Simulation(const SimConfig& config, workload::Workload workload)
     : cluster_(make_cluster(config, std::move(workload))) {}
+Simulation::Simulation(std::unique_ptr<Cluster> cluster) : cluster_(std::move(cluster)) {}
 Simulation::~Simulation() = default;
 
 Ending Simulation::run(Observer& observer, const std::atomic<bool>* stop) {

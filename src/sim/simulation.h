@@ -78,6 +78,8 @@ class Simulation {
   Simulation(const SimConfig& config, workload::Workload workload);
   Simulation(const SimConfig& config, workload::Flows flows)
       : Simulation(config, workload::Workload{std::move(flows), {}}) {}
+  /// One that was made elsewhere (sim/gpu/engine.h).
+  explicit Simulation(std::unique_ptr<Cluster> cluster);
   ~Simulation();
 
   /// Runs to the end. `stop` may be set at any time, from a signal handler too.

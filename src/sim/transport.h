@@ -52,6 +52,16 @@ class TransportWith : public Transport {
   Params params;
 };
 
+#ifdef STRACK_GPU_DEVICE
+}  // namespace strack::sim
+#include "sim/gpu/kernels.h"  // there a transport is the kernels that run it, and nobody makes one
+namespace strack::sim {
+template <class Protocol>
+[[nodiscard]] std::shared_ptr<const Transport> make_transport(
+    typename Protocol::Params /*params*/) {
+  return nullptr;
+}
+#else
 template <class Protocol>
 class TransportOf final : public TransportWith<typename Protocol::Params> {
  public:
@@ -68,6 +78,9 @@ class TransportOf final : public TransportWith<typename Protocol::Params> {
                                                       workload::Workload workload) const override;
   [[nodiscard]] std::unique_ptr<Ends> make_ends(std::size_t slots, core::Psn first,
                                                 BitsPerSecond rate) const override;
+#ifdef STRACK_GPU_MODULE
+  static const bool in_gpu_module;  ///< sim/gpu/transport_impl.h
+#endif
 };
 
 template <class Protocol>
@@ -76,6 +89,7 @@ template <class Protocol>
                 "each field of the parameters is declared once: core/param_range.h");
   return std::make_shared<const TransportOf<Protocol>>(std::move(params));
 }
+#endif
 
 /// The parameters of a configuration whose transport is this one, or has the same.
 template <class Protocol>

@@ -3,6 +3,8 @@
 //   template class sim::TransportOf<sim::MyProtocol>;
 #pragma once
 
+#ifndef STRACK_GPU_DEVICE  // which has kernels instead: sim/gpu/kernels.h
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -150,6 +152,10 @@ template <class Protocol>
 Picoseconds TransportOf<Protocol>::longest_timeout() const {
   return Protocol::longest_timeout(params);
 }
+
+#ifdef STRACK_GPU_MODULE
+// Compiled for the module: sim/gpu/transport_impl.h.
+#else
 template <class Protocol>
 std::unique_ptr<Cluster> TransportOf<Protocol>::make_cluster(const SimConfig& config,
                                                              workload::Workload workload) const {
@@ -168,5 +174,11 @@ std::unique_ptr<Ends> TransportOf<Protocol>::make_ends(std::size_t slots, core::
                                                        BitsPerSecond rate) const {
   return std::make_unique<EndsOf<Protocol>>(params, slots, first, rate);
 }
+#endif
 
 }  // namespace strack::sim
+
+#ifdef STRACK_GPU_MODULE
+#include "sim/gpu/transport_impl.h"
+#endif
+#endif

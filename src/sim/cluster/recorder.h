@@ -33,14 +33,18 @@ class Recorder {
         flows_(workload.flows),
         jobs_(workload.jobs),
         network_(network),
-        senders_(std::move(senders)),
-        delivered_(flows_.size(), Instant::never()),
-        victims_(flows_.size(), 0),
-        job_tallies_(jobs_.size()) {
+        senders_(std::move(senders)) {
     watches.resize(senders_.size());
     for (std::uint32_t f = 0; f < std::min<std::size_t>(config_.inspect, senders_.size()); ++f)
       logs_.emplace_back(f);
     for (std::size_t f = 0; f < logs_.size(); ++f) watches[f].log = &logs_[f];
+  }
+
+  /// Before the first window: makes room for what nobody else sees.
+  void begin() {
+    delivered_.assign(flows_.size(), Instant::never());
+    victims_.assign(flows_.size(), 0);
+    job_tallies_.resize(jobs_.size());
   }
 
   /// Of the flows that are sampled or inspected, written by their senders' hosts.
@@ -72,10 +76,7 @@ class Recorder {
     for (const MessageMoment& moment : report.moments) take(moment);
     report.moments.clear();
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
-      const JobTally part = std::exchange(report.jobs[j], {});
-      job_tallies_[j].done += part.done;
-      job_tallies_[j].first = std::min(job_tallies_[j].first, part.first);
-      job_tallies_[j].last = std::max(job_tallies_[j].last, part.last);
+      job_tallies_[j].add(std::exchange(report.jobs[j], {}));
     }
   }
 

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/units.h"
+#include "sim/engine/exchange.h"
 #include "sim/host/host.h"
 #include "sim/net/port.h"
 #include "sim/net/wire.h"
@@ -36,6 +38,17 @@ class Windows {
       next_event_[h] = network_.hosts[h].next_event();
     return *std::min_element(next_event_.begin(), next_event_.end());
   }
+
+  /// What runs windows, from here on.
+  [[nodiscard]] std::unique_ptr<Exchange> make_exchange() {
+    return std::make_unique<ThreadExchange>(static_cast<std::uint32_t>(workers_.size()),
+                                            [this](std::uint32_t worker) { return run(worker); });
+  }
+
+  /// Hosts, switches and what they write of flows are about to be looked at, and perhaps changed. Then
+  /// they are given back. Here they are at hand anyway.
+  void look() {}
+  void give_back() {}
 
   /// To be called before each window, by one thread.
   void begin(Instant end) {

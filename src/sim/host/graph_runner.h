@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "base/prng.h"
@@ -37,6 +38,12 @@ struct JobTally {
   Instant first =
       Instant::never();  ///< the first message was posted, or the first computation begun
   Instant last{};        ///< the last node was done
+
+  void add(const JobTally& part) {
+    done += part.done;
+    first = std::min(first, part.first);
+    last = std::max(last, part.last);
+  }
 };
 
 /// Something of a job that is to happen at a host, of itself, at a time.
@@ -54,13 +61,13 @@ struct JobDue {
 
 class GraphRunner {
  public:
-  /// What the runner needs to know and to tell, the same for all hosts of a thread.
+  /// What the runner needs to know, and whom it tells: a report as hosts have it (sim/host/report.h).
+  template <class Report>
   struct Jobs {
-    std::vector<JobRun>* runs;
-    std::vector<JobTally>* tallies;  ///< by job
+    std::span<JobRun> runs;
+    Report* report;
 
-    [[nodiscard]] JobRun& run(std::uint32_t job) const { return (*runs)[job]; }
-    [[nodiscard]] JobTally& tally(std::uint32_t job) const { return (*tallies)[job]; }
+    [[nodiscard]] JobRun& run(std::uint32_t job) const { return runs[job]; }
   };
 
   void add(const JobDue& due) {
@@ -72,27 +79,22 @@ class GraphRunner {
   }
 
   /// Something happened to a node: whoever waited for that waits for one thing less.
+  template <class Jobs>
   void tell(workload::Moment moment, std::uint32_t job, workload::NodeId node, const Jobs& jobs) {
     JobRun& run = jobs.run(job);
     for (const workload::NodeId next : run.graph->after(moment, node)) {
       if (--run.waits[next] == 0) ready_.push_back({job, next});
     }
   }
-  static void note_done(std::uint32_t job, Instant now, const Jobs& jobs) {
-    JobTally& tally = jobs.tally(job);
-    ++tally.done;
-    tally.last = std::max(tally.last, now);
-  }
 
   /// Starts all that waits for nothing any more, and what that sets free in turn: by a list, since a
   /// chain of nodes can be as long as the graph. send(job, node) posts a message.
-  template <class Send>
+  template <class Jobs, class Send>
   void start_ready(Instant now, const Jobs& jobs, Send&& send) {
     for (std::size_t i = 0; i < ready_.size(); ++i) {
       const Ready ready = ready_[i];
       const workload::Graph::Node& what = jobs.run(ready.job).graph->node(ready.node);
-      JobTally& tally = jobs.tally(ready.job);
-      tally.first = std::min(tally.first, now);
+      jobs.report->on_job_started(ready.job, now);
       if (what.computes) {
         add({now + ps(what.amount), JobDue::Kind::computed, ready.job, ready.node});
       } else {
@@ -104,7 +106,7 @@ class GraphRunner {
   }
 
   /// Does what is due by now.
-  template <class Send>
+  template <class Jobs, class Send>
   void work_off(Instant now, const Jobs& jobs, Fingerprint& fingerprint, Send&& send) {
     while (next_due() <= now) {
       std::pop_heap(due_.begin(), due_.end(), std::greater<>{});
@@ -122,7 +124,7 @@ class GraphRunner {
         case JobDue::Kind::computed:
           fingerprint.add(mix64(due.job) ^ due.what, now);
           tell(workload::Moment::sent, due.job, due.what, jobs);
-          note_done(due.job, now, jobs);
+          jobs.report->on_job_done(due.job, now);
           break;
       }
       start_ready(now, jobs, send);

@@ -25,6 +25,7 @@
 #include "sim/host/graph_runner.h"
 #include "sim/host/nic_port.h"
 #include "sim/host/protocol.h"
+#include "sim/host/report.h"
 #include "sim/net/port.h"
 #include "sim/net/topology.h"
 #include "sim/net/wire.h"
@@ -45,27 +46,11 @@ template <class Protocol>
 struct HostRules {
   const typename Protocol::Params* transport = nullptr;
   const PortRules* sizes = nullptr;
-  std::vector<SenderWatch>* watches =
-      nullptr;  ///< of the flows that are sampled or inspected; each
-                ///< is written by its sender's host alone
-  std::vector<JobRun>* jobs = nullptr;
+  std::span<SenderWatch>
+      watches;  ///< of the flows that are sampled or inspected; each is written by
+                ///< its sender's host alone
+  std::span<JobRun> jobs;
   const Topology* topology = nullptr;
-};
-
-/// A flow's last byte has arrived.
-struct Delivery {
-  std::uint32_t flow = 0;
-  Instant time{};
-};
-
-/// What a thread's hosts report during one window.
-struct HostReport {
-  std::vector<metrics::FlowRecord> finished;
-  std::vector<Delivery> deliveries;
-  std::vector<std::uint32_t> victims;  ///< flows, one for each packet that came as a victim
-  std::vector<JobTally> jobs;          ///< by job
-  std::vector<MessageMoment> moments;  ///< of messages that are recorded
-  std::uint64_t bytes_acked = 0;
 };
 
 /// What only some transports need is inherited, so that it takes no space with the others.
@@ -112,8 +97,10 @@ class Host : private Protocol::Nic,
   /// When this host next has something to do by itself.
   [[nodiscard]] Instant next_event() const { return std::min(timer_, port.next_event(now_)); }
 
-  /// Runs one window; returns when it next has something to do by itself.
-  Instant run(const Rules& rules, WindowContext& context, HostReport& report) {
+  /// Runs one window; returns when it next has something to do by itself. A report is a HostReport, or
+  /// takes the same.
+  template <class Report>
+  Instant run(const Rules& rules, WindowContext& context, Report& report) {
     std::span<const Transit> arrivals = in->arrivals(context.window);
     if (!held_.empty()) [[unlikely]] {
       held_.insert(held_.end(), arrivals.begin(), arrivals.end());
@@ -206,7 +193,8 @@ class Host : private Protocol::Nic,
 
   // ---- Arrivals ----
 
-  void receive(const SimPacket& packet, const Rules& rules, HostReport& report) {
+  template <class Report>
+  void receive(const SimPacket& packet, const Rules& rules, Report& report) {
     if (packet.is_backward()) {
       if (packet.is_pause()) {
         port.on_pause(packet.pause_time(), now_);
@@ -226,10 +214,10 @@ class Host : private Protocol::Nic,
     if (arrival.delivered) {
       const IncomingFlow& flow = incoming.flow;
       if (flow.job == kNoJob) {
-        report.deliveries.push_back({flow.flow, now_});
+        report.on_delivery({flow.flow, now_});
       } else {
         fingerprint.add(mix64(flow.job) ^ unpacked.message_id, now_);
-        const GraphRunner::Jobs jobs = jobs_of(rules, report);
+        const auto jobs = jobs_of(rules, report);
         note(flow.job, unpacked.message_id, workload::Moment::received, rules, report);
         graphs_.tell(workload::Moment::received, flow.job, unpacked.message_id, jobs);
         start_ready(rules, report);
@@ -275,16 +263,18 @@ class Host : private Protocol::Nic,
     port.send_control(Protocol::pack_ack(ack, {incoming.flow.src, incoming.flow.src_slot}));
   }
 
-  void note_victim(IncomingEnd& incoming, HostReport& report) {
+  template <class Report>
+  void note_victim(IncomingEnd& incoming, Report& report) {
     ++victim_packets;
     if (incoming.flow.job == kNoJob) {
-      report.victims.push_back(incoming.flow.flow);
+      report.on_victim(incoming.flow.flow);
     } else if (incoming.victims++ == 0) {
       ++victim_channels;
     }
   }
 
-  void receive_ack(const SimPacket& packet, const Rules& rules, HostReport& report) {
+  template <class Report>
+  void receive_ack(const SimPacket& packet, const Rules& rules, Report& report) {
     std::unique_ptr<OutgoingEnd>& slot = outgoing_[packet.slot()];
     if (!slot) return;  // a straggler for a flow that is done
     OutgoingEnd& o = *slot;
@@ -292,7 +282,7 @@ class Host : private Protocol::Nic,
     o.sender.on_receiving_ack(Protocol::unpack_ack(packet), now_);
     if (o.log != nullptr) [[unlikely]]
       settle(o, rules);
-    report.bytes_acked += static_cast<std::uint64_t>((o.acked() - before).value);
+    report.on_acked(static_cast<std::uint64_t>((o.acked() - before).value));
     if (o.flow.job == kNoJob) {
       if (o.sender.poll_completion()) {
         finish(packet.slot(), report);
@@ -318,13 +308,14 @@ class Host : private Protocol::Nic,
     port.take_turn(slot, o.queued, now_);
   }
 
-  void finish(std::uint32_t slot, HostReport& report) {
+  template <class Report>
+  void finish(std::uint32_t slot, Report& report) {
     OutgoingEnd& o = *outgoing_[slot];
     metrics::FlowRecord record = o.record();
     record.end = now_;
     fingerprint.add(o.flow.flow, now_);
     totals_.add(record);
-    report.finished.push_back(record);
+    report.on_finished(record);
     if (o.queued) port.forget(slot);
     stop_running(o);
     outgoing_[slot].reset();
@@ -333,8 +324,8 @@ class Host : private Protocol::Nic,
   /// What watches the sender of a connection with this number.
   [[nodiscard]] typename Protocol::Events events_of(std::uint32_t flow, const Rules& rules) const {
     typename Protocol::Events events;
-    if (flow >= rules.watches->size()) return events;
-    events.watch = &(*rules.watches)[flow];
+    if (flow >= rules.watches.size()) return events;
+    events.watch = &rules.watches[flow];
     if (events.log() != nullptr) events.log()->set_clock(&now_);
     return events;
   }
@@ -344,11 +335,13 @@ class Host : private Protocol::Nic,
 
   // ---- Jobs: what the graph of messages asks of this host's ranks ----
 
-  static GraphRunner::Jobs jobs_of(const Rules& rules, HostReport& report) {
-    return {rules.jobs, &report.jobs};
+  template <class Report>
+  static GraphRunner::Jobs<Report> jobs_of(const Rules& rules, Report& report) {
+    return {rules.jobs, &report};
   }
 
-  void start_ready(const Rules& rules, HostReport& report) {
+  template <class Report>
+  void start_ready(const Rules& rules, Report& report) {
     graphs_.start_ready(
         now_, jobs_of(rules, report),
         [&](std::uint32_t job, workload::NodeId node) { send(job, node, rules, report); });
@@ -356,8 +349,9 @@ class Host : private Protocol::Nic,
   }
 
   /// Posts a message of a job, or lets it wait in line.
-  void send(std::uint32_t job, workload::NodeId node, const Rules& rules, HostReport& report) {
-    const JobRun& run = (*rules.jobs)[job];
+  template <class Report>
+  void send(std::uint32_t job, workload::NodeId node, const Rules& rules, Report& report) {
+    const JobRun& run = rules.jobs[job];
     note(job, node, workload::Moment::started, rules, report);
     const std::uint32_t channel = run.graph->node(node).channel;
     const std::uint32_t slot = run.src_slots[channel];
@@ -375,21 +369,23 @@ class Host : private Protocol::Nic,
     return o.sender.on_message({node, size}, now_) == core::PostResult::accepted;
   }
 
+  template <class Report>
   void note(std::uint32_t job, workload::NodeId node, workload::Moment moment, const Rules& rules,
-            HostReport& report) {
-    if ((*rules.jobs)[job].recorded) report.moments.push_back({job, node, moment, now_});
+            Report& report) {
+    if (rules.jobs[job].recorded) report.on_moment({job, node, moment, now_});
   }
 
   /// Tells the graph of a channel's messages that are done; false when there is nothing left to send.
-  bool complete_messages(OutgoingEnd& o, const Rules& rules, HostReport& report) {
-    const GraphRunner::Jobs jobs = jobs_of(rules, report);
+  template <class Report>
+  bool complete_messages(OutgoingEnd& o, const Rules& rules, Report& report) {
+    const auto jobs = jobs_of(rules, report);
     while (const auto id = o.sender.poll_completion()) {
       note(o.flow.job, *id, workload::Moment::sent, rules, report);
       graphs_.tell(workload::Moment::sent, o.flow.job, *id, jobs);
-      GraphRunner::note_done(o.flow.job, now_, jobs);
+      report.on_job_done(o.flow.job, now_);
     }
     start_ready(rules, report);
-    const JobRun& job = (*rules.jobs)[o.flow.job];
+    const JobRun& job = rules.jobs[o.flow.job];
     while (o.line_head < o.line.size() && post(o, job, o.line[o.line_head])) ++o.line_head;
     if (o.line_head == o.line.size()) {
       o.line.clear();
@@ -430,7 +426,8 @@ class Host : private Protocol::Nic,
   }
 
   /// Due: flows that start, what jobs have to do, and connections whose deadline has come.
-  void on_timer(const Rules& rules, HostReport& report) {
+  template <class Report>
+  void on_timer(const Rules& rules, Report& report) {
     while (next_start_ < static_cast<std::ptrdiff_t>(starts_.size()) &&
            pending_[starts_[static_cast<std::size_t>(next_start_)]].start <= now_)
       start_flow(starts_[static_cast<std::size_t>(next_start_++)], rules);

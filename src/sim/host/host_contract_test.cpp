@@ -192,7 +192,7 @@ class Bench {
   Instant run(std::int64_t end) {
     const PortRules sizes(SwitchParams{}, HostParams{});
     std::vector<SenderWatch> watches;
-    const HostRules<Protocol> rules{&params, &sizes, &watches, nullptr, &topology_};
+    const HostRules<Protocol> rules{&params, &sizes, watches, {}, &topology_};
     context_.end = t(end);
     const Instant next = host.run(rules, context_, report_);
     for (const Transit& transit : out_.arrivals(context_.window + 1)) {

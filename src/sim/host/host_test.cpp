@@ -69,7 +69,7 @@ class Bench {
     if (!prepared_) host.prepare(std::move(placement_), params);
     prepared_ = true;
     const PortRules sizes(SwitchParams{}, HostParams{});
-    const HostRules<StrackProtocol> rules{&params, &sizes, &watches};
+    const HostRules<StrackProtocol> rules{&params, &sizes, watches, {}, nullptr};
     context_.end = t(end);
     const Instant next = host.run(rules, context_, report);
     out.clear();

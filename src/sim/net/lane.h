@@ -9,10 +9,10 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
+#include <cstring>
+#include <new>
 #include <span>
 
-#include "base/check.h"
 #include "base/units.h"
 #include "sim/net/sim_packet.h"
 
@@ -31,7 +31,7 @@ class Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane() {
-    for (Buffer& b : buffers_) std::free(b.data);
+    for (Buffer& b : buffers_) ::operator delete(b.data);
   }
 
   /// Appends a packet in window k and gives the slot to fill. Times must not decrease. `first`
@@ -66,8 +66,9 @@ class Lane {
   /// Grows to what the link can hold in a window, then never again.
   static void grow(Buffer& b) {
     const std::uint32_t capacity = b.capacity == 0 ? 16 : b.capacity * 2;
-    auto* data = static_cast<Transit*>(std::realloc(b.data, capacity * sizeof(Transit)));
-    STRACK_CHECK(data != nullptr);
+    auto* data = static_cast<Transit*>(::operator new(capacity * sizeof(Transit)));
+    if (b.capacity != 0) std::memcpy(data, b.data, b.capacity * sizeof(Transit));
+    ::operator delete(b.data);
     b.data = data;
     b.capacity = capacity;
   }

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
+#include <new>
 #include <type_traits>
 
-#include "base/check.h"
 #include "sim/net/sim_packet.h"
 
 namespace strack::sim {
@@ -18,7 +17,7 @@ class Ring {
   Ring() = default;
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
-  ~Ring() { std::free(data_); }
+  ~Ring() { ::operator delete(data_); }
 
   [[nodiscard]] bool empty() const { return head_ == tail_; }
   [[nodiscard]] std::uint32_t size() const { return tail_ - head_; }
@@ -37,11 +36,10 @@ class Ring {
  private:
   void grow() {
     const std::uint32_t capacity = capacity_ == 0 ? 16 : capacity_ * 2;
-    auto* data = static_cast<T*>(std::malloc(capacity * sizeof(T)));
-    STRACK_CHECK(data != nullptr);
+    auto* data = static_cast<T*>(::operator new(capacity * sizeof(T)));
     const std::uint32_t held = size();
     for (std::uint32_t i = 0; i < held; ++i) data[i] = data_[(head_ + i) & (capacity_ - 1)];
-    std::free(data_);
+    ::operator delete(data_);
     data_ = data;
     capacity_ = capacity;
     head_ = 0;

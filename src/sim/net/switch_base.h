@@ -72,6 +72,48 @@ class SwitchBase {
   DropCounts drops;
   Fingerprint fingerprint;
 
+  // ---- A switch in parts, for engines that run its ports beside each other ----
+
+  /// What has come by a port and not been taken yet, in order of time; also what is for a later window.
+  /// Once in each window.
+  [[nodiscard]] std::span<const Transit> gather(std::uint32_t port, std::uint64_t window) {
+    const std::span<const Transit> arrivals = in_[port]->arrivals(window);
+    if (held_[port].empty()) [[likely]]
+      return arrivals;
+    held_[port].insert(held_[port].end(), arrivals.begin(), arrivals.end());
+    return held_[port];
+  }
+  /// The same again.
+  [[nodiscard]] std::span<const Transit> gathered(std::uint32_t port, std::uint64_t window) const {
+    if (held_[port].empty()) return in_[port]->arrivals(window);
+    return held_[port];
+  }
+  [[nodiscard]] bool holds(std::uint32_t port) const { return !held_[port].empty(); }
+  /// So many have been taken; keeps the others. Pointers to them are no longer good.
+  void keep(std::uint32_t port, std::size_t taken, std::uint64_t window) {
+    std::vector<Transit>& held = held_[port];
+    if (held.empty()) {
+      const auto arrivals = in_[port]->arrivals(window);
+      held.assign(arrivals.begin() + static_cast<std::ptrdiff_t>(taken), arrivals.end());
+    } else {
+      held.erase(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(taken));
+    }
+  }
+  /// Where a packet goes from here: a port, or kNone where none leads there.
+  [[nodiscard]] std::int32_t route(const SimPacket& packet, Instant now) const {
+    const std::uint32_t dst = packet.dst();
+    const std::uint32_t local = dst - first_host_;
+    if (local < local_hosts_) return static_cast<std::int32_t>(local);
+    const RouteTable& table = routes_at(now);
+    const RouteTable::Group group = table.groups[table.group_of_rack[rack_of(dst)]];
+    if (group.count == 1) return table.ports[group.first];
+    if (group.count == 0) [[unlikely]]
+      return kNone;
+    // ECMP: a hash of the header, salted by switch, scaled to the live ports.
+    const std::uint64_t hash = mix64(packet.header() ^ salt_) >> 32;
+    return table.ports[group.first + static_cast<std::uint32_t>((hash * group.count) >> 32)];
+  }
+
  protected:
   SwitchBase(const SwitchInfo& info, const TopologyParams& topology, std::uint64_t salt)
       : port_count_(static_cast<std::uint32_t>(info.ports.size())),
@@ -94,11 +136,7 @@ class SwitchBase {
   Instant collect(const WindowContext& context, Visit&& visit) {
     Instant next = Instant::never();
     for (std::uint32_t i = 0; i < port_count_; ++i) {
-      std::span<const Transit> arrivals = in_[i]->arrivals(context.window);
-      if (!held_[i].empty()) [[unlikely]] {
-        held_[i].insert(held_[i].end(), arrivals.begin(), arrivals.end());
-        arrivals = held_[i];
-      }
+      const std::span<const Transit> arrivals = gather(i, context.window);
       std::size_t taken = 0;
       for (; taken < arrivals.size() && arrivals[taken].time < context.end; ++taken) {
         visit(i, arrivals[taken]);
@@ -196,14 +234,7 @@ class SwitchBase {
   /// Keeps what arrives after this window; pointers into the lanes are no longer needed.
   void hold(std::uint64_t window) {
     if (to_hold_.empty()) return;
-    for (const auto& [i, taken] : to_hold_) {
-      if (held_[i].empty()) {
-        const auto arrivals = in_[i]->arrivals(window);
-        held_[i].assign(arrivals.begin() + static_cast<std::ptrdiff_t>(taken), arrivals.end());
-      } else {
-        held_[i].erase(held_[i].begin(), held_[i].begin() + static_cast<std::ptrdiff_t>(taken));
-      }
-    }
+    for (const auto& [i, taken] : to_hold_) keep(i, taken, window);
     to_hold_.clear();
   }
 
@@ -218,20 +249,6 @@ class SwitchBase {
   }
 
  private:
-  [[nodiscard]] std::int32_t route(const SimPacket& packet, Instant now) const {
-    const std::uint32_t dst = packet.dst();
-    const std::uint32_t local = dst - first_host_;
-    if (local < local_hosts_) return static_cast<std::int32_t>(local);
-    const RouteTable& table = routes_at(now);
-    const RouteTable::Group group = table.groups[table.group_of_rack[rack_of(dst)]];
-    if (group.count == 1) return table.ports[group.first];
-    if (group.count == 0) [[unlikely]]
-      return kNone;
-    // ECMP: a hash of the header, salted by switch, scaled to the live ports.
-    const std::uint64_t hash = mix64(packet.header() ^ salt_) >> 32;
-    return table.ports[group.first + static_cast<std::uint32_t>((hash * group.count) >> 32)];
-  }
-
   [[nodiscard]] std::uint32_t rack_of(std::uint32_t host) const {
     return static_cast<std::uint32_t>((host * rack_reciprocal_) >> 32);
   }

@@ -44,6 +44,8 @@ class Fingerprint {
   void add(const SimPacket& packet, Instant when) { add(packet.w1 ^ mix64(packet.header()), when); }
   void add(const Fingerprint& other) { value_ += other.value_; }
   [[nodiscard]] std::uint64_t value() const { return value_; }
+  /// To add another's value to, where several do so at once.
+  [[nodiscard]] std::uint64_t& sum() { return value_; }
 
  private:
   std::uint64_t value_ = 0;

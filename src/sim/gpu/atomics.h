@@ -1,0 +1,39 @@
+// What threads of a GPU do to one word at a time. On the host the same steps run one after the other, and
+// so these are plain operations.
+#pragma once
+
+#include <cstdint>
+
+namespace strack::sim::gpu {
+
+/// Adds, and returns what was there.
+template <class T>
+inline T fetch_add(T& word, T amount) {
+#ifdef __CUDA_ARCH__
+  return __atomic_fetch_add(&word, amount, __ATOMIC_RELAXED);
+#else
+  const T before = word;
+  word += amount;
+  return before;
+#endif
+}
+
+inline void lower_to(std::int64_t& word, std::int64_t value) {
+#ifdef __CUDA_ARCH__
+  // Most of the time another was earlier, and a look at it costs less.
+  if (value < *static_cast<volatile std::int64_t*>(&word))
+    __atomic_fetch_min(&word, value, __ATOMIC_RELAXED);
+#else
+  if (value < word) word = value;
+#endif
+}
+
+inline void raise_to(std::int64_t& word, std::int64_t value) {
+#ifdef __CUDA_ARCH__
+  __atomic_fetch_max(&word, value, __ATOMIC_RELAXED);
+#else
+  if (value > word) word = value;
+#endif
+}
+
+}  // namespace strack::sim::gpu

@@ -1,0 +1,32 @@
+// Which engine runs a simulation: threads of this program, or a GPU by way of the module libstrack-gpu.so,
+// which is loaded when it is first asked for. All give the same bits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sim/config.h"
+#include "workload/workload.h"
+
+namespace strack::sim {
+
+class Cluster;
+
+enum class Engine : std::uint8_t {
+  cpu,
+  gpu,        ///< or an error: never another one in its place
+  automatic,  ///< the GPU where there is one that can run it and it is worth it, else threads
+  emulated,   ///< the GPU's steps, one after the other on this processor: for tests
+};
+
+/// By the word of the command line: cpu, gpu, auto, emulated.
+[[nodiscard]] Engine engine_named(std::string_view word);
+
+/// A cluster on that engine, or why it cannot run there.
+[[nodiscard]] Result<std::unique_ptr<Cluster>, std::string> make_cluster(
+    Engine engine, const SimConfig& config, const workload::Workload& workload);
+
+}  // namespace strack::sim

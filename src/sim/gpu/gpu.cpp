@@ -1,0 +1,343 @@
+// A GPU as a machine: memory with one address on both sides, and a window as five kernels.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/gpu/arena.h"
+#include "sim/gpu/device_memory.h"
+#include "sim/gpu/driver.h"
+#include "sim/gpu/kernel_images.h"
+#include "sim/gpu/machine.h"
+
+namespace strack::sim::gpu {
+namespace {
+
+constexpr std::string_view kMemoryIsFull =
+    "its memory is full. use fewer hosts, flows or messages, or run it with --engine cpu";
+
+/// The GPU is gone, or has no memory left. There is nobody to hand this to: the run ends here.
+[[noreturn]] void give_up(const std::string& why) {
+  std::fprintf(stderr, "error: the GPU engine stopped: %s\n", why.c_str());
+  std::fflush(stderr);
+  std::_Exit(1);
+}
+
+class Gpu final : public Machine {
+ public:
+  explicit Gpu(const Driver& driver) : cuda_(driver) {}
+  ~Gpu() override {
+    if (std::getenv("STRACK_GPU_VERBOSE") != nullptr) tell_costs();
+    for (const CuPointer sheet : sheets_) cuda_.cuMemFree_v2(sheet);
+    // The addresses stay reserved: whoever still has something there does no harm.
+    if (mapped_ > 0) cuda_.cuMemUnmap(base(), mapped_);
+    for (const unsigned long long block : blocks_) cuda_.cuMemRelease(block);
+    if (arena().base != nullptr) munmap(arena().base, arena().capacity);
+    arena() = {};
+  }
+
+  /// Or why not.
+  std::string open() {
+    const auto began = Clock::now();
+    if (arena().base != nullptr) return "a GPU runs one simulation of a program at a time";
+    std::size_t free = 0;
+    std::size_t total = 0;
+    void* told = nullptr;
+    void* failure = nullptr;
+    void* ferry = nullptr;
+    if (failed(cuda_.cuInit(0)) || failed(cuda_.cuDeviceGet(&device_, 0)) ||
+        failed(cuda_.cuDevicePrimaryCtxRetain(&context_, device_)) ||
+        failed(cuda_.cuCtxSetCurrent(context_)) ||
+        failed(cuda_.cuDeviceGetAttribute(&processors_, kCuProcessors, device_)) ||
+        failed(cuda_.cuMemGetInfo_v2(&free, &total)))
+      return text_;
+    if (failed(cuda_.cuMemHostAlloc(&told, sizeof(Told), kCuHostMapped)) ||
+        failed(cuda_.cuMemHostAlloc(&failure, sizeof(DeviceFailure), kCuHostMapped)) ||
+        failed(cuda_.cuMemHostAlloc(&ferry, kFerry, 0)) ||
+        failed(cuda_.cuStreamCreate(&ports_, kCuStreamNonBlocking)) ||
+        failed(cuda_.cuStreamCreate(&hosts_, kCuStreamNonBlocking)) ||
+        failed(cuda_.cuEventCreate(&hosts_done_, kCuEventDisableTiming)))
+      return text_;
+    told_ = new (told) Told;
+    failure_ = new (failure) DeviceFailure{};
+    ferry_ = static_cast<char*>(ferry);
+    std::string problem = reserve(free / kBlockBytes * kBlockBytes);
+    costs_.open = since(began);
+    return problem;
+  }
+
+  [[nodiscard]] bool emulated() const override { return false; }
+  [[nodiscard]] void* make_sheet(std::size_t bytes) override {
+    CuPointer sheet = 0;
+    const std::size_t room = bytes + 64;
+    check(cuda_.cuMemAlloc_v2(&sheet, room));
+    check(cuda_.cuMemsetD8_v2(sheet, 0, room));
+    sheets_.push_back(sheet);
+    return reinterpret_cast<void*>(sheet);
+  }
+  void fetch(void* to, const void* from, std::size_t bytes) override {
+    check(cuda_.cuMemcpyDtoH_v2(to, reinterpret_cast<CuPointer>(from), bytes));
+  }
+  void store(void* to, const void* from, std::size_t bytes) override {
+    check(cuda_.cuMemcpyHtoD_v2(reinterpret_cast<CuPointer>(to), from, bytes));
+  }
+
+  void start(const Layout& layout) override {
+    layout_ = layout;
+    const auto began = Clock::now();
+    used_ = (arena().used + 63) / 64 * 64;
+    make_room();
+    load(layout.transport);
+    push();
+    costs_.start = since(began);
+  }
+
+  // By way of memory that the driver knows to be the host's: the address alone says no longer whose it is.
+  void push() override {
+    for (std::size_t at = 0; at < used_; at += kFerry) {
+      const std::size_t size = std::min(kFerry, used_ - at);
+      std::memcpy(ferry_, arena().base + at, size);
+      check(cuda_.cuMemcpyHtoD_v2(base() + at, ferry_, size));
+    }
+  }
+  void pull() override {
+    if (is_here_) return;
+    const auto began = Clock::now();
+    for (std::size_t at = 0; at < used_; at += kFerry) {
+      const std::size_t size = std::min(kFerry, used_ - at);
+      check(cuda_.cuMemcpyDtoH_v2(ferry_, base() + at, size));
+      std::memcpy(arena().base + at, ferry_, size);
+    }
+    is_here_ = true;
+    costs_.pulls += since(began);
+  }
+
+  Tally run_window(std::uint64_t window, std::int64_t end) override {
+    const auto last = static_cast<std::uint64_t>(end);
+    is_here_ = false;
+    const auto began = Clock::now();
+    ++costs_.windows;
+    launch(host_, hosts_, layout_.hosts, hosts_per_warp_, window, last);
+    check(cuda_.cuEventRecord(hosts_done_, hosts_));
+    launch(take_, ports_, layout_.seats, takers_per_warp_, window, last);
+    launch(serve_, ports_, layout_.seats, ports_per_warp_, window, last);
+    launch(keep_, ports_, layout_.seats, 32, window, last);
+    check(cuda_.cuStreamWaitEvent(ports_, hosts_done_, 0));
+    auto field = reinterpret_cast<std::uint64_t>(layout_.field);
+    auto told = reinterpret_cast<std::uint64_t>(told_);
+    void* arguments[] = {&field, &told, &window};
+    check(cuda_.cuLaunchKernel(tell_, 1, 1, 1, 1, 1, 1, 0, ports_, arguments, nullptr));
+    wait_for(window);
+    used_ = told_->used;
+    costs_.running += since(began);
+    if (used_ + kMoreRoom > mapped_) make_room();
+    return told_->tally;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] static double since(Clock::time_point began) {
+    return std::chrono::duration<double>(Clock::now() - began).count();
+  }
+  /// For people who make it faster.
+  void tell_costs() const {
+    std::fprintf(
+        stderr,
+        "gpu: open %.3f s, start %.3f s, %lu windows in %.3f s (%.1f us each), pulls %.3f s; "
+        "%.1f MB used, %.1f KB per host; per warp %u hosts, %u ports, %u takers\n",
+        costs_.open, costs_.start, static_cast<unsigned long>(costs_.windows), costs_.running,
+        costs_.windows > 0 ? 1e6 * costs_.running / static_cast<double>(costs_.windows) : 0,
+        costs_.pulls, static_cast<double>(used_) / 1e6,
+        static_cast<double>(used_) / 1e3 / layout_.hosts, hosts_per_warp_, ports_per_warp_,
+        takers_per_warp_);
+  }
+  struct Costs {
+    double open = 0;
+    double start = 0;
+    double running = 0;
+    double pulls = 0;
+    std::uint64_t windows = 0;
+  };
+
+  static constexpr std::size_t kBlockBytes = std::size_t{64}
+                                             << 20;          ///< the GPU's memory is taken by these
+  static constexpr std::size_t kMoreRoom = 4 * kBlockBytes;  ///< for what grows in one window
+  static constexpr std::size_t kFerry = std::size_t{16} << 20;
+
+  [[nodiscard]] static CuPointer base() { return reinterpret_cast<CuPointer>(arena().base); }
+
+  /// Addresses that are the GPU's, and the host's as well: the driver keeps others from them, and what the
+  /// host has there is its own copy.
+  std::string reserve(std::size_t capacity) {
+    CuPointer place = 0;
+    if (failed(cuda_.cuMemAddressReserve(&place, capacity, 0, 0, 0))) return text_;
+    void* here = mmap(reinterpret_cast<void*>(place), capacity, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    if (here == MAP_FAILED) return "the host has no room beside the GPU's memory";
+    arena() = {static_cast<char*>(here), capacity, 0};
+    return {};
+  }
+
+  /// Takes more of the GPU's memory, ahead of what is used.
+  void make_room() {
+    const std::size_t wanted = std::min(arena().capacity, used_ + used_ / 4 + 2 * kMoreRoom);
+    while (mapped_ < wanted) {
+      CuAllocation what;
+      what.location.id = device_;
+      CuAccess access;
+      access.location.id = device_;
+      unsigned long long block = 0;
+      if (failed(cuda_.cuMemCreate(&block, kBlockBytes, &what, 0))) {
+        if (used_ + kMoreRoom / 4 > mapped_) give_up(std::string(kMemoryIsFull));
+        return;  // as far as it goes
+      }
+      check(cuda_.cuMemMap(base() + mapped_, kBlockBytes, 0, block, 0));
+      check(cuda_.cuMemSetAccess(base() + mapped_, kBlockBytes, &access, 1));
+      blocks_.push_back(block);
+      mapped_ += kBlockBytes;
+    }
+    if (memory_ != nullptr) store(&memory_->capacity, &mapped_, sizeof mapped_);
+  }
+  static constexpr unsigned kBlock = 64;
+
+  bool failed(int result) {
+    if (result == kCuSuccess) return false;
+    const char* text = nullptr;
+    cuda_.cuGetErrorString(result, &text);
+    text_ = std::string("the NVIDIA driver says: ") + (text != nullptr ? text : "unknown error");
+    return true;
+  }
+  void check(int result) {
+    if (!failed(result)) return;
+    const auto* told = static_cast<volatile std::uint32_t*>(&failure_->told);
+    if (*told == 0) give_up(text_);
+    const DeviceFailure& f = *failure_;
+    if (std::strcmp(f.condition, kOutOfMemory) == 0) give_up(std::string(kMemoryIsFull));
+    std::string why = std::string("check failed: ") + f.condition;
+    if (f.has_values)
+      why += " (" + std::to_string(f.left) + " against " + std::to_string(f.right) + ")";
+    give_up(why + ", " + f.file + ":" + std::to_string(f.line));
+  }
+
+  /// The image that has this transport's kernels: they are called after its type.
+  void load(const char* transport) {
+    std::string prefix = std::string("_Z") + transport;
+    prefix.pop_back();
+    for (const KernelImage& image : kernel_images()) {
+      if (!image.has(prefix + "8gpu_host")) continue;
+      CuModule module = nullptr;
+      check(cuda_.cuModuleLoadData(&module, image.data));
+      take_ = find(module, prefix + "8gpu_takeEmmmm");
+      serve_ = find(module, prefix + (layout_.trims ? "8gpu_trimEmmmm" : "8gpu_dropEmmmm"));
+      keep_ = find(module, prefix + "8gpu_keepEmmmm");
+      host_ = find(module, prefix + "8gpu_hostEmmmm");
+      tell_ = find(module, prefix + "8gpu_tellEmmm");
+      give_memory(module);
+      hosts_per_warp_ = per_warp("STRACK_GPU_HOSTS_PER_WARP", layout_.hosts);
+      ports_per_warp_ = per_warp("STRACK_GPU_PORTS_PER_WARP", layout_.seats);
+      takers_per_warp_ = per_warp("STRACK_GPU_TAKERS_PER_WARP", layout_.seats);
+      return;
+    }
+    give_up(std::string("it was built without kernels for ") + transport);
+  }
+  CuFunction find(CuModule module, const std::string& name) {
+    CuFunction function = nullptr;
+    if (failed(cuda_.cuModuleGetFunction(&function, module, name.c_str())))
+      give_up("it has no kernel " + name);
+    return function;
+  }
+  void give_memory(CuModule module) {
+    const DeviceMemory memory{arena().base, mapped_, used_, failure_};
+    void* sheet = make_sheet(sizeof(DeviceMemory));
+    store(sheet, &memory, sizeof memory);
+    memory_ = static_cast<DeviceMemory*>(sheet);
+    CuPointer variable = 0;
+    std::size_t size = 0;
+    check(cuda_.cuModuleGetGlobal_v2(&variable, &size, module, "strack_gpu_memory"));
+    store(reinterpret_cast<void*>(variable), &sheet, sizeof sheet);
+  }
+
+  /// As few items to a warp as fill the GPU: threads of a warp take turns where their ways part.
+  [[nodiscard]] unsigned per_warp(const char* setting, std::uint32_t items) const {
+    if (const char* set = std::getenv(setting)) {
+      const int value = std::atoi(set);
+      if (value >= 1 && value <= 32) return static_cast<unsigned>(value);
+    }
+    constexpr unsigned kWarpsPerProcessor = 16;
+    const unsigned warps = static_cast<unsigned>(processors_) * kWarpsPerProcessor;
+    return std::clamp((items + warps - 1) / warps, 1u, 32u);
+  }
+
+  void launch(CuFunction kernel, CuStream stream, std::uint32_t items, unsigned per_warp,
+              std::uint64_t window, std::uint64_t end) {
+    const unsigned warps = (items + per_warp - 1) / per_warp;
+    const unsigned blocks = (warps * 32 + kBlock - 1) / kBlock;
+    auto field = reinterpret_cast<std::uint64_t>(layout_.field);
+    std::uint64_t lanes = per_warp;
+    void* arguments[] = {&field, &window, &end, &lanes};
+    check(cuda_.cuLaunchKernel(kernel, blocks, 1, 1, kBlock, 1, 1, 0, stream, arguments, nullptr));
+  }
+
+  void wait_for(std::uint64_t window) {
+    const auto* number = static_cast<volatile std::uint64_t*>(&told_->window);
+    for (std::uint64_t looks = 1; *number != window; ++looks) {
+      constexpr std::uint64_t kLooks = 1u << 16;
+      if (looks % kLooks == 0 && cuda_.cuStreamQuery(ports_) != kCuNotReady && *number != window)
+        check(cuda_.cuStreamSynchronize(ports_));
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+  }
+  static constexpr int kCuNotReady = 600;
+
+  void enter() override { open_arena(true); }
+  void leave() override { open_arena(false); }
+
+  const Driver& cuda_;
+  std::string text_;
+  CuDevice device_ = 0;
+  CuContext context_ = nullptr;
+  int processors_ = 0;
+  CuStream ports_ = nullptr;
+  CuStream hosts_ = nullptr;
+  CuEvent hosts_done_ = nullptr;
+  CuFunction take_ = nullptr;
+  CuFunction serve_ = nullptr;
+  CuFunction keep_ = nullptr;
+  CuFunction host_ = nullptr;
+  CuFunction tell_ = nullptr;
+  unsigned hosts_per_warp_ = 1;
+  unsigned ports_per_warp_ = 1;
+  unsigned takers_per_warp_ = 1;
+  Layout layout_;
+  Told* told_ = nullptr;
+  DeviceMemory* memory_ = nullptr;  ///< the GPU's
+  char* ferry_ = nullptr;
+  std::size_t used_ = 0;    ///< of the arena, on either side
+  std::size_t mapped_ = 0;  ///< of it, so much memory the GPU has there
+  bool is_here_ = false;    ///< nothing has run since all was pulled
+  std::vector<unsigned long long> blocks_;
+  DeviceFailure* failure_ = nullptr;
+  std::vector<CuPointer> sheets_;
+  Costs costs_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Machine>, std::string> open_gpu() {
+  auto driver = load_driver();
+  if (!driver) return driver.error();
+  auto gpu = std::make_unique<Gpu>(*driver.value());
+  std::string problem = gpu->open();
+  if (!problem.empty()) return problem;
+  return std::unique_ptr<Machine>(std::move(gpu));
+}
+
+}  // namespace strack::sim::gpu

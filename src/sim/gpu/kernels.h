@@ -1,0 +1,65 @@
+// The steps of a window as kernels: what TransportOf is when Clang compiles a transport for a GPU. Their
+// arguments are numbers, so that the host can tell their names (gpu.cpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "sim/gpu/steps.h"
+#include "sim/net/switch.h"
+
+#pragma clang force_cuda_host_device end
+
+namespace strack::sim {
+
+namespace gpu {
+
+/// The item of this thread. Only the first `per_warp` threads of a warp work: where there are fewer items
+/// than the GPU has room for threads, those of a warp wait for each other for nothing.
+STRACK_DEVICE inline std::uint32_t item_of_thread(std::uint32_t per_warp) {
+  const std::uint32_t thread =
+      __nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x();
+  const std::uint32_t lane = thread % 32;
+  return lane < per_warp ? thread / 32 * per_warp + lane : ~std::uint32_t{0};
+}
+
+}  // namespace gpu
+
+template <class Protocol>
+class TransportOf {
+  using Meter = std::conditional_t<Protocol::kMeasuresPath, UtilisationMeter, NoMeter>;
+  using Dropping = gpu::Field<Protocol, BasicSwitch<BasicPort<TailDrop, Meter>>>;
+  using Trimmed = gpu::Field<Protocol, BasicSwitch<BasicPort<Trimming, Meter>>>;
+
+ public:
+#define STRACK_GPU_STEP(kernel, step, Fields, count)                                             \
+  static STRACK_KERNEL void kernel(unsigned long field, unsigned long window, unsigned long end, \
+                                   unsigned long per_warp) {                                     \
+    const auto& all = *reinterpret_cast<const Fields*>(field);                                   \
+    const std::uint32_t item = gpu::item_of_thread(static_cast<std::uint32_t>(per_warp));        \
+    if (item < all.count)                                                                        \
+      gpu::step(all, item, gpu::Window{window, Instant{static_cast<std::int64_t>(end)}});        \
+  }
+  // Only the port itself knows what it does with what does not fit.
+  STRACK_GPU_STEP(gpu_take, take, Dropping, seat_count)
+  STRACK_GPU_STEP(gpu_drop, serve, Dropping, seat_count)
+  STRACK_GPU_STEP(gpu_trim, serve, Trimmed, seat_count)
+  STRACK_GPU_STEP(gpu_keep, keep, Dropping, seat_count)
+  STRACK_GPU_STEP(gpu_host, host, Dropping, host_count)
+#undef STRACK_GPU_STEP
+
+  /// After all others: tells the host, which waits for the window's number.
+  static STRACK_KERNEL void gpu_tell(unsigned long field, unsigned long told,
+                                     unsigned long window) {
+    auto* to = reinterpret_cast<gpu::Told*>(told);
+    to->tally = gpu::close_window(*reinterpret_cast<const Dropping*>(field)->tally);
+    to->used = strack_gpu_memory->used;
+    __nvvm_membar_sys();
+    *static_cast<volatile std::uint64_t*>(&to->window) = window;
+  }
+};
+
+}  // namespace strack::sim
+
+#pragma clang force_cuda_host_device begin

@@ -1,0 +1,64 @@
+// What runs the steps of a window: a GPU, or this processor in its place, one step after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sim/gpu/sheets.h"
+
+namespace strack::sim::gpu {
+
+/// What a run is about to need of its machine.
+struct Layout {
+  const char* transport = nullptr;  ///< the type's name, as the compiler has it
+  bool trims = false;               ///< switches do
+  std::uint32_t seats = 0;
+  std::uint32_t hosts = 0;
+  void* field = nullptr;  ///< gpu::Field of that transport
+  Tally* tally = nullptr;
+};
+
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  /// Whether the caller takes the steps itself.
+  [[nodiscard]] virtual bool emulated() const = 0;
+  /// Memory for sheets, all zero, until the machine goes.
+  [[nodiscard]] virtual void* make_sheet(std::size_t bytes) = 0;
+  /// From a sheet, and into one.
+  virtual void fetch(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void store(void* to, const void* from, std::size_t bytes) = 0;
+
+  /// While one of these is there, what the thread allocates lies where the machine reaches it.
+  class Reach {
+   public:
+    explicit Reach(Machine& machine) : machine_(machine) { machine_.enter(); }
+    ~Reach() { machine_.leave(); }
+    Reach(const Reach&) = delete;
+    Reach& operator=(const Reach&) = delete;
+
+   private:
+    Machine& machine_;
+  };
+
+  /// Everything is built: what follows are windows.
+  virtual void start(const Layout& layout) = 0;
+  virtual Tally run_window(std::uint64_t window, std::int64_t end) = 0;
+  /// What lies in reach is about to be read here, and perhaps written; then it goes back.
+  virtual void pull() = 0;
+  virtual void push() = 0;
+
+ private:
+  virtual void enter() = 0;
+  virtual void leave() = 0;
+};
+
+[[nodiscard]] std::unique_ptr<Machine> make_emulation();
+/// The first GPU of this computer, or why there is none to use.
+[[nodiscard]] Result<std::unique_ptr<Machine>, std::string> open_gpu();
+
+}  // namespace strack::sim::gpu

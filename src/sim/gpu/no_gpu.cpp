@@ -1,0 +1,13 @@
+// The module where nothing was compiled for GPUs.
+#include "sim/gpu/machine.h"
+
+namespace strack::sim::gpu {
+
+Result<std::unique_ptr<Machine>, std::string> open_gpu() {
+  return std::string(
+      "this build has no kernels for GPUs. configure it with -DSTRACK_GPU=ON, where clang++ and "
+      "ptxas "
+      "(of CUDA) are installed, or run it with --engine cpu");
+}
+
+}  // namespace strack::sim::gpu

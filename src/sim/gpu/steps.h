@@ -1,0 +1,209 @@
+// A window on a GPU, as steps that each thread takes for one port or one host.
+//
+//   take    what has come by a port is looked at, packet by packet, and noted at the port it leaves by
+//   serve   a port sorts what was noted for it, and works through its window as on any engine
+//   keep    what came too early is kept for a later window
+//   host    a host runs its window; beside the three others, which it shares nothing with
+//
+// All of it is the code that threads of a CPU run, and on the same objects (sim/cluster/network.h): memory
+// has one address on both sides. Only who does what when is different, and results do not depend on that:
+// what is noted at a port is sorted by time and, at one time, by the port it came in by, as a CPU finds it.
+//
+// A port has room for as many as ever were noted in one window. Where there are more, nothing is lost: it
+// looks for them itself, and makes room.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "base/units.h"
+#include "sim/gpu/atomics.h"
+#include "sim/gpu/sheets.h"
+#include "sim/host/host.h"
+#include "sim/net/port.h"
+#include "sim/net/switch_base.h"
+#include "sim/net/wire.h"
+
+namespace strack::sim::gpu {
+
+/// What is noted for a port in a window.
+struct Inbox {
+  PortArrival* list = nullptr;
+  std::uint32_t capacity = 0;
+  std::uint32_t count = 0;  ///< also of those that found no room
+};
+
+/// A port of a switch, by its number among all: what arrives by it, and what leaves by it.
+template <class SwitchType>
+struct Seat {
+  SwitchType* owner = nullptr;
+  std::uint32_t port = 0;
+  std::uint32_t taken = 0;  ///< of what has come by it, in this window
+  bool keeps = false;       ///< something is left
+  Inbox inbox;
+};
+
+/// All that steps work on.
+template <class Protocol, class SwitchType>
+struct Field {
+  Host<Protocol>* hosts = nullptr;
+  std::uint32_t host_count = 0;
+  Seat<SwitchType>* seats = nullptr;  ///< a switch's ports are neighbours
+  std::uint32_t seat_count = 0;
+  const PortRules* port_rules = nullptr;
+  const HostRules<Protocol>* host_rules = nullptr;
+  MailFlags* mail = nullptr;
+  Instant* next_event = nullptr;  ///< by host
+  Sheets sheets;
+  Tally* tally = nullptr;
+};
+
+struct Window {
+  std::uint64_t number = 0;
+  Instant end{};
+};
+
+// ---- A note: the packet's place in memory, and the port it came in by above the bits of that ----
+
+inline constexpr int kPlaceBits = 48;
+static_assert(sizeof(void*) == 8 && kMaxPorts <= 1u << (64 - kPlaceBits));
+
+inline PortArrival note_of(const Transit& transit, std::uint32_t ingress) {
+  const auto place = reinterpret_cast<std::uintptr_t>(&transit.packet);
+  return {transit.time, reinterpret_cast<const SimPacket*>(
+                            place | (static_cast<std::uintptr_t>(ingress) << kPlaceBits))};
+}
+inline const SimPacket* packet_of(const PortArrival& note) {
+  constexpr std::uintptr_t kPlace = (std::uintptr_t{1} << kPlaceBits) - 1;
+  return reinterpret_cast<const SimPacket*>(reinterpret_cast<std::uintptr_t>(note.packet) & kPlace);
+}
+/// No two are equal: a link brings one packet at a time.
+inline bool comes_before(const PortArrival& a, const PortArrival& b) {
+  if (a.time != b.time) return a.time < b.time;
+  return reinterpret_cast<std::uintptr_t>(a.packet) < reinterpret_cast<std::uintptr_t>(b.packet);
+}
+
+inline void sort_notes(PortArrival* list, std::uint32_t size) {
+  constexpr std::uint32_t kFew = 48;
+  if (size > kFew) {
+    std::make_heap(list, list + size, comes_before);
+    std::sort_heap(list, list + size, comes_before);
+    return;
+  }
+  for (std::uint32_t i = 1; i < size; ++i) {
+    const PortArrival item = list[i];
+    std::uint32_t j = i;
+    for (; j > 0 && comes_before(item, list[j - 1]); --j) list[j] = list[j - 1];
+    list[j] = item;
+  }
+}
+
+// ---- Steps ----
+
+/// A packet that no port leads on for.
+template <class SwitchType>
+void drop_unrouted(SwitchType& owner, const Transit& transit) {
+  Fingerprint fingerprint;
+  fingerprint.add(transit.packet, transit.time);
+  fetch_add(owner.drops.no_route, std::uint64_t{1});
+  fetch_add(owner.fingerprint.sum(), fingerprint.value());
+}
+
+template <class Protocol, class SwitchType>
+void take(const Field<Protocol, SwitchType>& field, std::uint32_t item, const Window& window) {
+  Seat<SwitchType>& seat = field.seats[item];
+  Seat<SwitchType>* const first = field.seats + (item - seat.port);
+  const std::span<const Transit> arrivals = seat.owner->gather(seat.port, window.number);
+  const auto size = static_cast<std::uint32_t>(arrivals.size());
+  std::uint32_t taken = 0;
+  for (; taken < size && arrivals[taken].time < window.end; ++taken) {
+    const Transit& transit = arrivals[taken];
+    const std::int32_t port = seat.owner->route(transit.packet, transit.time);
+    if (port < 0) [[unlikely]] {
+      drop_unrouted(*seat.owner, transit);
+      continue;
+    }
+    Inbox& inbox = first[port].inbox;
+    const std::uint32_t place = fetch_add(inbox.count, 1u);
+    if (place < inbox.capacity) inbox.list[place] = note_of(transit, seat.port);
+  }
+  if (taken < size) lower_to(field.tally->next, arrivals[taken].time.ps);
+  seat.taken = taken;
+  seat.keeps = taken < size || (size > 0 && seat.owner->holds(seat.port));
+}
+
+/// More was noted for a port than it has room for: it makes room, and looks for itself.
+template <class SwitchType>
+void find_again(Seat<SwitchType>& seat, const Seat<SwitchType>* first, const Window& window) {
+  Inbox& inbox = seat.inbox;
+  while (inbox.capacity < inbox.count)
+    inbox.capacity = inbox.capacity == 0 ? 32 : 2 * inbox.capacity;
+  ::operator delete(inbox.list);
+  inbox.list = static_cast<PortArrival*>(::operator new(inbox.capacity * sizeof(PortArrival)));
+  std::uint32_t found = 0;
+  for (std::uint32_t i = 0; i < seat.owner->port_count(); ++i) {
+    const std::span<const Transit> arrivals = seat.owner->gathered(i, window.number);
+    for (std::uint32_t t = 0; t < first[i].taken; ++t) {
+      const Transit& transit = arrivals[t];
+      if (seat.owner->route(transit.packet, transit.time) == static_cast<std::int32_t>(seat.port))
+        inbox.list[found++] = note_of(transit, i);
+    }
+  }
+  STRACK_CHECK_OP(found, ==, inbox.count);
+}
+
+template <class Protocol, class SwitchType>
+void serve(const Field<Protocol, SwitchType>& field, std::uint32_t item, const Window& window) {
+  Seat<SwitchType>& seat = field.seats[item];
+  auto& port = seat.owner->port(seat.port);
+  Inbox& inbox = seat.inbox;
+  const std::uint32_t count = inbox.count;
+  if (count == 0 && port.next_event() >= window.end) {
+    lower_to(field.tally->next, port.next_event().ps);
+    return;
+  }
+  if (count > inbox.capacity) find_again(seat, field.seats + (item - seat.port), window);
+  sort_notes(inbox.list, count);
+  for (std::uint32_t i = 0; i < count; ++i) inbox.list[i].packet = packet_of(inbox.list[i]);
+  inbox.count = 0;
+  WindowContext context;
+  context.window = window.number;
+  context.end = window.end;
+  context.mail = field.mail;
+  Fingerprint fingerprint;
+  DropCounts drops;
+  port.run({inbox.list, count}, *field.port_rules, context, fingerprint, drops);
+  if (fingerprint.value() != 0) fetch_add(seat.owner->fingerprint.sum(), fingerprint.value());
+  if (drops.queue != 0) fetch_add(seat.owner->drops.queue, drops.queue);
+  if (drops.failure != 0) fetch_add(seat.owner->drops.failure, drops.failure);
+  if (drops.error != 0) fetch_add(seat.owner->drops.error, drops.error);
+  if (context.packet_hops != 0) fetch_add(field.tally->packet_hops, context.packet_hops);
+  lower_to(field.tally->next, std::min(context.next_event, port.next_event()).ps);
+}
+
+template <class Protocol, class SwitchType>
+void keep(const Field<Protocol, SwitchType>& field, std::uint32_t item, const Window& window) {
+  Seat<SwitchType>& seat = field.seats[item];
+  if (seat.keeps) seat.owner->keep(seat.port, seat.taken, window.number);
+}
+
+template <class Protocol, class SwitchType>
+void host(const Field<Protocol, SwitchType>& field, std::uint32_t item, const Window& window) {
+  Instant& next = field.next_event[item];
+  Instant earliest = next;
+  if (next < window.end || field.mail->has_mail(window.number, item)) {
+    WindowContext context;
+    context.window = window.number;
+    context.end = window.end;
+    context.mail = field.mail;
+    SheetReport report(field.sheets, *field.tally);
+    next = field.hosts[item].run(*field.host_rules, context, report);
+    report.close();
+    if (context.packet_hops != 0) fetch_add(field.tally->packet_hops, context.packet_hops);
+    earliest = std::min(next, context.next_event);
+  }
+  lower_to(field.tally->next, earliest.ps);
+}
+
+}  // namespace strack::sim::gpu
