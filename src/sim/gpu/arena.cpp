@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace strack::sim::gpu {
 namespace {
@@ -35,7 +36,7 @@ void give(void* memory) noexcept {
 }  // namespace
 
 Arena& arena() { return the_arena; }
-void open_arena(bool open) { arena_is_open = open; }
+bool open_arena(bool open) { return std::exchange(arena_is_open, open); }
 
 }  // namespace strack::sim::gpu
 

@@ -12,6 +12,7 @@ namespace strack::sim::gpu {
 
 using CuDevice = int;
 using CuPointer = unsigned long long;
+using CuHandle = unsigned long long;  ///< of memory
 struct CuContextTag;
 struct CuModuleTag;
 struct CuFunctionTag;
@@ -25,7 +26,7 @@ using CuEvent = CuEventTag*;
 
 inline constexpr int kCuSuccess = 0;
 inline constexpr unsigned kCuStreamNonBlocking = 1;
-inline constexpr unsigned kCuEventDisableTiming = 2;
+inline constexpr unsigned kCuEventDefault = 0;
 inline constexpr unsigned kCuHostMapped = 2;
 inline constexpr int kCuProcessors = 16;  ///< attribute: multiprocessors
 
@@ -46,45 +47,43 @@ struct CuAccess {
 };
 
 /// Name, and the arguments of the call.
-#define STRACK_CUDA_CALLS(call)                                                                    \
-  call(cuInit, (unsigned)) call(cuGetErrorString, (int, const char**)) call(                       \
-      cuDeviceGet, (CuDevice*, int)) call(cuDeviceGetName, (char*, int, CuDevice))                 \
-      call(cuDeviceGetAttribute, (int*, int, CuDevice)) call(                                      \
-          cuDevicePrimaryCtxRetain, (CuContext*, CuDevice)) call(cuCtxSetCurrent, (CuContext))     \
-          call(cuMemGetInfo_v2, (std::size_t*, std::size_t*)) call(                                \
-              cuModuleLoadData,                                                                    \
-              (CuModule*, const void*)) call(cuModuleGetFunction,                                  \
-                                             (CuFunction*, CuModule, const char*))                 \
-              call(cuModuleGetGlobal_v2, (CuPointer*, std::size_t*, CuModule, const char*)) call(  \
-                  cuMemAlloc_v2, (CuPointer*, std::size_t)) call(cuMemFree_v2, (CuPointer))        \
-                  call(cuMemHostAlloc, (void**, std::size_t, unsigned)) call(                      \
-                      cuMemAddressReserve,                                                         \
-                      (CuPointer*, std::size_t, std::size_t, CuPointer, unsigned long long))       \
-                      call(cuMemCreate, (unsigned long long*, std::size_t, const CuAllocation*,    \
-                                         unsigned long long))                                      \
-                          call(cuMemMap, (CuPointer, std::size_t, std::size_t, unsigned long long, \
-                                          unsigned long long))                                     \
-                              call(cuMemSetAccess,                                                 \
-                                   (CuPointer, std::size_t, const CuAccess*, std::size_t))         \
-                                  call(cuMemUnmap, (CuPointer, std::size_t)) call(                 \
-                                      cuMemRelease, (unsigned long long))                          \
-                                      call(cuMemcpyDtoH_v2, (void*, CuPointer, std::size_t)) call( \
-                                          cuMemcpyHtoD_v2,                                         \
-                                          (CuPointer, const void*, std::size_t))                   \
-                                          call(cuMemsetD8_v2,                                      \
-                                               (CuPointer, unsigned char, std::size_t))            \
-                                              call(cuStreamCreate, (CuStream*, unsigned)) call(    \
-                                                  cuStreamSynchronize, (CuStream))                 \
-                                                  call(cuStreamQuery, (CuStream)) call(            \
-                                                      cuStreamWaitEvent,                           \
-                                                      (CuStream, CuEvent, unsigned))               \
-                                                      call(cuEventCreate, (CuEvent*, unsigned))    \
-                                                          call(cuEventRecord, (CuEvent, CuStream)) \
-                                                              call(cuLaunchKernel,                 \
-                                                                   (CuFunction, unsigned,          \
-                                                                    unsigned, unsigned, unsigned,  \
-                                                                    unsigned, unsigned, unsigned,  \
-                                                                    CuStream, void**, void**))
+// clang-format off
+#define STRACK_CUDA_CALLS(call) \
+  call(cuInit, (unsigned)) \
+  call(cuGetErrorString, (int, const char**)) \
+  call(cuDeviceGet, (CuDevice*, int)) \
+  call(cuDeviceGetAttribute, (int*, int, CuDevice)) \
+  call(cuDevicePrimaryCtxRetain, (CuContext*, CuDevice)) \
+  call(cuCtxSetCurrent, (CuContext)) \
+  call(cuMemGetInfo_v2, (std::size_t*, std::size_t*)) \
+  call(cuModuleLoadData, (CuModule*, const void*)) \
+  call(cuModuleUnload, (CuModule)) \
+  call(cuModuleGetFunction, (CuFunction*, CuModule, const char*)) \
+  call(cuModuleGetGlobal_v2, (CuPointer*, std::size_t*, CuModule, const char*)) \
+  call(cuMemAlloc_v2, (CuPointer*, std::size_t)) \
+  call(cuMemFree_v2, (CuPointer)) \
+  call(cuMemHostAlloc, (void**, std::size_t, unsigned)) \
+  call(cuMemFreeHost, (void*)) \
+  call(cuMemAddressReserve, (CuPointer*, std::size_t, std::size_t, CuPointer, unsigned long long)) \
+  call(cuMemCreate, (CuHandle*, std::size_t, const CuAllocation*, unsigned long long)) \
+  call(cuMemMap, (CuPointer, std::size_t, std::size_t, CuHandle, unsigned long long)) \
+  call(cuMemSetAccess, (CuPointer, std::size_t, const CuAccess*, std::size_t)) \
+  call(cuMemUnmap, (CuPointer, std::size_t)) \
+  call(cuMemRelease, (CuHandle)) \
+  call(cuMemcpyDtoH_v2, (void*, CuPointer, std::size_t)) \
+  call(cuMemcpyHtoD_v2, (CuPointer, const void*, std::size_t)) \
+  call(cuMemsetD8_v2, (CuPointer, unsigned char, std::size_t)) \
+  call(cuStreamCreate, (CuStream*, unsigned)) \
+  call(cuStreamDestroy_v2, (CuStream)) \
+  call(cuStreamSynchronize, (CuStream)) \
+  call(cuStreamQuery, (CuStream)) \
+  call(cuStreamWaitEvent, (CuStream, CuEvent, unsigned)) \
+  call(cuEventCreate, (CuEvent*, unsigned)) \
+  call(cuEventDestroy_v2, (CuEvent)) \
+  call(cuEventRecord, (CuEvent, CuStream)) \
+  call(cuEventElapsedTime, (float*, CuEvent, CuEvent)) \
+  call(cuLaunchKernel, (CuFunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CuStream, void**, void**))
+// clang-format on
 
 struct Driver {
 #define STRACK_CUDA_POINTER(name, arguments) int(*name) arguments = nullptr;

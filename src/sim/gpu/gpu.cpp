@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -35,14 +36,29 @@ class Gpu final : public Machine {
  public:
   explicit Gpu(const Driver& driver) : cuda_(driver) {}
   ~Gpu() override {
-    if (std::getenv("STRACK_GPU_VERBOSE") != nullptr) tell_costs();
+    if (costs_.open > 0 && std::getenv("STRACK_GPU_VERBOSE") != nullptr) tell_costs();
     for (const CuPointer sheet : sheets_) cuda_.cuMemFree_v2(sheet);
     // The addresses stay reserved: whoever still has something there does no harm.
     if (mapped_ > 0) cuda_.cuMemUnmap(base(), mapped_);
-    for (const unsigned long long block : blocks_) cuda_.cuMemRelease(block);
-    if (arena().base != nullptr) munmap(arena().base, arena().capacity);
-    arena() = {};
+    for (const CuHandle block : blocks_) cuda_.cuMemRelease(block);
+    if (has_arena_) {
+      munmap(arena().base, arena().capacity);
+      arena() = {};
+    }
+    for (void* memory : {static_cast<void*>(told_), static_cast<void*>(failure_),
+                         static_cast<void*>(ferry_)}) {
+      if (memory != nullptr) cuda_.cuMemFreeHost(memory);
+    }
+    for (const CuEvent mark : marks_) {
+      if (mark != nullptr) cuda_.cuEventDestroy_v2(mark);
+    }
+    for (const CuStream stream : {ports_, hosts_}) {
+      if (stream != nullptr) cuda_.cuStreamDestroy_v2(stream);
+    }
+    if (module_ != nullptr) cuda_.cuModuleUnload(module_);
   }
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
 
   /// Or why not.
   std::string open() {
@@ -63,9 +79,13 @@ class Gpu final : public Machine {
         failed(cuda_.cuMemHostAlloc(&failure, sizeof(DeviceFailure), kCuHostMapped)) ||
         failed(cuda_.cuMemHostAlloc(&ferry, kFerry, 0)) ||
         failed(cuda_.cuStreamCreate(&ports_, kCuStreamNonBlocking)) ||
-        failed(cuda_.cuStreamCreate(&hosts_, kCuStreamNonBlocking)) ||
-        failed(cuda_.cuEventCreate(&hosts_done_, kCuEventDisableTiming)))
+        failed(cuda_.cuStreamCreate(&hosts_, kCuStreamNonBlocking)))
       return text_;
+    for (CuEvent& mark : marks_) {
+      if (failed(cuda_.cuEventCreate(&mark, kCuEventDefault))) return text_;
+    }
+    if (const char* verbose = std::getenv("STRACK_GPU_VERBOSE"))
+      times_kernels_ = std::string_view(verbose) == "kernels";
     told_ = new (told) Told;
     failure_ = new (failure) DeviceFailure{};
     ferry_ = static_cast<char*>(ferry);
@@ -80,6 +100,7 @@ class Gpu final : public Machine {
     const std::size_t room = bytes + 64;
     check(cuda_.cuMemAlloc_v2(&sheet, room));
     check(cuda_.cuMemsetD8_v2(sheet, 0, room));
+    const OutsideArena outside;  // the list goes after the arena
     sheets_.push_back(sheet);
     return reinterpret_cast<void*>(sheet);
   }
@@ -125,17 +146,23 @@ class Gpu final : public Machine {
     is_here_ = false;
     const auto began = Clock::now();
     ++costs_.windows;
-    launch(host_, hosts_, layout_.hosts, hosts_per_warp_, window, last);
-    check(cuda_.cuEventRecord(hosts_done_, hosts_));
-    launch(take_, ports_, layout_.seats, takers_per_warp_, window, last);
-    launch(serve_, ports_, layout_.seats, ports_per_warp_, window, last);
-    launch(keep_, ports_, layout_.seats, 32, window, last);
-    check(cuda_.cuStreamWaitEvent(ports_, hosts_done_, 0));
+    mark(Mark::host_begins, hosts_);
+    launch(host_, hosts_, layout_.hosts, hosts_per_warp_, 1, window, last);
+    check(cuda_.cuEventRecord(marks_[static_cast<int>(Mark::host_ends)], hosts_));
+    mark(Mark::take_begins, ports_);
+    launch(take_, ports_, layout_.seats, 32 / sharers_, sharers_, window, last);
+    mark(Mark::serve_begins, ports_);
+    launch(serve_, ports_, layout_.seats, ports_per_warp_, 1, window, last);
+    mark(Mark::keep_begins, ports_);
+    launch(keep_, ports_, layout_.seats, 32, 1, window, last);
+    mark(Mark::keep_ends, ports_);
+    check(cuda_.cuStreamWaitEvent(ports_, marks_[static_cast<int>(Mark::host_ends)], 0));
     auto field = reinterpret_cast<std::uint64_t>(layout_.field);
     auto told = reinterpret_cast<std::uint64_t>(told_);
     void* arguments[] = {&field, &told, &window};
     check(cuda_.cuLaunchKernel(tell_, 1, 1, 1, 1, 1, 1, 0, ports_, arguments, nullptr));
     wait_for(window);
+    if (times_kernels_) take_times();
     used_ = told_->used;
     costs_.running += since(began);
     if (used_ + kMoreRoom > mapped_) make_room();
@@ -152,14 +179,48 @@ class Gpu final : public Machine {
     std::fprintf(
         stderr,
         "gpu: open %.3f s, start %.3f s, %lu windows in %.3f s (%.1f us each), pulls %.3f s; "
-        "%.1f MB used, %.1f KB per host; per warp %u hosts, %u ports, %u takers\n",
+        "%.1f MB used, %.1f KB per host; per warp %u hosts, %u ports; %u threads take\n",
         costs_.open, costs_.start, static_cast<unsigned long>(costs_.windows), costs_.running,
         costs_.windows > 0 ? 1e6 * costs_.running / static_cast<double>(costs_.windows) : 0,
         costs_.pulls, static_cast<double>(used_) / 1e6,
         static_cast<double>(used_) / 1e3 / layout_.hosts, hosts_per_warp_, ports_per_warp_,
-        takers_per_warp_);
+        sharers_);
+    if (!times_kernels_ || costs_.windows == 0) return;
+    const auto each = [&](Mark from) {
+      return 1e3 * costs_.kernels[static_cast<std::size_t>(from)] /
+             static_cast<double>(costs_.windows);
+    };
+    std::fprintf(stderr, "gpu: us per window: host %.1f, beside take %.1f, serve %.1f, keep %.1f\n",
+                 each(Mark::host_begins), each(Mark::take_begins), each(Mark::serve_begins),
+                 each(Mark::keep_begins));
   }
+  /// Between kernels, for their times.
+  enum class Mark : std::uint8_t {
+    host_begins,
+    host_ends,
+    take_begins,
+    serve_begins,
+    keep_begins,
+    keep_ends,
+    count
+  };
+  static constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::count);
+  void mark(Mark at, CuStream stream) {
+    if (times_kernels_) check(cuda_.cuEventRecord(marks_[static_cast<int>(at)], stream));
+  }
+  void take_times() {
+    check(cuda_.cuStreamSynchronize(hosts_));
+    check(cuda_.cuStreamSynchronize(ports_));
+    for (std::size_t i = 0; i + 1 < kMarks; ++i) {
+      float milliseconds = 0;
+      if (i + 1 == static_cast<std::size_t>(Mark::take_begins)) continue;
+      check(cuda_.cuEventElapsedTime(&milliseconds, marks_[i], marks_[i + 1]));
+      costs_.kernels[i] += static_cast<double>(milliseconds);
+    }
+  }
+
   struct Costs {
+    std::array<double, kMarks> kernels{};  ///< ms, from each mark to the next
     double open = 0;
     double start = 0;
     double running = 0;
@@ -183,6 +244,7 @@ class Gpu final : public Machine {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     if (here == MAP_FAILED) return "the host has no room beside the GPU's memory";
     arena() = {static_cast<char*>(here), capacity, 0};
+    has_arena_ = true;
     return {};
   }
 
@@ -194,13 +256,14 @@ class Gpu final : public Machine {
       what.location.id = device_;
       CuAccess access;
       access.location.id = device_;
-      unsigned long long block = 0;
+      CuHandle block = 0;
       if (failed(cuda_.cuMemCreate(&block, kBlockBytes, &what, 0))) {
         if (used_ + kMoreRoom / 4 > mapped_) give_up(std::string(kMemoryIsFull));
         return;  // as far as it goes
       }
       check(cuda_.cuMemMap(base() + mapped_, kBlockBytes, 0, block, 0));
       check(cuda_.cuMemSetAccess(base() + mapped_, kBlockBytes, &access, 1));
+      const OutsideArena outside;
       blocks_.push_back(block);
       mapped_ += kBlockBytes;
     }
@@ -233,56 +296,53 @@ class Gpu final : public Machine {
     prefix.pop_back();
     for (const KernelImage& image : kernel_images()) {
       if (!image.has(prefix + "8gpu_host")) continue;
-      CuModule module = nullptr;
-      check(cuda_.cuModuleLoadData(&module, image.data));
-      take_ = find(module, prefix + "8gpu_takeEmmmm");
-      serve_ = find(module, prefix + (layout_.trims ? "8gpu_trimEmmmm" : "8gpu_dropEmmmm"));
-      keep_ = find(module, prefix + "8gpu_keepEmmmm");
-      host_ = find(module, prefix + "8gpu_hostEmmmm");
-      tell_ = find(module, prefix + "8gpu_tellEmmm");
-      give_memory(module);
-      hosts_per_warp_ = per_warp("STRACK_GPU_HOSTS_PER_WARP", layout_.hosts);
-      ports_per_warp_ = per_warp("STRACK_GPU_PORTS_PER_WARP", layout_.seats);
-      takers_per_warp_ = per_warp("STRACK_GPU_TAKERS_PER_WARP", layout_.seats);
+      check(cuda_.cuModuleLoadData(&module_, image.data));
+      take_ = find(prefix + "8gpu_takeEmmmjj");
+      serve_ = find(prefix + (layout_.trims ? "8gpu_trimEmmmjj" : "8gpu_dropEmmmjj"));
+      keep_ = find(prefix + "8gpu_keepEmmmjj");
+      host_ = find(prefix + "8gpu_hostEmmmjj");
+      tell_ = find(prefix + "8gpu_tellEmmm");
+      give_memory();
+      hosts_per_warp_ = per_warp("STRACK_GPU_HOSTS_PER_WARP", layout_.hosts, 4);
+      ports_per_warp_ = per_warp("STRACK_GPU_PORTS_PER_WARP", layout_.seats, 16);
       return;
     }
     give_up(std::string("it was built without kernels for ") + transport);
   }
-  CuFunction find(CuModule module, const std::string& name) {
+  CuFunction find(const std::string& name) {
     CuFunction function = nullptr;
-    if (failed(cuda_.cuModuleGetFunction(&function, module, name.c_str())))
+    if (failed(cuda_.cuModuleGetFunction(&function, module_, name.c_str())))
       give_up("it has no kernel " + name);
     return function;
   }
-  void give_memory(CuModule module) {
+  void give_memory() {
     const DeviceMemory memory{arena().base, mapped_, used_, failure_};
     void* sheet = make_sheet(sizeof(DeviceMemory));
     store(sheet, &memory, sizeof memory);
     memory_ = static_cast<DeviceMemory*>(sheet);
     CuPointer variable = 0;
     std::size_t size = 0;
-    check(cuda_.cuModuleGetGlobal_v2(&variable, &size, module, "strack_gpu_memory"));
+    check(cuda_.cuModuleGetGlobal_v2(&variable, &size, module_, "strack_gpu_memory"));
     store(reinterpret_cast<void*>(variable), &sheet, sizeof sheet);
   }
 
   /// As few items to a warp as fill the GPU: threads of a warp take turns where their ways part.
-  [[nodiscard]] unsigned per_warp(const char* setting, std::uint32_t items) const {
+  [[nodiscard]] unsigned per_warp(const char* setting, std::uint32_t items,
+                                  unsigned warps_per_processor) const {
     if (const char* set = std::getenv(setting)) {
       const int value = std::atoi(set);
       if (value >= 1 && value <= 32) return static_cast<unsigned>(value);
     }
-    constexpr unsigned kWarpsPerProcessor = 16;
-    const unsigned warps = static_cast<unsigned>(processors_) * kWarpsPerProcessor;
+    const unsigned warps = static_cast<unsigned>(processors_) * warps_per_processor;
     return std::clamp((items + warps - 1) / warps, 1u, 32u);
   }
 
   void launch(CuFunction kernel, CuStream stream, std::uint32_t items, unsigned per_warp,
-              std::uint64_t window, std::uint64_t end) {
+              unsigned shares, std::uint64_t window, std::uint64_t end) {
     const unsigned warps = (items + per_warp - 1) / per_warp;
     const unsigned blocks = (warps * 32 + kBlock - 1) / kBlock;
     auto field = reinterpret_cast<std::uint64_t>(layout_.field);
-    std::uint64_t lanes = per_warp;
-    void* arguments[] = {&field, &window, &end, &lanes};
+    void* arguments[] = {&field, &window, &end, &per_warp, &shares};
     check(cuda_.cuLaunchKernel(kernel, blocks, 1, 1, kBlock, 1, 1, 0, stream, arguments, nullptr));
   }
 
@@ -307,7 +367,8 @@ class Gpu final : public Machine {
   int processors_ = 0;
   CuStream ports_ = nullptr;
   CuStream hosts_ = nullptr;
-  CuEvent hosts_done_ = nullptr;
+  std::array<CuEvent, kMarks> marks_{};
+  CuModule module_ = nullptr;
   CuFunction take_ = nullptr;
   CuFunction serve_ = nullptr;
   CuFunction keep_ = nullptr;
@@ -315,7 +376,9 @@ class Gpu final : public Machine {
   CuFunction tell_ = nullptr;
   unsigned hosts_per_warp_ = 1;
   unsigned ports_per_warp_ = 1;
-  unsigned takers_per_warp_ = 1;
+  unsigned sharers_ = 8;  ///< threads that look at what has come by one port
+  bool times_kernels_ = false;
+  bool has_arena_ = false;
   Layout layout_;
   Told* told_ = nullptr;
   DeviceMemory* memory_ = nullptr;  ///< the GPU's
@@ -323,7 +386,7 @@ class Gpu final : public Machine {
   std::size_t used_ = 0;    ///< of the arena, on either side
   std::size_t mapped_ = 0;  ///< of it, so much memory the GPU has there
   bool is_here_ = false;    ///< nothing has run since all was pulled
-  std::vector<unsigned long long> blocks_;
+  std::vector<CuHandle> blocks_;
   DeviceFailure* failure_ = nullptr;
   std::vector<CuPointer> sheets_;
   Costs costs_;

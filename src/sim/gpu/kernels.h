@@ -15,13 +15,17 @@ namespace strack::sim {
 
 namespace gpu {
 
-/// The item of this thread. Only the first `per_warp` threads of a warp work: where there are fewer items
-/// than the GPU has room for threads, those of a warp wait for each other for nothing.
-STRACK_DEVICE inline std::uint32_t item_of_thread(std::uint32_t per_warp) {
+/// The item of this thread. Only the first `per_warp` threads of a warp have one: where there are fewer items
+/// than the GPU has room for threads, those of a warp wait for each other for nothing. Or else `shares`
+/// neighbours, a power of two, have one between them.
+STRACK_DEVICE inline Item item_of_thread(std::uint32_t per_warp, std::uint32_t shares,
+                                         std::uint32_t items) {
   const std::uint32_t thread =
       __nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x();
-  const std::uint32_t lane = thread % 32;
-  return lane < per_warp ? thread / 32 * per_warp + lane : ~std::uint32_t{0};
+  const std::uint32_t lane = thread % 32 / shares;
+  const std::uint32_t number = thread / 32 * per_warp + lane;
+  const bool is_one = lane < per_warp && number < items;
+  return {is_one ? number : 0, is_one, thread % shares, shares};
 }
 
 }  // namespace gpu
@@ -35,11 +39,10 @@ class TransportOf {
  public:
 #define STRACK_GPU_STEP(kernel, step, Fields, count)                                             \
   static STRACK_KERNEL void kernel(unsigned long field, unsigned long window, unsigned long end, \
-                                   unsigned long per_warp) {                                     \
+                                   unsigned per_warp, unsigned shares) {                         \
     const auto& all = *reinterpret_cast<const Fields*>(field);                                   \
-    const std::uint32_t item = gpu::item_of_thread(static_cast<std::uint32_t>(per_warp));        \
-    if (item < all.count)                                                                        \
-      gpu::step(all, item, gpu::Window{window, Instant{static_cast<std::int64_t>(end)}});        \
+    gpu::step(all, gpu::item_of_thread(per_warp, shares, all.count),                             \
+              gpu::Window{window, Instant{static_cast<std::int64_t>(end)}});                     \
   }
   // Only the port itself knows what it does with what does not fit.
   STRACK_GPU_STEP(gpu_take, take, Dropping, seat_count)

@@ -45,6 +45,18 @@ class Machine {
     Machine& machine_;
   };
 
+  /// While one of these is there, this processor is the machine: memory is the machine's.
+  class Turn {
+   public:
+    explicit Turn(Machine& machine) : machine_(machine) { machine_.begin_turn(); }
+    ~Turn() { machine_.end_turn(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Machine& machine_;
+  };
+
   /// Everything is built: what follows are windows.
   virtual void start(const Layout& layout) = 0;
   virtual Tally run_window(std::uint64_t window, std::int64_t end) = 0;
@@ -55,9 +67,12 @@ class Machine {
  private:
   virtual void enter() = 0;
   virtual void leave() = 0;
+  virtual void begin_turn() {}
+  virtual void end_turn() {}
 };
 
-[[nodiscard]] std::unique_ptr<Machine> make_emulation();
+/// This processor, or why it cannot be one.
+[[nodiscard]] Result<std::unique_ptr<Machine>, std::string> open_emulation();
 /// The first GPU of this computer, or why there is none to use.
 [[nodiscard]] Result<std::unique_ptr<Machine>, std::string> open_gpu();
 

@@ -58,7 +58,7 @@ class Housed final : public Cluster {
   }
   ~Housed() override {
     // What lies on a machine goes with it, all at once: to take it apart would mean to look at all of it.
-    if (!machine_->emulated()) static_cast<void>(cluster_.release());
+    static_cast<void>(cluster_.release());
   }
   Ending run(Observer& observer, const std::atomic<bool>* stop) override {
     return cluster_->run(observer, stop);
@@ -88,19 +88,20 @@ void make(const Order& order, Delivered& delivered) {
         "pfc.enabled=false";
     return;
   }
-  std::unique_ptr<Machine> machine;
-  if (order.emulated) {
-    machine = make_emulation();
-  } else {
-    auto opened = open_gpu();
-    if (!opened) {
-      delivered.problem = opened.error();
-      return;
-    }
-    machine = std::move(opened.value());
+  // What it chooses hangs on what came before, at all of its ports: there is nothing to do side by side.
+  if (order.config->switches.routing != Routing::ecmp) {
+    delivered.problem =
+        "the GPU engine has no switches that spray. run it with --engine cpu, or set "
+        "switch.routing=\"ecmp\"";
+    return;
+  }
+  auto machine = order.emulated ? open_emulation() : open_gpu();
+  if (!machine) {
+    delivered.problem = machine.error();
+    return;
   }
   try {
-    delivered.cluster = std::make_unique<Housed>(std::move(machine), order, found->second);
+    delivered.cluster = std::make_unique<Housed>(std::move(machine.value()), order, found->second);
   } catch (const std::bad_alloc&) {
     delivered.problem = "there is not enough memory for this run beside a GPU";
   }

@@ -64,6 +64,15 @@ struct Window {
   Instant end{};
 };
 
+/// What a thread works on. Threads of a warp go through steps side by side, and where their ways part they
+/// take turns; so each loop begins with all of them, those who have nothing to do included.
+struct Item {
+  std::uint32_t number = 0;
+  bool is_one = true;       ///< otherwise the thread is there for the others
+  std::uint32_t share = 0;  ///< of several threads that share it, which
+  std::uint32_t shares = 1;
+};
+
 // ---- A note: the packet's place in memory, and the port it came in by above the bits of that ----
 
 inline constexpr int kPlaceBits = 48;
@@ -111,14 +120,17 @@ void drop_unrouted(SwitchType& owner, const Transit& transit) {
 }
 
 template <class Protocol, class SwitchType>
-void take(const Field<Protocol, SwitchType>& field, std::uint32_t item, const Window& window) {
-  Seat<SwitchType>& seat = field.seats[item];
-  Seat<SwitchType>* const first = field.seats + (item - seat.port);
-  const std::span<const Transit> arrivals = seat.owner->gather(seat.port, window.number);
+void take(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window) {
+  Seat<SwitchType>& seat = field.seats[item.number];
+  if (item.is_one && item.share == 0) static_cast<void>(seat.owner->gather(seat.port, window.number));
+  wait_for_others();
+  if (!item.is_one) return;
+  Seat<SwitchType>* const first = field.seats + (item.number - seat.port);
+  const std::span<const Transit> arrivals = seat.owner->gathered(seat.port, window.number);
   const auto size = static_cast<std::uint32_t>(arrivals.size());
-  std::uint32_t taken = 0;
-  for (; taken < size && arrivals[taken].time < window.end; ++taken) {
-    const Transit& transit = arrivals[taken];
+  std::uint32_t at = item.share;
+  for (; at < size && arrivals[at].time < window.end; at += item.shares) {
+    const Transit& transit = arrivals[at];
     const std::int32_t port = seat.owner->route(transit.packet, transit.time);
     if (port < 0) [[unlikely]] {
       drop_unrouted(*seat.owner, transit);
@@ -128,9 +140,11 @@ void take(const Field<Protocol, SwitchType>& field, std::uint32_t item, const Wi
     const std::uint32_t place = fetch_add(inbox.count, 1u);
     if (place < inbox.capacity) inbox.list[place] = note_of(transit, seat.port);
   }
-  if (taken < size) lower_to(field.tally->next, arrivals[taken].time.ps);
-  seat.taken = taken;
-  seat.keeps = taken < size || (size > 0 && seat.owner->holds(seat.port));
+  // One of those who share it stands at the first that is left, and tells; the others are beyond.
+  if (at > size || (at > 0 && arrivals[at - 1].time >= window.end)) return;
+  if (at < size) lower_to(field.tally->next, arrivals[at].time.ps);
+  seat.taken = at;
+  seat.keeps = at < size || (size > 0 && seat.owner->holds(seat.port));
 }
 
 /// More was noted for a port than it has room for: it makes room, and looks for itself.
@@ -153,57 +167,89 @@ void find_again(Seat<SwitchType>& seat, const Seat<SwitchType>* first, const Win
   STRACK_CHECK_OP(found, ==, inbox.count);
 }
 
-template <class Protocol, class SwitchType>
-void serve(const Field<Protocol, SwitchType>& field, std::uint32_t item, const Window& window) {
-  Seat<SwitchType>& seat = field.seats[item];
-  auto& port = seat.owner->port(seat.port);
+/// What was noted for a port, in order.
+template <class SwitchType>
+std::span<const PortArrival> sorted_inbox(Seat<SwitchType>& seat, const Seat<SwitchType>* first,
+                                          const Window& window) {
   Inbox& inbox = seat.inbox;
   const std::uint32_t count = inbox.count;
-  if (count == 0 && port.next_event() >= window.end) {
-    lower_to(field.tally->next, port.next_event().ps);
-    return;
-  }
-  if (count > inbox.capacity) find_again(seat, field.seats + (item - seat.port), window);
+  if (count > inbox.capacity) find_again(seat, first, window);
   sort_notes(inbox.list, count);
   for (std::uint32_t i = 0; i < count; ++i) inbox.list[i].packet = packet_of(inbox.list[i]);
   inbox.count = 0;
+  return {inbox.list, count};
+}
+
+inline WindowContext context_of(const Window& window, MailFlags* mail) {
   WindowContext context;
   context.window = window.number;
   context.end = window.end;
-  context.mail = field.mail;
+  context.mail = mail;
+  return context;
+}
+
+template <class Protocol, class SwitchType>
+void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window) {
+  Seat<SwitchType>& seat = field.seats[item.number];
+  auto& port = seat.owner->port(seat.port);
+  bool goes_on = item.is_one && (seat.inbox.count != 0 || port.next_event() < window.end);
+  const bool is_awake = goes_on;
+  std::span<const PortArrival> arrivals;
+  if (is_awake) arrivals = sorted_inbox(seat, field.seats + (item.number - seat.port), window);
+  WindowContext context = context_of(window, field.mail);
   Fingerprint fingerprint;
   DropCounts drops;
-  port.run({inbox.list, count}, *field.port_rules, context, fingerprint, drops);
-  if (fingerprint.value() != 0) fetch_add(seat.owner->fingerprint.sum(), fingerprint.value());
-  if (drops.queue != 0) fetch_add(seat.owner->drops.queue, drops.queue);
-  if (drops.failure != 0) fetch_add(seat.owner->drops.failure, drops.failure);
-  if (drops.error != 0) fetch_add(seat.owner->drops.error, drops.error);
-  if (context.packet_hops != 0) fetch_add(field.tally->packet_hops, context.packet_hops);
-  lower_to(field.tally->next, std::min(context.next_event, port.next_event()).ps);
+  std::size_t next = 0;
+  while (any(goes_on)) {
+    if (goes_on) goes_on = port.step(arrivals, next, *field.port_rules, context, fingerprint, drops);
+  }
+  if (is_awake) {
+    if (fingerprint.value() != 0) fetch_add(seat.owner->fingerprint.sum(), fingerprint.value());
+    if (drops.queue != 0) fetch_add(seat.owner->drops.queue, drops.queue);
+    if (drops.failure != 0) fetch_add(seat.owner->drops.failure, drops.failure);
+    if (drops.error != 0) fetch_add(seat.owner->drops.error, drops.error);
+    if (context.packet_hops != 0) fetch_add(field.tally->packet_hops, context.packet_hops);
+  }
+  if (item.is_one) lower_to(field.tally->next, std::min(context.next_event, port.next_event()).ps);
 }
 
 template <class Protocol, class SwitchType>
-void keep(const Field<Protocol, SwitchType>& field, std::uint32_t item, const Window& window) {
-  Seat<SwitchType>& seat = field.seats[item];
-  if (seat.keeps) seat.owner->keep(seat.port, seat.taken, window.number);
+void keep(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window) {
+  Seat<SwitchType>& seat = field.seats[item.number];
+  if (item.is_one && seat.keeps) seat.owner->keep(seat.port, seat.taken, window.number);
 }
 
 template <class Protocol, class SwitchType>
-void host(const Field<Protocol, SwitchType>& field, std::uint32_t item, const Window& window) {
-  Instant& next = field.next_event[item];
-  Instant earliest = next;
-  if (next < window.end || field.mail->has_mail(window.number, item)) {
-    WindowContext context;
-    context.window = window.number;
-    context.end = window.end;
-    context.mail = field.mail;
-    SheetReport report(field.sheets, *field.tally);
-    next = field.hosts[item].run(*field.host_rules, context, report);
+void host(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window) {
+  using Due = typename Host<Protocol>::Due;
+  Host<Protocol>& self = field.hosts[item.number];
+  Instant& next = field.next_event[item.number];
+  const bool is_awake =
+      item.is_one && (next < window.end || field.mail->has_mail(window.number, item.number));
+  typename Host<Protocol>::Mail mail;
+  if (is_awake) mail.arrivals = self.gather(window.number);
+  WindowContext context = context_of(window, field.mail);
+  SheetReport report(field.sheets, *field.tally);
+  // In each round a thread has a turn at every kind of event, for most of the time one leads to another.
+  Due due = is_awake ? self.upcoming(mail, window.end) : Due::nothing;
+  const auto turn = [&](Due kind) {
+    if (due == kind) {
+      self.handle(kind, mail, *field.host_rules, context, report);
+      due = self.upcoming(mail, window.end);
+    }
+    wait_for_others();
+  };
+  while (any(due != Due::nothing)) {
+    turn(Due::arrival);
+    turn(Due::timer);
+    turn(Due::port);
+  }
+  if (is_awake) {
+    next = self.keep(mail);
     report.close();
     if (context.packet_hops != 0) fetch_add(field.tally->packet_hops, context.packet_hops);
-    earliest = std::min(next, context.next_event);
   }
-  lower_to(field.tally->next, earliest.ps);
+  if (item.is_one) lower_to(field.tally->next, std::min(next, context.next_event).ps);
 }
 
 }  // namespace strack::sim::gpu

@@ -169,12 +169,17 @@ class GpuWindows {
 
   /// Backwards, and hosts between: in whatever order threads come, nothing may depend on it.
   Tally emulate() {
+    const Machine::Turn turn(machine_);
     const Window window{window_, end_};
-    for (std::uint32_t i = desk_->field.seat_count; i-- > 0;) take(desk_->field, i, window);
-    for (std::uint32_t i = desk_->field.host_count; i-- > 0;) host(desk_->field, i, window);
-    for (std::uint32_t i = desk_->field.seat_count; i-- > 0;) serve(desk_->field, i, window);
-    for (std::uint32_t i = desk_->field.seat_count; i-- > 0;) keep(desk_->field, i, window);
-    return close_window(*desk_->field.tally);
+    const Field<Protocol, SwitchType>& field = desk_->field;
+    constexpr std::uint32_t kShares = 4;
+    for (std::uint32_t i = field.seat_count; i-- > 0;) {
+      for (std::uint32_t s = 0; s < kShares; ++s) take(field, {i, true, s, kShares}, window);
+    }
+    for (std::uint32_t i = field.host_count; i-- > 0;) host(field, {i}, window);
+    for (std::uint32_t i = field.seat_count; i-- > 0;) serve(field, {i}, window);
+    for (std::uint32_t i = field.seat_count; i-- > 0;) keep(field, {i}, window);
+    return close_window(*field.tally);
   }
 
   Machine& machine_;

@@ -101,32 +101,60 @@ class Host : private Protocol::Nic,
   /// takes the same.
   template <class Report>
   Instant run(const Rules& rules, WindowContext& context, Report& report) {
-    std::span<const Transit> arrivals = in->arrivals(context.window);
-    if (!held_.empty()) [[unlikely]] {
-      held_.insert(held_.end(), arrivals.begin(), arrivals.end());
-      arrivals = held_;
-    }
+    Mail mail{gather(context.window)};
+    for (Due due; (due = upcoming(mail, context.end)) != Due::nothing;)
+      handle(due, mail, rules, context, report);
+    return keep(mail);
+  }
+
+  // ---- run() in parts, for engines that run many hosts in step ----
+
+  /// What has come by the wire, and how much of it has been received.
+  struct Mail {
+    std::span<const Transit> arrivals;
     std::size_t next = 0;
-    while (true) {
-      const Instant arrival = next < arrivals.size() ? arrivals[next].time : Instant::never();
-      const Instant free = port.next_event(now_);
-      const Instant first = std::min(arrival, std::min(timer_, free));
-      if (first >= context.end) break;
-      now_ = first;
-      if (arrival == first) {
-        receive(arrivals[next++].packet, rules, report);
-      } else if (timer_ == first) {
-        on_timer(rules, report);
-      } else {
-        serve_port(rules, context);
-      }
-      if constexpr (kNicActs) poll_nic();
+  };
+  enum class Due : std::uint8_t { nothing, arrival, timer, port };
+
+  /// Once in each window.
+  [[nodiscard]] std::span<const Transit> gather(std::uint64_t window) {
+    const std::span<const Transit> arrivals = in->arrivals(window);
+    if (held_.empty()) [[likely]]
+      return arrivals;
+    held_.insert(held_.end(), arrivals.begin(), arrivals.end());
+    return held_;
+  }
+  /// What comes next, before `end`. It is that time now.
+  [[nodiscard, gnu::always_inline]] Due upcoming(const Mail& mail, Instant end) {
+    const Instant arrival =
+        mail.next < mail.arrivals.size() ? mail.arrivals[mail.next].time : Instant::never();
+    const Instant free = port.next_event(now_);
+    const Instant first = std::min(arrival, std::min(timer_, free));
+    if (first >= end) return Due::nothing;
+    now_ = first;
+    if (arrival == first) return Due::arrival;
+    return timer_ == first ? Due::timer : Due::port;
+  }
+  template <class Report>
+  [[gnu::always_inline]] void handle(Due due, Mail& mail, const Rules& rules,
+                                     WindowContext& context, Report& report) {
+    if (due == Due::arrival) {
+      receive(mail.arrivals[mail.next++].packet, rules, report);
+    } else if (due == Due::timer) {
+      on_timer(rules, report);
+    } else {
+      serve_port(rules, context);
     }
-    if (next < arrivals.size() || !held_.empty()) [[unlikely]] {
+    if constexpr (kNicActs) poll_nic();
+  }
+  /// Keeps what is for a later window; when there is something to do again.
+  [[nodiscard]] Instant keep(const Mail& mail) {
+    if (mail.next < mail.arrivals.size() || !held_.empty()) [[unlikely]] {
+      const auto taken = static_cast<std::ptrdiff_t>(mail.next);
       if (held_.empty()) {
-        held_.assign(arrivals.begin() + static_cast<std::ptrdiff_t>(next), arrivals.end());
+        held_.assign(mail.arrivals.begin() + taken, mail.arrivals.end());
       } else {
-        held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(next));
+        held_.erase(held_.begin(), held_.begin() + taken);
       }
       if (!held_.empty()) return std::min(next_event(), held_.front().time);
     }

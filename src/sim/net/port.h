@@ -265,6 +265,21 @@ class BasicPort : public PortBase, public Overflow, private Meter {
     accept(*arrival.packet, arrival.time, rules, fingerprint, drops);
   }
 
+  /// run() in steps: a departure and an arrival, where it is time for them. False when all is done.
+  bool step(std::span<const PortArrival> arrivals, std::size_t& next, const PortRules& rules,
+            WindowContext& context, Fingerprint& fingerprint, DropCounts& drops) {
+    if (done_ < (next < arrivals.size() ? arrivals[next].time : context.end)) {
+      depart(rules, context, fingerprint, drops);
+    } else if (next == arrivals.size()) {
+      return false;
+    }
+    if (next < arrivals.size() && done_ >= arrivals[next].time) {
+      const PortArrival& arrival = arrivals[next++];
+      accept(*arrival.packet, arrival.time, rules, fingerprint, drops);
+    }
+    return true;
+  }
+
   /// When the packet in service has left; never, if there is none.
   [[nodiscard]] Instant next_event() const { return done_; }
 
