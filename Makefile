@@ -1,13 +1,14 @@
 # The few commands a person needs; the work is in tools/ and CMakePresets.json.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test prove quick bench format clean
+.PHONY: help run test prove prove-gpu quick bench format clean
 
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 help:
 	@echo "make run      build, reproduce the paper in small (minutes), and make the report"
 	@echo "make test     prove everything: formats, specification, all builds, sanitizers, fuzzing"
+	@echo "make prove-gpu  the GPU engine against the CPU's, where there is a GPU"
 	@echo "make prove    the long proofs, hours of them; tools/prove --list names the parts"
 	@echo "make quick    release build and its short tests, while working"
 	@echo "make bench    release build and its benchmarks"
@@ -29,6 +30,10 @@ test:
 prove:
 	@tools/setup
 	@tools/prove all
+
+prove-gpu:
+	@tools/setup
+	@tools/prove gpu
 
 quick:
 	@tools/setup build

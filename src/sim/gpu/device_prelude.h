@@ -79,26 +79,26 @@ STRACK_DEVICE inline void operator delete[](void*, void*) noexcept {}
 
 /// Division of 128 bits, for which the target has neither instructions nor a library. Bit by bit: it is
 /// rare that a product does not fit 64 bits (base/units.h).
-__extension__ using StrackWide = unsigned __int128;
-STRACK_DEVICE inline StrackWide strack_gpu_divide(StrackWide a, StrackWide b) {
-  StrackWide quotient = 0;
-  StrackWide rest = 0;
+__extension__ using Wide = unsigned __int128;
+STRACK_DEVICE inline Wide strack_gpu_divide(Wide a, Wide b) {
+  Wide quotient = 0;
+  Wide rest = 0;
   for (int i = 127; i >= 0; --i) {
     rest = (rest << 1) | ((a >> i) & 1);
     if (rest >= b) {
       rest -= b;
-      quotient |= StrackWide{1} << i;
+      quotient |= Wide{1} << i;
     }
   }
   return quotient;
 }
-extern "C" STRACK_DEVICE __attribute__((used)) StrackWide __udivti3(StrackWide a, StrackWide b) {
+extern "C" STRACK_DEVICE __attribute__((used)) Wide __udivti3(Wide a, Wide b) {
   return strack_gpu_divide(a, b);
 }
 extern "C" STRACK_DEVICE __attribute__((used)) __int128 __divti3(__int128 a, __int128 b) {
-  const StrackWide left = a < 0 ? -static_cast<StrackWide>(a) : static_cast<StrackWide>(a);
-  const StrackWide right = b < 0 ? -static_cast<StrackWide>(b) : static_cast<StrackWide>(b);
-  const StrackWide quotient = strack_gpu_divide(left, right);
+  const Wide left = a < 0 ? -static_cast<Wide>(a) : static_cast<Wide>(a);
+  const Wide right = b < 0 ? -static_cast<Wide>(b) : static_cast<Wide>(b);
+  const Wide quotient = strack_gpu_divide(left, right);
   return static_cast<__int128>((a < 0) != (b < 0) ? -quotient : quotient);
 }
 
