@@ -8,8 +8,8 @@ JOBS := $(shell nproc 2>/dev/null || echo 2)
 help:
 	@echo "make run      build, reproduce the paper in small (minutes), and make the report"
 	@echo "make test     prove everything: formats, specification, all builds, sanitizers, fuzzing"
-	@echo "make prove-gpu  the GPU engine against the CPU's, where there is a GPU"
 	@echo "make prove    the long proofs, hours of them; tools/prove --list names the parts"
+	@echo "make prove-gpu  of these the GPU engine against the CPU's, where there is a GPU"
 	@echo "make quick    release build and its short tests, while working"
 	@echo "make bench    release build and its benchmarks"
 	@echo "make format   lay out the C++ sources with clang-format"

@@ -34,12 +34,14 @@ class Emulation final : public Machine {
 
   /// Or why not.
   std::string open() {
-    if (arena().base != nullptr) return "an emulated GPU runs one simulation of a program at a time";
+    if (arena().base != nullptr)
+      return "an emulated GPU runs one simulation of a program at a time";
     for (int* file : {&host_, &machine_}) {
       *file = memfd_create("strack-gpu", MFD_CLOEXEC);
       if (*file < 0 || ftruncate(*file, kCapacity) != 0) return "there is no memory for two";
     }
-    void* place = mmap(nullptr, kCapacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, host_, 0);
+    void* place =
+        mmap(nullptr, kCapacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, host_, 0);
     if (place == MAP_FAILED) return "there is no memory for two";
     base_ = static_cast<char*>(place);
     arena() = {base_, kCapacity, 0};
@@ -80,8 +82,8 @@ class Emulation final : public Machine {
 
   void show(int file) {
     const std::size_t size = shown();
-    void* place = mmap(base_, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-                       file, 0);
+    void* place =
+        mmap(base_, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0);
     STRACK_CHECK(place == base_);
   }
   /// All that is used, and what one window may use.

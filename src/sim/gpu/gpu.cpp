@@ -45,8 +45,8 @@ class Gpu final : public Machine {
       munmap(arena().base, arena().capacity);
       arena() = {};
     }
-    for (void* memory : {static_cast<void*>(told_), static_cast<void*>(failure_),
-                         static_cast<void*>(ferry_)}) {
+    for (void* memory :
+         {static_cast<void*>(told_), static_cast<void*>(failure_), static_cast<void*>(ferry_)}) {
       if (memory != nullptr) cuda_.cuMemFreeHost(memory);
     }
     for (const CuEvent mark : marks_) {

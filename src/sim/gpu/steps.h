@@ -122,7 +122,8 @@ void drop_unrouted(SwitchType& owner, const Transit& transit) {
 template <class Protocol, class SwitchType>
 void take(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window) {
   Seat<SwitchType>& seat = field.seats[item.number];
-  if (item.is_one && item.share == 0) static_cast<void>(seat.owner->gather(seat.port, window.number));
+  if (item.is_one && item.share == 0)
+    static_cast<void>(seat.owner->gather(seat.port, window.number));
   wait_for_others();
   if (!item.is_one) return;
   Seat<SwitchType>* const first = field.seats + (item.number - seat.port);
@@ -201,7 +202,8 @@ void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Win
   DropCounts drops;
   std::size_t next = 0;
   while (any(goes_on)) {
-    if (goes_on) goes_on = port.step(arrivals, next, *field.port_rules, context, fingerprint, drops);
+    if (goes_on)
+      goes_on = port.step(arrivals, next, *field.port_rules, context, fingerprint, drops);
   }
   if (is_awake) {
     if (fingerprint.value() != 0) fetch_add(seat.owner->fingerprint.sum(), fingerprint.value());
