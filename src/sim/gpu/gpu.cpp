@@ -148,7 +148,7 @@ class Gpu final : public Machine {
     ++costs_.windows;
     mark(Mark::host_begins, hosts_);
     launch(host_, hosts_, layout_.hosts, hosts_per_warp_, 1, window, last);
-    check(cuda_.cuEventRecord(marks_[static_cast<int>(Mark::host_ends)], hosts_));
+    check(cuda_.cuEventRecord(marks_[static_cast<std::size_t>(Mark::host_ends)], hosts_));
     mark(Mark::take_begins, ports_);
     launch(take_, ports_, layout_.seats, 32 / sharers_, sharers_, window, last);
     mark(Mark::serve_begins, ports_);
@@ -156,7 +156,7 @@ class Gpu final : public Machine {
     mark(Mark::keep_begins, ports_);
     launch(keep_, ports_, layout_.seats, 32, 1, window, last);
     mark(Mark::keep_ends, ports_);
-    check(cuda_.cuStreamWaitEvent(ports_, marks_[static_cast<int>(Mark::host_ends)], 0));
+    check(cuda_.cuStreamWaitEvent(ports_, marks_[static_cast<std::size_t>(Mark::host_ends)], 0));
     auto field = reinterpret_cast<std::uint64_t>(layout_.field);
     auto told = reinterpret_cast<std::uint64_t>(told_);
     void* arguments[] = {&field, &told, &window};
@@ -206,7 +206,7 @@ class Gpu final : public Machine {
   };
   static constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::count);
   void mark(Mark at, CuStream stream) {
-    if (times_kernels_) check(cuda_.cuEventRecord(marks_[static_cast<int>(at)], stream));
+    if (times_kernels_) check(cuda_.cuEventRecord(marks_[static_cast<std::size_t>(at)], stream));
   }
   void take_times() {
     check(cuda_.cuStreamSynchronize(hosts_));
