@@ -117,12 +117,11 @@ class Host : private Protocol::Nic,
   enum class Due : std::uint8_t { nothing, arrival, timer, port };
 
   /// Once in each window.
-  [[nodiscard]] std::span<const Transit> gather(std::uint64_t window) {
+  [[nodiscard, gnu::always_inline]] std::span<const Transit> gather(std::uint64_t window) {
     const std::span<const Transit> arrivals = in->arrivals(window);
     if (held_.empty()) [[likely]]
       return arrivals;
-    held_.insert(held_.end(), arrivals.begin(), arrivals.end());
-    return held_;
+    return append(held_, arrivals);
   }
   /// What comes next, before `end`. It is that time now.
   [[nodiscard, gnu::always_inline]] Due upcoming(const Mail& mail, Instant end) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 #include <span>
+#include <vector>
 
 #include "base/units.h"
 #include "sim/net/sim_packet.h"
@@ -75,5 +76,12 @@ class Lane {
 
   std::array<Buffer, 2> buffers_{};
 };
+
+/// What was held back, and behind it what has come. Seldom needed, and kept out of loops over ports.
+[[nodiscard, gnu::noinline]] inline std::span<const Transit> append(
+    std::vector<Transit>& held, std::span<const Transit> arrivals) {
+  held.insert(held.end(), arrivals.begin(), arrivals.end());
+  return held;
+}
 
 }  // namespace strack::sim

@@ -76,12 +76,12 @@ class SwitchBase {
 
   /// What has come by a port and not been taken yet, in order of time; also what is for a later window.
   /// Once in each window.
-  [[nodiscard]] std::span<const Transit> gather(std::uint32_t port, std::uint64_t window) {
+  [[nodiscard, gnu::always_inline]] std::span<const Transit> gather(std::uint32_t port,
+                                                                    std::uint64_t window) {
     const std::span<const Transit> arrivals = in_[port]->arrivals(window);
     if (held_[port].empty()) [[likely]]
       return arrivals;
-    held_[port].insert(held_[port].end(), arrivals.begin(), arrivals.end());
-    return held_[port];
+    return append(held_[port], arrivals);
   }
   /// The same again.
   [[nodiscard]] std::span<const Transit> gathered(std::uint32_t port, std::uint64_t window) const {
