@@ -11,6 +11,7 @@
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
+#include "sim/scenario/expected_time.h"
 #include "sim/scenario/files.h"
 
 namespace strack::paper {
@@ -258,18 +259,6 @@ std::string fingerprint(std::string_view text) {
   return fmt::format("{:016x}", hash);
 }
 
-/// From what the full set took on one processor of a 2.6 GHz EPYC; within a factor of two.
-double seconds_of(const sim::Scenario& scenario) {
-  const sim::TopologyParams& t = scenario.config.topology;
-  const sim::WorkloadSpec& w = scenario.workloads.front();
-  double per_gb = scenario.config.pfc.enabled ? 0.24 : 0.17;
-  if (t.tiers == 2 && t.spines < t.hosts_per_rack) per_gb *= 1.6;
-  if (w.kind == sim::WorkloadKind::incast) per_gb = 1.5;  // little at a time
-  if (w.kind == sim::WorkloadKind::collective)
-    per_gb *= w.collective.collective == workload::Collective::alltoall ? 1.8 : 1.3;
-  return 0.01 + 1e-5 * t.hosts() + 1e-9 * sim::expected_bytes(scenario) * per_gb;
-}
-
 }  // namespace
 
 const std::string& Row::title_at(const std::string& scale) const {
@@ -409,7 +398,9 @@ Result<std::vector<PlannedRun>, ScenarioError> plan(const Row& row, const std::s
         if (!loaded) return ScenarioError{row.file.string(), 0, loaded.error().text()};
         run.scenario = sim::to_toml(loaded.value());
         run.digest = fingerprint(run.scenario);
-        run.seconds = seconds_of(loaded.value());
+        const sim::ExpectedTime time = sim::expected_time(loaded.value());
+        run.seconds = time.cpu;
+        run.gpu_seconds = time.gpu;
         run.hosts = loaded.value().config.topology.hosts();
         planned.push_back(std::move(run));
       }

@@ -109,10 +109,11 @@ struct PlannedRun {
   std::vector<std::string> set;             ///< "key=value"
   std::map<std::string, std::string> axes;  ///< key without its section -> value
   std::uint64_t seed = 0;
-  std::string name;      ///< of its result file, without folder and ending
-  std::string scenario;  ///< resolved
-  std::string digest;    ///< a fingerprint of it
-  double seconds = 0;    ///< about what it costs one processor
+  std::string name;                   ///< of its result file, without folder and ending
+  std::string scenario;               ///< resolved
+  std::string digest;                 ///< a fingerprint of it
+  double seconds = 0;                 ///< about what it costs one processor
+  std::optional<double> gpu_seconds;  ///< and a GPU that can run it
   std::size_t hosts = 0;
 };
 

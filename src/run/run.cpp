@@ -13,6 +13,7 @@
 #include "run/build_info.h"
 #include "run/ideal_fct.h"
 #include "sim/cluster.h"
+#include "sim/scenario/expected_time.h"
 
 namespace strack::run {
 namespace {
@@ -131,6 +132,14 @@ metrics::RunInfo header_of(const Plan& plan) {
   return run;
 }
 
+/// Below a certain size, threads are done before a GPU has started.
+sim::Engine engine_of(const Plan& plan) {
+  if (plan.request.engine == sim::Engine::automatic &&
+      !sim::expected_time(plan.scenario).gpu_beats(plan.config.threads))
+    return sim::Engine::cpu;
+  return plan.request.engine;
+}
+
 /// Said where memory ran out, while the workload or the network was being made.
 Problem too_large(const Plan& plan) {
   return {fmt::format(
@@ -187,7 +196,7 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
   const auto began = std::chrono::steady_clock::now();
   const double cpu_before = cpu_seconds();
   try {
-    auto cluster = sim::make_cluster(plan.request.engine, plan.config, plan.work);
+    auto cluster = sim::make_cluster(engine_of(plan), plan.config, plan.work);
     if (!cluster) {
       static_cast<void>(writer.finish(RunStatus::failed, Instant{}, {}, 0, 0));
       return Problem{plan.request.file.string() + ": " + cluster.error()};

@@ -57,9 +57,6 @@ Result<std::unique_ptr<Cluster>, std::string> order(const gpu::Order& wanted) {
   return std::move(delivered.cluster);
 }
 
-/// Below, threads are done before a GPU has started.
-bool is_worth_it(const SimConfig& config) { return config.topology.hosts() >= 1'024; }
-
 }  // namespace
 
 Engine engine_named(std::string_view word) {
@@ -68,11 +65,18 @@ Engine engine_named(std::string_view word) {
   return word == "emulated" ? Engine::emulated : Engine::cpu;
 }
 
+std::optional<std::string> gpu_is_missing() {
+  const auto module = load_module();
+  if (!module) return module.error();
+  std::string problem = module.value()->look();
+  return problem.empty() ? std::nullopt : std::optional(std::move(problem));
+}
+
 Result<std::unique_ptr<Cluster>, std::string> make_cluster(Engine engine, const SimConfig& config,
                                                            const workload::Workload& workload) {
   if (engine == Engine::gpu || engine == Engine::emulated)
     return order({&config, &workload, engine == Engine::emulated});
-  if (engine == Engine::automatic && is_worth_it(config)) {
+  if (engine == Engine::automatic) {
     auto made = order({&config, &workload, false});
     if (made) return std::move(made.value());
   }

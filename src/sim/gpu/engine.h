@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,12 +19,27 @@ class Cluster;
 enum class Engine : std::uint8_t {
   cpu,
   gpu,        ///< or an error: never another one in its place
-  automatic,  ///< the GPU where there is one that can run it and it is worth it, else threads
+  automatic,  ///< the GPU where there is one that can run it, else threads
   emulated,   ///< the GPU's steps, one after the other on this processor: for tests
 };
 
 /// By the word of the command line: cpu, gpu, auto, emulated.
 [[nodiscard]] Engine engine_named(std::string_view word);
+
+/// Why no GPU can run it, if so.
+[[nodiscard]] inline std::optional<std::string> gpu_refuses(const SimConfig& config) {
+  if (config.pfc.enabled)
+    return "the GPU engine has no lossless switches. run it with --engine cpu, or set "
+           "pfc.enabled=false";
+  // What it chooses hangs on what came before, at all of its ports: there is nothing to do side by side.
+  if (config.switches.routing != Routing::ecmp)
+    return "the GPU engine has no switches that spray. run it with --engine cpu, or set "
+           "switch.routing=\"ecmp\"";
+  return std::nullopt;
+}
+
+/// Whether this machine has a GPU that this program can use; or why not.
+[[nodiscard]] std::optional<std::string> gpu_is_missing();
 
 /// A cluster on that engine, or why it cannot run there.
 [[nodiscard]] Result<std::unique_ptr<Cluster>, std::string> make_cluster(

@@ -29,7 +29,7 @@ constexpr std::string_view kMemoryIsFull =
 [[noreturn]] void give_up(const std::string& why) {
   std::fprintf(stderr, "error: the GPU engine stopped: %s\n", why.c_str());
   std::fflush(stderr);
-  std::_Exit(1);
+  std::_Exit(2);  // 1 is for runs with a result
 }
 
 class Gpu final : public Machine {
@@ -393,6 +393,16 @@ class Gpu final : public Machine {
 };
 
 }  // namespace
+
+std::string look_for_gpu() {
+  const auto driver = load_driver();
+  if (!driver) return driver.error();
+  CuDevice device = 0;
+  if (driver.value()->cuInit(0) != kCuSuccess ||
+      driver.value()->cuDeviceGet(&device, 0) != kCuSuccess)
+    return "the NVIDIA driver finds no GPU here. run it with --engine cpu";
+  return {};
+}
 
 Result<std::unique_ptr<Machine>, std::string> open_gpu() {
   auto driver = load_driver();

@@ -75,5 +75,7 @@ class Machine {
 [[nodiscard]] Result<std::unique_ptr<Machine>, std::string> open_emulation();
 /// The first GPU of this computer, or why there is none to use.
 [[nodiscard]] Result<std::unique_ptr<Machine>, std::string> open_gpu();
+/// Why there is none, or nothing.
+[[nodiscard]] std::string look_for_gpu();
 
 }  // namespace strack::sim::gpu

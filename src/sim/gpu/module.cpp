@@ -11,6 +11,7 @@
 
 #include "metrics/records.h"
 #include "sim/cluster.h"
+#include "sim/gpu/engine.h"
 #include "sim/gpu/machine.h"
 #include "sim/gpu/windows.h"
 #include "sim/transport.h"
@@ -82,17 +83,8 @@ void make(const Order& order, Delivered& delivered) {
     delivered.problem = "the GPU engine was built without this transport";
     return;
   }
-  if (order.config->pfc.enabled) {
-    delivered.problem =
-        "the GPU engine has no lossless switches. run it with --engine cpu, or set "
-        "pfc.enabled=false";
-    return;
-  }
-  // What it chooses hangs on what came before, at all of its ports: there is nothing to do side by side.
-  if (order.config->switches.routing != Routing::ecmp) {
-    delivered.problem =
-        "the GPU engine has no switches that spray. run it with --engine cpu, or set "
-        "switch.routing=\"ecmp\"";
+  if (auto refused = gpu_refuses(*order.config)) {
+    delivered.problem = *std::move(refused);
     return;
   }
   auto machine = order.emulated ? open_emulation() : open_gpu();
@@ -121,7 +113,7 @@ Booking& booking() {
 }  // namespace strack::sim::gpu
 
 extern "C" [[gnu::visibility("default")]] const strack::sim::gpu::Module* strack_gpu_module() {
-  static constexpr strack::sim::gpu::Module module{strack::sim::gpu::kModuleLayout,
-                                                   &strack::sim::gpu::make};
+  static constexpr strack::sim::gpu::Module module{
+      strack::sim::gpu::kModuleLayout, &strack::sim::gpu::make, &strack::sim::gpu::look_for_gpu};
   return &module;
 }

@@ -35,9 +35,10 @@ struct Delivered {
 struct Module {
   std::uint64_t layout = 0;  ///< of what goes back and forth; another one is another program's
   void (*make)(const Order& order, Delivered& delivered) = nullptr;
+  std::string (*look)() = nullptr;  ///< whether there is a GPU: nothing, or why not
 };
 inline constexpr std::uint64_t kModuleLayout =
-    (std::uint64_t{1} << 48) | (sizeof(SimConfig) << 16) | sizeof(workload::Workload);
+    (std::uint64_t{2} << 48) | (sizeof(SimConfig) << 16) | sizeof(workload::Workload);
 
 using MakeCluster = std::unique_ptr<Cluster> (*)(const SimConfig&, workload::Workload, Machine&);
 /// A transport that is compiled into the module makes itself known.

@@ -3,11 +3,11 @@
 
 namespace strack::sim::gpu {
 
-Result<std::unique_ptr<Machine>, std::string> open_gpu() {
-  return std::string(
-      "this build has no kernels for GPUs. configure it with -DSTRACK_GPU=ON, where clang++ and "
-      "ptxas "
-      "(of CUDA) are installed, or run it with --engine cpu");
+std::string look_for_gpu() {
+  return "this build has no kernels for GPUs. configure it with -DSTRACK_GPU=ON, where clang++ and "
+         "ptxas (of CUDA) are installed, or run it with --engine cpu";
 }
+
+Result<std::unique_ptr<Machine>, std::string> open_gpu() { return look_for_gpu(); }
 
 }  // namespace strack::sim::gpu

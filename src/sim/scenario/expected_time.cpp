@@ -1,0 +1,47 @@
+#include "sim/scenario/expected_time.h"
+
+#include <algorithm>
+
+#include "sim/gpu/engine.h"
+
+namespace strack::sim {
+namespace {
+
+bool oversubscribed(const TopologyParams& t) { return t.tiers == 2 && t.spines < t.hosts_per_rack; }
+
+double work_of(const Scenario& scenario) {
+  const WorkloadSpec& w = scenario.workloads.front();
+  double per_gb = scenario.config.pfc.enabled ? 0.24 : 0.17;
+  if (oversubscribed(scenario.config.topology)) per_gb *= 1.6;
+  if (w.kind == WorkloadKind::incast) per_gb = 1.5;  // little at a time
+  if (w.kind == WorkloadKind::collective)
+    per_gb *= w.collective.collective == workload::Collective::alltoall ? 1.8 : 1.3;
+  return 1e-9 * expected_bytes(scenario) * per_gb;
+}
+
+/// No fewer than it takes to send everything at the rate of the busiest link.
+double windows_of(const Scenario& scenario) {
+  const TopologyParams& t = scenario.config.topology;
+  double share = expected_bytes(scenario);
+  if (scenario.workloads.front().kind != WorkloadKind::incast) share /= t.hosts();
+  if (oversubscribed(t)) share *= static_cast<double>(t.hosts_per_rack) / t.spines;
+  const double seconds = 8 * share / static_cast<double>(t.host_rate.value);
+  Picoseconds window = std::min(t.host_latency, t.fabric_latency);
+  if (t.tiers == 3) window = std::min(window, t.core_latency);
+  return seconds * 1e12 / static_cast<double>(window.count());
+}
+
+}  // namespace
+
+ExpectedTime expected_time(const Scenario& scenario) {
+  const double hosts = scenario.config.topology.hosts();
+  const double work = work_of(scenario);
+  ExpectedTime time{0.01 + 1e-5 * hosts + work, std::nullopt};
+  if (!gpu_refuses(scenario.config)) {
+    // To start, to copy the network there, to launch a window's kernels; as much at a time as 55 threads.
+    time.gpu = 0.4 + 2.6e-5 * hosts + 8e-5 * windows_of(scenario) + work / 55;
+  }
+  return time;
+}
+
+}  // namespace strack::sim

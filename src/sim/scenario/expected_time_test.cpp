@@ -1,0 +1,47 @@
+// How long runs take, threads against a GPU: as measured on one H200 and 16 cores (docs/simulator.md).
+#include "sim/scenario/expected_time.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace strack::sim {
+namespace {
+
+ExpectedTime time_of(int hosts, const std::string& size, const std::string& more = "") {
+  const auto scenario =
+      load_text("topology.hosts = " + std::to_string(hosts) +
+                    "\ntopology.hosts_per_rack = 64\nworkload.size = \"" + size + "\"\n" + more,
+                "a.toml");
+  EXPECT_TRUE(scenario) << scenario.error().text();
+  return expected_time(scenario.value());
+}
+
+TEST(ExpectedTime, AGpuBeats16ThreadsWhereItWasMeasured) {
+  EXPECT_FALSE(time_of(1'024, "16 MB").gpu_beats(16));
+  EXPECT_FALSE(time_of(8'192, "2 MB").gpu_beats(16));
+  EXPECT_TRUE(time_of(8'192, "16 MB").gpu_beats(16));
+  EXPECT_TRUE(time_of(8'192, "100 MB").gpu_beats(16));
+  EXPECT_FALSE(time_of(65'536, "2 MB").gpu_beats(16));
+  EXPECT_TRUE(time_of(65'536, "16 MB").gpu_beats(16));
+}
+
+TEST(ExpectedTime, IsWithinAFactorOfTwoOfWhatWasMeasured) {
+  EXPECT_NEAR(time_of(8'192, "100 MB").cpu, 117, 58);
+  EXPECT_NEAR(time_of(8'192, "100 MB").gpu.value(), 2.82, 1.4);
+  EXPECT_NEAR(time_of(65'536, "16 MB").gpu.value(), 6.61, 3.3);
+}
+
+// A window costs a GPU the same when only a few hosts are at work.
+TEST(ExpectedTime, AnIncastIsForThreads) {
+  EXPECT_FALSE(
+      time_of(8'192, "16 MB", "workload.kind = \"incast\"\nworkload.fan_in = 32").gpu_beats(4));
+}
+
+TEST(ExpectedTime, LosslessAndSprayingSwitchesAreNotForAGpu) {
+  EXPECT_FALSE(time_of(8'192, "16 MB", "transport.scheme = \"rocev2\"").gpu);
+  EXPECT_FALSE(time_of(8'192, "16 MB", "switch.routing = \"round-robin\"").gpu);
+}
+
+}  // namespace
+}  // namespace strack::sim
