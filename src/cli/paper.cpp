@@ -23,6 +23,7 @@
 #include "report/save.h"
 #include "run/build_info.h"
 #include "run/pool.h"
+#include "sim/gpu/engine.h"
 
 namespace strack::cli {
 namespace {
@@ -141,6 +142,11 @@ Result<std::vector<Candidate>, std::string> candidates(const PaperRunOptions& op
       entry.out = folder / row.id / (one.name + ".db");
       entry.scenario = one.scenario;
       entry.weight = one.seconds;
+      // It is one, and has to be worth some processors.
+      constexpr double kWorth = 4;
+      if (options.engine == "emulated" ||
+          (one.gpu_seconds && *one.gpu_seconds * kWorth < one.seconds))
+        entry.gpu_weight = one.gpu_seconds;
       entry.there = !options.force &&
                     elsewhere.value().contains(paper::run_key(row.id, one.name, one.digest));
     }
@@ -174,6 +180,8 @@ void print_plan(const PaperRunOptions& options, const std::vector<Candidate>& al
     std::size_t missing = 0;
     double seconds = 0;
     double longest = 0;
+    double gpu = 0;     ///< seconds
+    double beside = 0;  ///< of the CPU, meanwhile
   };
   std::map<std::string, Sum> rows;
   Sum total;
@@ -184,16 +192,24 @@ void print_plan(const PaperRunOptions& options, const std::vector<Candidate>& al
       ++sum->missing;
       sum->seconds += one.run.weight;
       sum->longest = std::max(sum->longest, one.run.weight);
+      sum->gpu += one.run.gpu_weight.value_or(0);
+      sum->beside += one.run.gpu_weight ? 0 : one.run.weight;
     }
   }
   for (const auto& [row, sum] : rows) {
-    fmt::print("{:<9} {:>5} runs  {:>7.0f} s of CPU time, the longest {:.0f} s\n", row, sum.missing,
-               sum.seconds, sum.longest);
+    fmt::print("{:<9} {:>5} runs  {:>7.0f} s of CPU time, the longest {:.0f} s{}\n", row,
+               sum.missing, sum.seconds, sum.longest,
+               sum.gpu > 0 ? fmt::format("; {:.0f} s beside {:.0f} s of a GPU", sum.beside, sum.gpu)
+                           : std::string());
   }
   fmt::print(
       "{} of {} runs at the {} scale are missing: about {:.1f} hours of CPU time, {:.0f} minutes "
       "with 16 processors\n",
       total.missing, all.size(), options.scale, total.seconds / 3'600, total.seconds / 960);
+  if (options.engine != "cpu") {
+    fmt::print("with a GPU: {:.0f} minutes of it, beside {:.1f} hours of CPU time\n",
+               total.gpu / 60, total.beside / 3'600);
+  }
 }
 
 /// The table of all runs there are, here and in the tables that were given.
@@ -205,6 +221,17 @@ std::optional<std::string> write_table(const PaperRunOptions& options,
   if (!evidence) return evidence.error().message;
   if (const auto error = report::write_file(options.table, evidence.value()->to_csv()))
     return error->message;
+  return std::nullopt;
+}
+
+/// As the engine says; or why there is none to be used.
+std::optional<std::string> use_gpu(const PaperRunOptions& options, PoolView& view) {
+  if (options.engine == "cpu") return std::nullopt;
+  if (options.engine == "auto") {
+    if (auto missing = sim::gpu_is_missing()) return missing;
+  }
+  view.gpu_jobs = options.gpu_jobs;
+  view.gpu_engine = options.engine == "auto" ? "gpu" : options.engine;
   return std::nullopt;
 }
 
@@ -237,6 +264,8 @@ int paper_run(const PaperRunOptions& options) {
     set.runs.push_back(std::move(one.run));
   }
   PoolView view{options.jobs, options.threads, options.quiet, std::nullopt};
+  if (const auto missing = use_gpu(options, view); missing && !options.quiet)
+    fmt::print("no GPU is used: {}\n", *missing);
   if (options.stop_after_s > 0)
     view.stop_after = std::chrono::milliseconds(std::llround(options.stop_after_s * 1e3));
   const int status = run_set(view, set);

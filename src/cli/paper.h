@@ -21,7 +21,9 @@ struct PaperOptions {
 struct PaperRunOptions : PaperOptions {
   unsigned jobs = 0;  ///< 0: one per processor
   std::optional<std::uint32_t> threads;
-  double stop_after_s = 0;                  ///< 0: when all is done
+  std::string engine = "cpu";  ///< or auto: the GPU where there is one; or emulated
+  unsigned gpu_jobs = 2;       ///< runs at a time that have it: while one runs, another is set up
+  double stop_after_s = 0;     ///< 0: when all is done
   std::vector<std::filesystem::path> have;  ///< tables of runs made elsewhere
   std::filesystem::path table;              ///< where such a table goes at the end; empty: nowhere
   bool dry_run = false;

@@ -4,6 +4,7 @@
 usage: paper_test.py PROGRAM [unittest arguments]
 """
 
+import csv
 import json
 import os
 import pathlib
@@ -169,6 +170,21 @@ class PaperTest(unittest.TestCase):
         (self.folder / "both.csv").write_text("# Older than the rules.\n" + text)
         self.good("report", "--scale", "full", "--from", "both.csv", "--markdown", "noted.md")
         self.assertIn("\n\nOlder than the rules.\n\n", (self.folder / "noted.md").read_text())
+
+    def test_a_gpu_takes_what_it_can_run(self):
+        self.good("run", "--scale", "full", "--table", "cpu.csv")
+        # Where this build has no GPU engine, processors do it, and it is said.
+        done = self.strack("run", "--scale", "full", "--engine", "emulated", "--results", "gpu", "--table", "gpu.csv")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for line in done.stderr.splitlines():
+            self.assertRegex(line, "^warning: run by the processor, since the GPU did not: .*there is no GPU engine")
+        hashes = []
+        for table in ("cpu.csv", "gpu.csv"):
+            with open(self.folder / table, encoding="utf-8") as file:
+                hashes.append({row["run"]: row["hash"] for row in csv.DictReader(file)})
+        self.assertEqual(len(hashes[0]), 8)
+        self.assertEqual(hashes[0], hashes[1])
+        self.assertIn("with a GPU: ", self.good("run", "--scale", "full", "--force", "--engine", "auto", "--dry-run"))
 
     def test_calibrate_searches_and_goes_on(self):
         self.write("A.toml", ROW.replace("paper = 16\nreproduced", "paper = 20\nreproduced"))

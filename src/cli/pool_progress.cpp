@@ -17,6 +17,8 @@ bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
   options.jobs = view.jobs;
   options.threads = view.threads;
   options.stop_after = view.stop_after;
+  options.gpu_jobs = view.gpu_jobs;
+  options.gpu_engine = view.gpu_engine;
   options.on_progress = [&line](const run::PoolProgress& p) {
     if (!line.due()) return;
     line.show(fmt::format("{} of {} runs done, {} running{}  {}", p.done, p.missing, p.running,
@@ -67,6 +69,9 @@ int run_set(const PoolView& view, RunSet& set) {
   std::size_t done = there;
   for (const run::PoolRun& one : set.runs) {
     done += one.done;
+    if (!one.gpu_failure.empty())
+      fmt::print(stderr, "warning: run by the processor, since the GPU did not: {}\n",
+                 one.gpu_failure);
     if (one.failure.empty()) continue;
     ++failed;
     fmt::print(stderr, "error: {}\n", one.failure);

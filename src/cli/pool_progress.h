@@ -17,6 +17,8 @@ struct PoolView {
   std::optional<std::uint32_t> threads;
   bool quiet = false;
   std::optional<std::chrono::milliseconds> stop_after = std::nullopt;
+  unsigned gpu_jobs = 0;  ///< as in run::PoolOptions
+  std::string gpu_engine = "gpu";
 };
 
 /// run::run_all for somebody at a terminal. False: Ctrl-C came first, or the time was over.

@@ -17,8 +17,10 @@
 namespace strack::run {
 namespace {
 
+enum class Place : std::uint8_t { cpu, gpu };
+
 /// In a process group of its own, so that Ctrl-C reaches it once: from us.
-pid_t start(const PoolOptions& options, PoolRun& run) {
+pid_t start(const PoolOptions& options, PoolRun& run, Place place) {
   std::vector<std::string> words{"strack",  // the program's name
                                  "sim", "run", run.file.string()};
   for (const std::string& set : run.set) {
@@ -36,6 +38,10 @@ pid_t start(const PoolOptions& options, PoolRun& run) {
   if (options.threads) {
     words.emplace_back("--threads");
     words.push_back(fmt::format("{}", *options.threads));
+  }
+  if (place == Place::gpu) {
+    words.emplace_back("--engine");
+    words.push_back(options.gpu_engine);
   }
   run.said.reset(std::tmpfile());
   return start_process(options.program.string(), std::move(words),
@@ -93,33 +99,44 @@ class Pace {
   explicit Pace(const PoolOptions& options) : stop_after_(options.stop_after) {}
 
   [[nodiscard]] bool over() const { return stop_after_ && since_begin() >= seconds(*stop_after_); }
-  [[nodiscard]] bool fits(const PoolRun& run) const {
+  [[nodiscard]] bool fits(const PoolRun& run, Place place) const {
     return !stop_after_ ||
-           since_begin() + seconds_per_weight() * run.weight <= seconds(*stop_after_);
+           since_begin() + of(place).per_weight() * weight(run, place) <= seconds(*stop_after_);
   }
   void start(const PoolRun& run) { begun_[&run] = since_begin(); }
-  void end(const PoolRun& run) {
-    took_ += since_begin() - begun_[&run];
-    expected_ += run.weight;
+  void end(const PoolRun& run, Place place) {
+    of(place).took += since_begin() - begun_[&run];
+    of(place).expected += weight(run, place);
   }
 
  private:
+  struct Taken {
+    double took = 0;
+    double expected = 0;
+
+    /// With room for a run that takes longer than the others of its weight.
+    [[nodiscard]] double per_weight() const {
+      constexpr double kRoom = 1.4;
+      constexpr double kEnough = 20;  // what is over in no time says little about the others
+      return expected < kEnough ? kRoom : std::max(kRoom, kRoom * took / expected);
+    }
+  };
+
   static double seconds(std::chrono::duration<double> time) { return time.count(); }
+  static double weight(const PoolRun& run, Place place) {
+    return place == Place::gpu ? run.gpu_weight.value_or(run.weight) : run.weight;
+  }
   [[nodiscard]] double since_begin() const {
     return seconds(std::chrono::steady_clock::now() - begin_);
   }
-  /// With room for a run that takes longer than the others of its weight.
-  [[nodiscard]] double seconds_per_weight() const {
-    constexpr double kRoom = 1.4;
-    constexpr double kEnough = 20;  // what is over in no time says little about the others
-    return expected_ < kEnough ? kRoom : std::max(kRoom, kRoom * took_ / expected_);
-  }
+  [[nodiscard]] const Taken& of(Place place) const { return place == Place::gpu ? gpu_ : cpu_; }
+  [[nodiscard]] Taken& of(Place place) { return place == Place::gpu ? gpu_ : cpu_; }
 
   std::optional<std::chrono::milliseconds> stop_after_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::map<const PoolRun*, double> begun_;
-  double took_ = 0;
-  double expected_ = 0;
+  Taken cpu_;
+  Taken gpu_;
 };
 
 /// Those that run now, and how those before them ended.
@@ -127,11 +144,11 @@ class Running {
  public:
   Running(const PoolOptions& options, Pace& pace) : options_(options), pace_(pace) {}
 
-  void begin(PoolRun& run) {
+  void begin(PoolRun& run, Place place) {
     run.started = true;
-    const pid_t child = start(options_, run);
+    const pid_t child = start(options_, run, place);
     if (child > 0) {
-      processes_[child] = &run;
+      processes_[child] = {&run, place};
       pace_.start(run);
     } else {
       run.failure = fmt::format("{}: no process could be started", run.out.string());
@@ -140,7 +157,7 @@ class Running {
   }
   void interrupt() {
     if (told_) return;
-    for (const auto& [child, run] : processes_) kill(child, SIGINT);
+    for (const auto& [child, process] : processes_) kill(child, SIGINT);
     told_ = true;
   }
   void collect() {
@@ -150,45 +167,88 @@ class Running {
         ++it;
         continue;
       }
-      PoolRun& run = *it->second;
-      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-      run.done = code == 0 || code == 1;  // a stalled run is a result too, and says so in the table
-      if (code != 0 && code != 1 && !(told_ && code == kInterruptedStatus)) {
-        run.failure = last_words(run, status);
-        ++failed_;
-      }
-      run.said.reset();
-      ++done_;
-      weight_done_ += run.weight;
-      pace_.end(run);
+      end(*it->second.run, it->second.place, status);
       it = processes_.erase(it);
     }
   }
 
-  [[nodiscard]] std::size_t count() const { return processes_.size(); }
+  [[nodiscard]] std::size_t count(Place place) const {
+    return static_cast<std::size_t>(
+        std::count_if(processes_.begin(), processes_.end(),
+                      [place](const auto& process) { return process.second.place == place; }));
+  }
+  [[nodiscard]] bool idle() const { return processes_.empty(); }
   [[nodiscard]] bool told() const { return told_; }
   [[nodiscard]] PoolProgress progress(std::size_t missing, double weight) const {
     return {done_, missing, processes_.size(), failed_, weight_done_ / weight};
   }
 
  private:
+  struct Process {
+    PoolRun* run = nullptr;
+    Place place = Place::cpu;
+  };
+
+  void end(PoolRun& run, Place place, int status) {
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    const bool failed = code != 0 && code != 1 && !(told_ && code == kInterruptedStatus);
+    if (failed && place == Place::gpu) {
+      // It may have had too little memory, say: the processor does it.
+      run.gpu_failure = last_words(run, status);
+      run.gpu_weight.reset();
+      run.started = false;
+      return;
+    }
+    run.done = code == 0 || code == 1;  // a stalled run is a result too, and says so in the table
+    if (failed) {
+      run.failure = last_words(run, status);
+      ++failed_;
+    }
+    run.said.reset();
+    ++done_;
+    weight_done_ += run.weight;
+    pace_.end(run, place);
+  }
+
   const PoolOptions& options_;
   Pace& pace_;
-  std::map<pid_t, PoolRun*> processes_;
+  std::map<pid_t, Process> processes_;
   std::size_t done_ = 0;
   std::size_t failed_ = 0;
   double weight_done_ = 0;
   bool told_ = false;
 };
 
+bool waits(const PoolRun* run) { return !run->there && !run->started; }
+
+/// The first that waits, fits into the time and belongs there; a shorter one may where the next in turn
+/// does not. Or none.
+PoolRun* next_run(const std::vector<PoolRun*>& runs, Place place, bool has_gpu, const Pace& pace) {
+  const auto first = [&](auto&& suits) -> PoolRun* {
+    const auto found = std::find_if(runs.begin(), runs.end(), [&](const PoolRun* run) {
+      return waits(run) && pace.fits(*run, place) && suits(*run);
+    });
+    return found == runs.end() ? nullptr : *found;
+  };
+  if (place == Place::gpu)
+    return first([](const PoolRun& run) { return run.gpu_weight.has_value(); });
+  if (!has_gpu) return first([](const PoolRun&) { return true; });
+  if (PoolRun* own = first([](const PoolRun& run) { return !run.gpu_weight; })) return own;
+  // Then what a processor has done before the GPU has worked off all that waits for it.
+  double line = 0;
+  for (const PoolRun* run : runs) line += waits(run) ? run->gpu_weight.value_or(0) : 0;
+  return first([line](const PoolRun& run) { return run.weight < line; });
+}
+
 }  // namespace
 
 bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
              const std::atomic<bool>& stop) {
   const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned free = processors > options.gpu_jobs ? processors - options.gpu_jobs : 1;
   const unsigned jobs = options.jobs > 0
                             ? options.jobs
-                            : std::max(1u, processors / std::max(1u, options.threads.value_or(1)));
+                            : std::max(1u, free / std::max(1u, options.threads.value_or(1)));
   std::size_t missing = 0;
   double weight = 0;
   for (const PoolRun* run : runs) {
@@ -198,18 +258,20 @@ bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
   }
   Pace pace(options);
   Running running(options, pace);
-  const auto waits = [](const PoolRun* run) { return !run->there && !run->started; };
+  const auto begin = [&](Place place, unsigned most) {
+    while (running.count(place) < most) {
+      PoolRun* next = next_run(runs, place, options.gpu_jobs > 0, pace);
+      if (next == nullptr) break;
+      running.begin(*next, place);
+    }
+  };
   while (true) {
     const bool stopping = stop.load(std::memory_order_relaxed) || pace.over();
-    while (!stopping && running.count() < jobs) {
-      // A shorter one may fit where the next in turn does not.
-      const auto next = std::find_if(runs.begin(), runs.end(), [&](const PoolRun* run) {
-        return waits(run) && pace.fits(*run);
-      });
-      if (next == runs.end()) break;
-      running.begin(**next);
+    if (!stopping) {
+      begin(Place::gpu, options.gpu_jobs);
+      begin(Place::cpu, jobs);
     }
-    if (running.count() == 0) break;
+    if (running.idle()) break;
     if (stopping) running.interrupt();
     running.collect();
     if (options.on_progress) options.on_progress(running.progress(missing, weight));

@@ -26,10 +26,14 @@ struct PoolRun {
   std::string scenario;  ///< resolved
   double weight = 1;     ///< about how long it takes: in seconds, or in parts of the others
 
+  /// The same for a GPU, where one can run it and should.
+  std::optional<double> gpu_weight;
+
   bool there = false;  ///< finished earlier, by the same program
   bool started = false;
   bool done = false;
   std::string failure;
+  std::string gpu_failure;  ///< it failed on a GPU, and was begun again on the processor
 
   struct CloseFile {
     void operator()(std::FILE* stream) const { std::fclose(stream); }
@@ -60,7 +64,10 @@ struct PoolProgress {
 };
 
 struct PoolOptions {
-  unsigned jobs = 0;                     ///< 0: one per processor
+  unsigned jobs = 0;  ///< 0: one per processor that no other run takes
+  /// So many runs at a time have the GPU, beside the others, and `gpu_engine` as their engine.
+  unsigned gpu_jobs = 0;
+  std::string gpu_engine = "gpu";
   std::optional<std::uint32_t> threads;  ///< of each run; else as the scenario says
   /// No run is started that would not be done by then; what takes longer is interrupted. For runs
   /// whose weight is in seconds.
@@ -69,7 +76,8 @@ struct PoolOptions {
   std::function<void(const PoolProgress&)> on_progress;  ///< often
 };
 
-/// Runs all that is not there yet, in order. False: it was told to stop first, or its time was over.
+/// Runs all that is not there yet, in order; a GPU takes the first that it can run, processors the first
+/// that it cannot. False: it was told to stop first, or its time was over.
 [[nodiscard]] bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
                            const std::atomic<bool>& stop);
 
