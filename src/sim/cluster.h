@@ -49,13 +49,14 @@ class ClusterOf final : public Cluster {
  public:
   ClusterOf(const SimConfig& config, workload::Workload workload)
       : config_(config),
-        params_(params_of<Protocol>(config)),
+        params_(std::make_unique<typename Protocol::Params>(params_of<Protocol>(config))),
         workload_(std::move(workload)),
         placement_(place_all(config_, workload_)),
         network_(config_),
         port_rules_(rules_of(config_)),
         recorder_(config_, workload_, network_, std::move(placement_.senders)),
-        host_rules_{&params_, &port_rules_, recorder_.watches, placement_.jobs, &network_.topology},
+        host_rules_{params_.get(), &port_rules_, recorder_.watches, placement_.jobs,
+                    &network_.topology},
         guard_(network_.topology),
         windows_(network_, port_rules_, host_rules_, workers_of(config_), workload_.jobs.size()),
         lookahead_(network_.topology.smallest_latency()) {
@@ -188,7 +189,8 @@ class ClusterOf final : public Cluster {
   static constexpr std::uint64_t kProgressHops = 2'000'000;
 
   const SimConfig config_;
-  const typename Protocol::Params params_;
+  /// Hosts keep its address, so it lies where they do: on a GPU, beside the network.
+  const std::unique_ptr<const typename Protocol::Params> params_;
   const workload::Workload workload_;
   Placement placement_;
   NetworkType network_;
