@@ -20,7 +20,7 @@ namespace {
   return {scenario.config.topology.hosts(), scenario.config.topology.hosts_per_rack};
 }
 
-/// [D951] The first draws as if it were alone; the others from streams of their own, so that one more
+/// [D76] The first draws as if it were alone; the others from streams of their own, so that one more
 /// workload, or one that is left out, moves nothing of the others.
 [[nodiscard]] std::uint64_t seed_of(std::uint64_t seed, std::string_view what, std::size_t number) {
   return number == 0 ? seed : Rng(seed).stream(fmt::format("{} {}", what, number)).next();
@@ -91,7 +91,7 @@ void add_jobs(std::vector<workload::Job>& all, const Scenario& scenario, const W
 
 }  // namespace
 
-// [D952] Those who say where they are go first, then those who need whole blocks, and those who take
+// [D77] Those who say where they are go first, then those who need whole blocks, and those who take
 // whatever there is come last.
 std::vector<std::vector<workload::HostId>> place_jobs(const Scenario& scenario,
                                                       std::uint64_t seed) {

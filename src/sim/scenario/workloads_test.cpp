@@ -75,7 +75,7 @@ TEST(Workloads, OneIsTheSameEitherWay) {
   EXPECT_EQ(a.parts[0].name, "random");
 }
 
-// [D951] Two of a kind are not the same, and what one draws does not depend on who else there is.
+// [D76] Two of a kind are not the same, and what one draws does not depend on who else there is.
 TEST(Workloads, DrawFromStreamsOfTheirOwn) {
   const workload::Workload two = make_workload(loaded(kNetwork + kRandom + kRandom), 1);
   const workload::Workload one = make_workload(loaded(kNetwork + kRandom), 1);
@@ -103,7 +103,7 @@ TEST(Workloads, OneAloneIsAsBesideTheOthers) {
             "\"allreduce-ring-2\"; \"all\" is all of them");
 }
 
-// [D952] Every host has one rank of all jobs; lists come first, blocks before what is drawn.
+// [D77] Every host has one rank of all jobs; lists come first, blocks before what is drawn.
 TEST(Workloads, RanksAreBesideEachOther) {
   const Scenario s =
       loaded(kNetwork + kRing + kRing + "placement = \"blocks:8\"\n" + kRing +
