@@ -203,7 +203,8 @@ void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Win
   std::size_t next = 0;
   while (any(goes_on)) {
     if (goes_on)
-      goes_on = port.step(arrivals, next, *field.port_rules, context, fingerprint, drops);
+      goes_on = port.step(arrivals, next, port.rules_here(*field.port_rules), context, fingerprint,
+                          drops);
   }
   if (is_awake) {
     if (fingerprint.value() != 0) fetch_add(seat.owner->fingerprint.sum(), fingerprint.value());
