@@ -82,6 +82,14 @@ int sim_cost(const SweepOptions& options) {
       at->alone.push_back(std::move(summary.value()));
     }
   }
+  for (const CostRuns& one : costs) {
+    if (one.together.workloads.size() != one.alone.size()) {
+      return fail(
+          fmt::format("{}: its runs have other workloads than the file. --set changes keys of "
+                      "workloads that are there, it adds none",
+                      options.file.string()));
+    }
+  }
   if (options.json) {
     fmt::print("{}\n", cost_json(costs));
     return 0;

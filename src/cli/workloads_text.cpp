@@ -22,6 +22,8 @@ std::string done_text(const WorkloadSummary& w) {
 }
 
 /// Or a dash where none has finished.
+bool all_done(const WorkloadSummary& w) { return w.finished > 0 && w.unfinished == 0; }
+
 std::string time_or_dash(const WorkloadSummary& w, Picoseconds time) {
   return w.finished > 0 ? us_text(time) : "-";
 }
@@ -38,10 +40,10 @@ std::string times_json(const WorkloadSummary& w) {
       time(w.mean_iteration()));
 }
 
-/// How many times as long, where both have finished.
+/// How many times as long, where both have finished all.
 std::string price_text(const WorkloadSummary& alone, const WorkloadSummary& together,
                        Picoseconds WorkloadSummary::*time) {
-  if (alone.finished == 0 || together.finished == 0) return "-";
+  if (!all_done(alone) || !all_done(together)) return "-";
   return ratio_text(together.*time, alone.*time);
 }
 
@@ -56,7 +58,7 @@ std::string workloads_text(const Summary& summary) {
                done_text(w), time_or_dash(w, w.max_time), time_or_dash(w, w.mean_time),
                time_or_dash(w, w.p99_time),
                w.info.iterations > 1 ? time_or_dash(w, w.mean_iteration()) : "-",
-               us_text(w.info.ideal), w.finished > 0 ? ratio_text(w.max_time, w.info.ideal) : "-",
+               us_text(w.info.ideal), all_done(w) ? ratio_text(w.max_time, w.info.ideal) : "-",
                time_or_dash(w, w.start - Instant{}), time_or_dash(w, w.end - Instant{})});
   }
   return table.text();

@@ -330,11 +330,12 @@ Table workload_table(std::string id, std::string title, std::span<const Labelled
       const auto time = [&](Picoseconds value) { return w.finished > 0 ? in_us(value) : kUnknown; };
       const double most = time(w.max_time);
       const double ideal = w.info.ideal > ps(0) ? in_us(w.info.ideal) : kUnknown;
+      const double over = w.unfinished == 0 ? most / ideal : kUnknown;
       table.rows.push_back(
           {labelled.label.name, fmt::format("{}", labelled.summary.run.seed), w.info.name,
            fmt::format("{}, {}", w.info.kind, size_text(w.info.bytes)), Cell(w.finished),
            Cell(w.unfinished), most, time(w.mean_time), time(w.p99_time),
-           w.info.iterations > 1 ? time(w.mean_iteration()) : kUnknown, ideal, most / ideal,
+           w.info.iterations > 1 ? time(w.mean_iteration()) : kUnknown, ideal, over,
            time(w.start - Instant{}), time(w.end - Instant{})});
     }
   }

@@ -21,6 +21,8 @@ std::optional<Guests::Id> Guests::enter(Id id, std::uint64_t source, Clock::time
   for (const auto& [other, guest] : guests_) {
     if (other == id) continue;
     const std::size_t count = counts[guest.source];
+    if (count < counts[source]) continue;  // a source makes room for itself by its own
+    if (now - guest.heard < (count > counts[source] ? idle_ / 2 : idle_)) continue;
     const bool worse = count != most          ? count > most
                        : guest.heard != heard ? guest.heard < heard
                                               : other < victim;
@@ -29,7 +31,6 @@ std::optional<Guests::Id> Guests::enter(Id id, std::uint64_t source, Clock::time
     most = count;
     heard = guest.heard;
   }
-  if (now - heard < (most > counts[source] ? idle_ / 2 : idle_)) victim = id;
   guests_.erase(victim);
   return victim;
 }

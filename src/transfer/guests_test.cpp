@@ -43,6 +43,15 @@ TEST(Guests, NobodyGoesWhoIsAtWork) {
   EXPECT_EQ(guests.enter(5, kModest, at(18)), 1u);
 }
 
+// Whoever is idle goes, also where another source has more that are at work.
+TEST(Guests, WhoIsAtWorkDoesNotHideTheIdle) {
+  Guests guests(5, seconds(15));
+  for (Guests::Id id = 1; id <= 3; ++id) EXPECT_EQ(guests.enter(id, kGreedy, at(0)), std::nullopt);
+  for (Guests::Id id = 4; id <= 5; ++id) EXPECT_EQ(guests.enter(id, 12, at(0)), std::nullopt);
+  for (Guests::Id id = 1; id <= 3; ++id) guests.heard(id, at(25));
+  EXPECT_EQ(guests.enter(6, kModest, at(25)), 4u);
+}
+
 TEST(Guests, ASourceMakesRoomForItselfOnlyByItsOwnIdleOnes) {
   Guests guests(2, seconds(15));
   EXPECT_EQ(guests.enter(1, kModest, at(0)), std::nullopt);

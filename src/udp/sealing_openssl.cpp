@@ -75,6 +75,17 @@ class EvpKey final : public AeadKey {
   EVP_CIPHER_CTX* context_;
 };
 
+/// A library whose configuration leaves out what its ciphers need has all functions, and they fail.
+bool works() {
+  const Secret key{};
+  EVP_CIPHER_CTX* const trial = evp.make();
+  if (trial == nullptr) return false;
+  const bool both = evp.init(trial, evp.aes_256_gcm(), nullptr, key.data(), nullptr, 1) == 1 &&
+                    evp.init(trial, evp.chacha20_poly1305(), nullptr, key.data(), nullptr, 1) == 1;
+  evp.free(trial);
+  return both;
+}
+
 bool load() {
   void* library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return false;
@@ -91,7 +102,7 @@ bool load() {
   find(evp.update, "EVP_CipherUpdate");
   find(evp.final, "EVP_CipherFinal_ex");
   find(evp.control, "EVP_CIPHER_CTX_ctrl");
-  return all;
+  return all && works();
 }
 
 constexpr SealingLibrary kOpenssl{

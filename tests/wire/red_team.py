@@ -302,8 +302,12 @@ def judge(name, flow, attack, wanted_rate):
     told = f" at {fastest:.0f} packets a second" if fastest else ""
     print(f"{name}: {attacked:.0f} of {quiet:.0f} Mb/s, {attacked / quiet:.2f}{told}, after {_round + 1} rounds", flush=True)
     if attacked == 0:
-        skip(f"{name}: the machine is too busy to attack at {wanted_rate} packets a second")
+        return Busy(f"{name}: the machine is too busy to attack at {wanted_rate} packets a second")
     return None if attacked >= KEEPS * quiet else f"{name}: the flow keeps {attacked / quiet:.2f}, less than {KEEPS}"
+
+
+class Busy(str):
+    """An attack that could not be made."""
 
 
 def main():
@@ -321,7 +325,7 @@ def main():
     program = os.path.abspath(arguments.program)
     rate = arguments.rate or (1000 if arguments.full else 200)
     per_second = arguments.packets_per_second or (20_000 if arguments.full else 4_000)
-    failures = []
+    failures, busy = [], []
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         try:
@@ -339,9 +343,11 @@ def main():
                 make = PACKETS[name]
                 wrong = judge(name, flow, lambda make=make: Attack(world, key, make, per_second), per_second)
             if wrong:
-                failures.append(wrong)
+                (busy if isinstance(wrong, Busy) else failures).append(wrong)
     if failures:
         sys.exit("\n".join(failures))
+    if busy:
+        skip("; ".join(busy))
 
 
 if __name__ == "__main__":
