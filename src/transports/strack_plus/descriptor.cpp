@@ -163,10 +163,7 @@ class PlusResolver : sim::Resolving {
     const std::string field = error.field;
     const std::string message =
         fmt::format("{} would be {}. it must be {}", field, error.value, error.remedy);
-    for (const std::string& name : {field, field + "_us"}) {
-      if (Setting* setting = set_.find(kSection, name); setting != nullptr && setting->given)
-        setting->fail(message);
-    }
+    if (const Setting* setting = given_setting(set_, kSection, field)) setting->fail(message);
     throw sim::Failed{{r_.file, 0, message}};
   }
 };
