@@ -29,10 +29,8 @@ constexpr std::string_view kFaultBound =
     "The same permutation in a network where nothing breaks: each message at the host's rate, and "
     "a base RTT.";
 constexpr std::string_view kJobBound =
-    "Of the slowest job: all it sends through its busiest port at that port's rate, and a base "
-    "RTT. "
-    "That a message waits for others is not counted, so a long chain of small steps is far from it "
-    "under any transport.";
+    "Of the slowest job, alone in the network: its longest chain of messages that wait for each "
+    "other, with all that each port has to send and to receive along the way at its rate.";
 
 constexpr std::string_view kJobsQuick =
     "topology.hosts = 128\ntopology.hosts_per_rack = 16\n"

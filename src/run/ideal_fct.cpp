@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "run/ideal_graph.h"
 #include "sim/base_rtt.h"
 #include "sim/net/topology.h"
 
@@ -295,7 +296,7 @@ std::vector<Picoseconds> ideal_jobs(const sim::SimConfig& config,
         network.serve(from, to, loads[c].wire, Instant{});
       }
     }
-    ideals.push_back(network.bound());
+    ideals.push_back(std::max(network.bound(), ideal_graph(config, job)));
   }
   return ideals;
 }

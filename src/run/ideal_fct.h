@@ -23,9 +23,10 @@ namespace strack::run {
 /// count with what they can carry; failures in between, stragglers and jitter are left out.
 [[nodiscard]] Picoseconds ideal_fct(const sim::SimConfig& config, const workload::Flows& flows);
 
-/// Each job's: all it sends through its busiest port, or through the uplinks of its busiest rack or
-/// pod, at their rate, and the rest of a base RTT. No job can be faster, alone in the network and with
-/// no message waiting for another; what other jobs send through the same links is not counted.
+/// Each job's: its longest chain of messages, acknowledgements and computations, with all that its ports
+/// have to send and to receive along the way (ideal_graph.h); or all it sends through the uplinks of its
+/// busiest rack or pod, at their rate, and the rest of a base RTT. No job can be faster, alone in the
+/// network; what other jobs send through the same links is not counted.
 [[nodiscard]] std::vector<Picoseconds> ideal_jobs(const sim::SimConfig& config,
                                                   const std::vector<workload::Job>& jobs);
 

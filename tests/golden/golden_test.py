@@ -48,7 +48,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("names", nargs="*", help="scenarios without .toml; all")
     parser.add_argument("--update", action="store_true", help="write the texts instead")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     scenarios = sorted(FOLDER.glob("*.toml"))
     if options.names:
         scenarios = [FOLDER / (name + ".toml") for name in options.names]

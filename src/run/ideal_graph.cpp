@@ -1,0 +1,225 @@
+#include "run/ideal_graph.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "sim/base_rtt.h"
+
+namespace strack::run {
+namespace {
+
+using sim::Reach;
+using workload::Graph;
+using workload::Moment;
+using workload::NodeId;
+
+/// A message at a NIC: when it may begin, how long it takes, what comes after it.
+struct Task {
+  Picoseconds head{0};
+  Picoseconds work{0};
+  Picoseconds tail{0};
+};
+
+/// When all tasks and their tails are over, at the earliest, on a machine that does one thing at a time
+/// and may change its mind: whatever is there with the longest tail goes first.
+[[nodiscard]] Picoseconds one_machine(std::vector<Task>& tasks) {
+  std::sort(tasks.begin(), tasks.end(),
+            [](const Task& a, const Task& b) { return a.head < b.head; });
+  std::priority_queue<std::pair<Picoseconds, Picoseconds>> waiting;  // tail, work that is left
+  Picoseconds now{0};
+  Picoseconds end{0};
+  const auto work_until = [&](Picoseconds until) {
+    while (!waiting.empty() && now < until) {
+      auto [tail, left] = waiting.top();
+      waiting.pop();
+      const Picoseconds done = std::min(left, until - now);
+      now += done;
+      if (done < left) {
+        waiting.emplace(tail, left - done);
+      } else {
+        end = std::max(end, now + tail);
+      }
+    }
+  };
+  for (const Task& task : tasks) {
+    work_until(task.head);
+    now = std::max(now, task.head);
+    waiting.emplace(task.tail, task.work);
+  }
+  work_until(ps(INT64_MAX));
+  return end;
+}
+
+class Chains {
+ public:
+  Chains(const sim::SimConfig& config, const workload::Job& job)
+      : config_(config), t_(config.topology), job_(job), graph_(*job.graph) {
+    rates_.assign(graph_.ranks(), t_.host_rate);
+    for (const sim::Impairment& bad : config.failures.impairments) {
+      if (bad.link.tier != sim::LinkRef::Tier::host) continue;
+      for (workload::Rank r = 0; r < graph_.ranks(); ++r) {
+        if (job.hosts[r] == bad.link.lower) rates_[r] = bad.rate * rates_[r];
+      }
+    }
+  }
+
+  [[nodiscard]] Picoseconds bound() {
+    if (graph_.size() == 0) return ps(0);
+    find_order();
+    find_heads();
+    // All that follows an event of a node, from the last node to the first.
+    behind_.assign(graph_.size(), ps(0));
+    std::vector<std::vector<Task>> out(graph_.ranks());
+    std::vector<std::vector<Task>> in(graph_.ranks());
+    Picoseconds end{0};
+    Picoseconds first = heads_[order_.front()];
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+      const NodeId id = *at;
+      const Graph::Node& node = graph_.node(id);
+      first = std::min(first, heads_[id]);
+      const Picoseconds sent = longest_after(Moment::sent, id);
+      Picoseconds all = longest_after(Moment::started, id);
+      if (node.computes) {
+        all = std::max(all, ps(node.amount) + sent);
+      } else {
+        const Way way = way_of(node);
+        // At the receiver, until the job is over: the acknowledgement, and what waits for either.
+        const Picoseconds rest = std::max(way.back + sent, longest_after(Moment::received, id));
+        out[node.rank].push_back({heads_[id], way.leaving, way.behind + rest});
+        in[graph_.receiver(id)].push_back({heads_[id] + way.before, way.arriving, way.last + rest});
+        all = std::max(all, way.there() + rest);
+      }
+      behind_[id] = all;
+      end = std::max(end, heads_[id] + all);
+    }
+    for (auto* ports : {&out, &in}) {
+      for (std::vector<Task>& tasks : *ports) end = std::max(end, one_machine(tasks));
+    }
+    return end - first;
+  }
+
+ private:
+  /// A message's way through an empty network.
+  struct Way {
+    Picoseconds leaving{0};   ///< through the sender's port, all of it
+    Picoseconds behind{0};    ///< its last packet's way from there
+    Picoseconds before{0};    ///< until the first of its packets is at the receiver's port
+    Picoseconds arriving{0};  ///< through that port, all of it
+    Picoseconds last{0};      ///< along the wire behind it
+    Picoseconds back{0};      ///< the acknowledgement
+
+    [[nodiscard]] Picoseconds there() const {
+      return std::max(leaving + behind, before + arriving + last);
+    }
+  };
+
+  [[nodiscard]] Way way_of(const Graph::Node& node) const {
+    const workload::Rank to = graph_.channels()[node.channel].to;
+    const Reach reach = reach_of(job_.hosts[node.rank], job_.hosts[to]);
+    const std::int64_t mtu = config_.mtu().count();
+    const std::int64_t packets = std::max<std::int64_t>(1, (node.amount + mtu - 1) / mtu);
+    const Bytes header = config_.hosts.data_header;
+    const Bytes wire = bytes(node.amount) + packets * header;
+    const Bytes first = bytes(std::min(node.amount, mtu)) + header;
+    const Bytes last = bytes(node.amount - (packets - 1) * mtu) + header;
+    const auto trip = [&](Bytes packet) {
+      return sim::serialisation(t_, packet, reach) + sim::propagation(t_, reach);
+    };
+    Way way;
+    way.leaving = through(node.rank, wire);
+    way.behind = trip(last) - last / t_.host_rate;
+    // On several paths a short last packet may overtake those in front of it.
+    way.before = std::min(trip(first) - first / t_.host_rate,
+                          (wire - last) / t_.host_rate + trip(last) - last / t_.host_rate) -
+                 t_.host_latency;
+    way.arriving = through(to, wire);
+    way.last = t_.host_latency;
+    way.back = trip(config_.hosts.control_size);
+    return way;
+  }
+  /// A link that carries nothing says nothing about how long things take.
+  [[nodiscard]] Picoseconds through(workload::Rank rank, Bytes wire) const {
+    return rates_[rank] > BitsPerSecond{0} ? wire / rates_[rank] : ps(0);
+  }
+  [[nodiscard]] Reach reach_of(workload::HostId a, workload::HostId b) const {
+    const std::uint32_t from = a / t_.hosts_per_rack;
+    const std::uint32_t to = b / t_.hosts_per_rack;
+    if (from == to) return Reach::rack;
+    if (t_.tiers == 3 && from / t_.racks_per_pod != to / t_.racks_per_pod) return Reach::core;
+    return Reach::fabric;
+  }
+
+  /// Every node behind all that it waits for.
+  void find_order() {
+    std::vector<std::uint32_t> waits(graph_.size());
+    for (NodeId id = 0; id < graph_.size(); ++id)
+      for_each_after(id, [&](Moment, NodeId next) { ++waits[next]; });
+    order_.reserve(graph_.size());
+    for (NodeId id = 0; id < graph_.size(); ++id) {
+      if (waits[id] == 0) order_.push_back(id);
+    }
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      for_each_after(order_[i], [&](Moment, NodeId next) {
+        if (--waits[next] == 0) order_.push_back(next);
+      });
+    }
+    STRACK_CHECK_OP(order_.size(), ==, graph_.size());
+  }
+
+  void find_heads() {
+    heads_.assign(graph_.size(), ps(0));
+    const Instant origin = *std::min_element(job_.starts.begin(), job_.starts.end());
+    for (workload::Rank rank = 0; rank < graph_.ranks(); ++rank) {
+      for (const NodeId id : graph_.roots(rank)) heads_[id] = job_.starts[rank] - origin;
+    }
+    for (const Graph::Timed& timed : graph_.timed()) {
+      Picoseconds& head = heads_[timed.node];
+      head = std::max(head, job_.starts[graph_.node(timed.node).rank] - origin + timed.time);
+    }
+    for (const NodeId id : order_) {
+      const Graph::Node& node = graph_.node(id);
+      const Way way = node.computes ? Way{} : way_of(node);
+      const Picoseconds received = heads_[id] + way.there();
+      const Picoseconds sent = node.computes ? heads_[id] + ps(node.amount) : received + way.back;
+      for_each_after(id, [&](Moment moment, NodeId next) {
+        const Picoseconds event = moment == Moment::started ? heads_[id]
+                                  : moment == Moment::sent  ? sent
+                                                            : received;
+        heads_[next] = std::max(heads_[next], event);
+      });
+    }
+  }
+
+  template <class Visit>
+  void for_each_after(NodeId id, Visit&& visit) const {
+    for (const Moment moment : {Moment::started, Moment::sent, Moment::received}) {
+      for (const NodeId next : graph_.after(moment, id)) visit(moment, next);
+    }
+  }
+  [[nodiscard]] Picoseconds longest_after(Moment moment, NodeId id) const {
+    Picoseconds longest{0};
+    for (const NodeId next : graph_.after(moment, id)) longest = std::max(longest, behind_[next]);
+    return longest;
+  }
+
+  const sim::SimConfig& config_;
+  const sim::TopologyParams& t_;
+  const workload::Job& job_;
+  const Graph& graph_;
+  std::vector<BitsPerSecond> rates_;  ///< of each rank's port
+  std::vector<NodeId> order_;
+  std::vector<Picoseconds> heads_;   ///< by node: when it can start
+  std::vector<Picoseconds> behind_;  ///< by node: from its start to the end of the job
+};
+
+}  // namespace
+
+Picoseconds ideal_graph(const sim::SimConfig& config, const workload::Job& job) {
+  return Chains(config, job).bound();
+}
+
+}  // namespace strack::run
