@@ -49,6 +49,9 @@ int sim_sweep(const SweepOptions& options) {
   std::vector<run::SweepRun>& runs = planned.value().runs;
   std::vector<run::PoolRun*> pool;
   for (run::SweepRun& one : runs) pool.push_back(&one);
+  if (const auto& unread = planned.value().unread; !unread.empty() && !options.quiet) {
+    fmt::print(stderr, "warning: nothing in these runs reads {}\n", fmt::join(unread, ", "));
+  }
   if (options.dry_run) return list_runs(pool);
   const bool quiet = options.quiet || options.json;
   if (!quiet) announce(runs, folder);

@@ -708,7 +708,7 @@ start_us = 3
     def test_mistakes_about_jobs_are_explained(self):
         self.write("jobs.toml", self.JOBS)
         jobs = ("sim", "run", "jobs.toml", "--set")
-        self.assertIn("--set: jobs is 2 and ranks 9", self.bad(*jobs, "workload.ranks=9"))
+        self.assertIn("--set workload.ranks: jobs is 2 and ranks 9", self.bad(*jobs, "workload.ranks=9"))
         self.assertIn("powers of two: ranks = 4 would work",
                       self.bad(*jobs, "workload.collective=allreduce-hd", "--set",
                                "workload.ranks=6"))

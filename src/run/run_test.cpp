@@ -180,6 +180,18 @@ TEST_F(RunTest, PlanSweep_IsTheProductOfAxesAndSeeds) {
   EXPECT_TRUE(fs::is_directory(folder_ / "sweep"));
 }
 
+// What changes none of the runs is told; what changes some of them is not.
+TEST_F(RunTest, PlanSweep_KnowsWhatNobodyReads) {
+  const auto sweep = plan_sweep({file(),
+                                 {"transport.scheme=nscc,dctcp", "switch.kmin=1000,2000",
+                                  "switch.kmax=\"1 BDP\"", "dctcp.kmax=\"1 BDP\""},
+                                 "1",
+                                 folder_ / "sweep",
+                                 false});
+  ASSERT_TRUE(sweep) << sweep.error().message;
+  EXPECT_EQ(sweep.value().unread, (std::vector<std::string>{"switch.kmin", "switch.kmax"}));
+}
+
 TEST_F(RunTest, PlanSweep_FindsWhatIsThere) {
   const auto first = plan_sweep({file(), {}, "1-2", folder_ / "sweep", false});
   ASSERT_TRUE(first) << first.error().message;

@@ -30,6 +30,11 @@ std::optional<Problem> add_runs(const SweepRequest& request, Sweep& sweep) {
     }
     const auto base = sim::load(request.file, set);
     if (!base) return Problem{base.error().text()};
+    const std::vector<std::string>& unread = base.value().unread;
+    if (sweep.runs.empty()) sweep.unread = unread;
+    std::erase_if(sweep.unread, [&](const std::string& key) {
+      return std::find(unread.begin(), unread.end(), key) == unread.end();
+    });
     for (const std::uint64_t seed : seeds.empty() ? base.value().seeds : seeds) {
       std::vector<std::string> with_seed = set;
       with_seed.push_back(fmt::format("run.seed={}", seed));

@@ -27,7 +27,8 @@ struct SweepRun : PoolRun {
 
 struct Sweep {
   std::vector<Axis> axes;
-  std::vector<SweepRun> runs;  ///< in the order of the table; run_all runs them
+  std::vector<SweepRun> runs;       ///< in the order of the table; run_all runs them
+  std::vector<std::string> unread;  ///< "section.key" that was given, and changes none of them
 };
 
 [[nodiscard]] Result<Sweep, Problem> plan_sweep(const SweepRequest& request);

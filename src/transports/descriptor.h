@@ -65,6 +65,7 @@ struct Scheme {
   std::string_view help;                      ///< what it is, as a part of a sentence
   sim::Routing routing = sim::Routing::ecmp;  ///< of switches, unless the scenario says otherwise
   Colour colour = Colour::any;                ///< of the role
+  bool in_order = false;                      ///< takes packets out of order for losses
   bool trims = false;                         ///< wants trimming, though its transport does not
   std::string_view queue_limit = {};          ///< TOML: of switches that trim, as for routing
 };

@@ -105,6 +105,8 @@ struct WindowParams {
   /// What makes no sense, if anything.
   [[nodiscard]] constexpr std::optional<ParamError> fault() const {
     if (const auto wrong = out_of_range(*this)) return wrong;
+    if (probe_interval > ps(0) && probe_interval < ns(1))
+      return ParamError{"probe_interval", probe_interval.count(), "0, or from 1 ns to an hour"};
     return spray.fault();
   }
 };

@@ -127,6 +127,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     // out.
     const bool part = word.size() >= 3 && candidate.find(word) != candidate.npos;
     const std::size_t away = part ? 1 : distance(word, candidate);
+    if (away >= word.size()) continue;  // nothing in common
     if (away < best_distance || (away == best_distance && best.empty())) {
       best = candidate;
       best_distance = away;

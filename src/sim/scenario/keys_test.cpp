@@ -55,6 +55,8 @@ TEST(Nearest, FindsWhatWasMeant) {
   EXPECT_EQ(nearest("hotss", kWords), "hosts");
   EXPECT_EQ(nearest("latency", kWords), "host_latency_ns");
   EXPECT_EQ(nearest("rto", kWords), "rto_us");
+  static constexpr std::string_view kLetter[] = {"g"};
+  EXPECT_EQ(nearest("x", kLetter), "");  // nothing in common
   EXPECT_EQ(nearest("banana", kWords), "");
   EXPECT_EQ(nearest("", kWords), "");
   EXPECT_EQ(nearest(std::string(1'000'000, 'x'), kWords), "");

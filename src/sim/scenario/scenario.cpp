@@ -67,10 +67,12 @@ namespace {
   hide_window(resolution);
   resolve_transports(resolution);
   resolve_pfc(resolution);
+  note_switches(resolution);
   resolve_run(resolution);
   resolve_workloads(resolution);
   resolve_failures(resolution);
   resolve_record(resolution);
+  note_unread(resolution);
   if (!settings.workloads.empty()) settings.plain.leave_out("workload");
   resolution.out.resolved = settings.to_toml() + files_in_words(resolution);
   resolution.out.settings = settings.list();

@@ -104,7 +104,8 @@ struct Scenario {
   Bytes bdp{0};
   Ratio oversubscription{1, 1};  ///< of the ToRs: host rates over uplink rates
 
-  std::vector<std::string> notes;  ///< of readers of other tools' files, for people
+  std::vector<std::string> notes;   ///< what people should know of it, before it runs
+  std::vector<std::string> unread;  ///< "section.key" that was given, and changes nothing
 
   std::string resolved;                    ///< what to_toml returns
   std::vector<metrics::Setting> settings;  ///< the same, key by key, for the result file

@@ -1079,7 +1079,8 @@ TEST(Override, EntriesOfArraysAreNumbered) {
 
 TEST(Override, ErrorsNameIt) {
   EXPECT_EQ(override_error("topology.link_gbps=0"),
-            "--set: link_gbps is 0. a link needs a positive rate, such as link_gbps = 400");
+            "--set topology.link_gbps: link_gbps is 0. a link needs a positive rate, such as "
+            "link_gbps = 400");
   EXPECT_EQ(override_error("topology.link_gbps"),
             "--set: \"topology.link_gbps\" has no =. write section.key=value, such as --set "
             "topology.link_gbps=800");
@@ -1098,7 +1099,8 @@ TEST(Override, ErrorsNameIt) {
             "--set: failure.1 does not follow the last one. the next is failure.0");
   EXPECT_EQ(override_error("name=\xff"), "--set: it is not text. write it in UTF-8");
   EXPECT_EQ(override_error("workload.size="),
-            "--set: size is \"\". a flow has 1 to 4294967295 bytes and a collective's buffer up to "
+            "--set workload.size: size is \"\". a flow has 1 to 4294967295 bytes and a "
+            "collective's buffer up to "
             "1 TiB, such as size = \"16 MB\"");
 }
 
@@ -1248,7 +1250,8 @@ TEST(Error, TopologyContradictions) {
   EXPECT_EQ(error_of("[topology]\noversubscription = 4\nspines = 64"),
             "x.toml:3: oversubscription is 4, but 64 spines make it 1:1. leave one of the two out");
   EXPECT_EQ(error_of("[topology]\nspines = 64", {"topology.oversubscription=4"}),
-            "--set: oversubscription is 4, but 64 spines make it 1:1. leave one of the two out");
+            "--set topology.oversubscription: oversubscription is 4, but 64 spines make it 1:1. "
+            "leave one of the two out");
   EXPECT_EQ(error_of("[topology]\nracks_per_pod = 8"),
             "x.toml:2: racks_per_pod is set, but tiers is 2. leave it out: it is for tiers = 3");
   EXPECT_EQ(error_of("[topology]\ntiers = 3\nracks_per_pod = 3"),
@@ -1376,7 +1379,8 @@ TEST(Error, PfcContradictions) {
             "reserves of its ports take 384.525 MB. buffer_per_tbps = \"7.511 MB\" would work");
   // A long way needs much headroom: the default buffer is not for that.
   EXPECT_EQ(error_of("[topology]\nbase_rtt_us = \"1 ms\"", {"transport.scheme=rocev2"}),
-            "--set: a ToR with 128 ports has a buffer of 256 MB for PFC, and the headroom and "
+            "--set transport.scheme: a ToR with 128 ports has a buffer of 256 MB for PFC, and the "
+            "headroom and "
             "reserves of its ports take 1601.59 MB. buffer_per_tbps = \"31.282 MB\" would work");
   EXPECT_EQ(error_of("[topology]\nhosts = 32768\nhosts_per_rack = 1", {"pfc.enabled=true"}),
             "x.toml:3: the network needs a spine with 32768 ports. a switch with PFC has at most "
@@ -1444,7 +1448,8 @@ TEST(Error, CollectiveContradictions) {
             "x.toml:6: jobs is 65 and hosts 128. a job has at least 2 ranks, each on a host of its "
             "own: jobs = 64 would work");
   EXPECT_EQ(error_of(kCollective + "chunk = 1\n", {"workload.size=10 MB"}),
-            "--set: a job would send some 2540000000 messages. that is too many: take a larger "
+            "--set workload.size: a job would send some 2540000000 messages. that is too many: "
+            "take a larger "
             "chunk, a smaller size or fewer ranks");
   EXPECT_EQ(error_of(kCollective + "start_us = 1000\n[run]\nend_ms = 1"),
             "x.toml:6: jobs start at 1 ms, but the run ends at 1 ms. set a later end_ms, or leave "
@@ -1520,10 +1525,10 @@ TEST(Error, CollectiveImpossibleValues) {
             "x.toml:6: placement is \"blocks:0\". a block has at least one host");
   EXPECT_EQ(error("placement = \"hosts:3-x\""),
             "x.toml:6: placement is \"hosts:3-x\". \"3-x\" is no host, nor hosts such as 0-7");
-  EXPECT_EQ(
-      error_of(kCollective, {"workload.size=2 TB"}),
-      "--set: size is \"2 TB\". a flow has 1 to 4294967295 bytes and a collective's buffer up to "
-      "1 TiB, such as size = \"16 MB\"");
+  EXPECT_EQ(error_of(kCollective, {"workload.size=2 TB"}),
+            "--set workload.size: size is \"2 TB\". a flow has 1 to 4294967295 bytes and a "
+            "collective's buffer up to "
+            "1 TiB, such as size = \"16 MB\"");
 }
 
 TEST(Error, RunContradictions) {

@@ -267,7 +267,12 @@ constexpr std::size_t kMostWorkloads = 64;
 
 // --- One setting
 
-void Setting::fail(std::string message) const { throw Failed{{file, line, std::move(message)}}; }
+void Setting::fail(std::string message) const {
+  std::string where = file;
+  if (file == kOverride)  // without a line, the key's whole name says which it was
+    where += fmt::format(" {}{}{}", key->section, key->section.empty() ? "" : ".", key->name);
+  throw Failed{{std::move(where), line, std::move(message)}};
+}
 
 void Setting::fail_value(std::string_view remedy) const {
   fail(fmt::format("{} is {}. {}", key->name, literal.found(), remedy));
@@ -314,7 +319,17 @@ Setting& Group::operator[](std::string_view id) {
   const std::size_t dot = id.find('.');
   Setting* setting = dot == id.npos ? find("", id) : find(id.substr(0, dot), id.substr(dot + 1));
   STRACK_CHECK(setting != nullptr);  // a misspelt id in the resolver
+  setting->was_read |= counts_reads_;
   return *setting;
+}
+std::vector<const Setting*> Group::unread() const {
+  std::vector<const Setting*> found;
+  for (const Setting& setting : settings_) {
+    const std::string_view usual = setting.key->fallback;  // can be said: to_toml does
+    const bool other = usual.empty() || setting.literal.found() != read_value(usual).found();
+    if (setting.given && !setting.was_read && other) found.push_back(&setting);
+  }
+  return found;
 }
 
 std::int64_t Group::integer(std::string_view id) {

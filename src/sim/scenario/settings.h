@@ -45,8 +45,9 @@ struct Setting {
   const Key* key = nullptr;
   Literal literal;
   Value value;
-  bool given = false;   ///< by file or override
-  bool hidden = false;  ///< means nothing in this scenario, so to_toml leaves it out
+  bool given = false;     ///< by file or override
+  bool was_read = false;  ///< by something that runs
+  bool hidden = false;    ///< means nothing in this scenario, so to_toml leaves it out
   std::string file;
   int line = 0;
   std::string derived;  ///< where it follows from other keys: its value as TOML
@@ -88,6 +89,10 @@ class Group {
   [[nodiscard]] BitsPerSecond rate(std::string_view id);
 
   void set_yardsticks(const Yardsticks& yardsticks) { yardsticks_ = yardsticks; }
+  /// Whether what is looked at from here on counts as read by what runs.
+  void count_reads(bool on) { counts_reads_ = on; }
+  /// Given as other than it is anyway, and read by nothing that runs.
+  [[nodiscard]] std::vector<const Setting*> unread() const;
   /// Every setting that was given although another one rules it out.
   void check_applies();
 
@@ -113,6 +118,7 @@ class Group {
   const Section* array_;
   std::vector<Setting> settings_;
   Yardsticks yardsticks_;
+  bool counts_reads_ = true;
 };
 
 /// A whole scenario before it is resolved.

@@ -2,6 +2,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -79,6 +80,25 @@ TEST(Switch, Trimming_AsTheSchemeWants) {
   EXPECT_NE(shown.find("\n# ack_bytes = 1  # follows: "), std::string::npos);
   EXPECT_NE(to_toml(loaded("[transport]\nscheme = \"rccc\"")).find("\n# ack_bytes = 16384  #"),
             std::string::npos);
+}
+
+// What switches cannot do as they are set up is worth a word.
+TEST(Switch, Notes) {
+  const auto notes = [](std::string_view text) { return loaded(text).notes; };
+  using Notes = std::vector<std::string>;
+  EXPECT_EQ(notes("[switch]\nqueue_limit = \"20 MTU\""),
+            Notes{"queue_limit is 81.92 KB, and marks begin beyond kmin, 100 KB: no packet will be "
+                  "marked"});
+  EXPECT_EQ(notes("[switch]\nqueue_limit = \"1 BDP\""), Notes{});
+  EXPECT_EQ(notes("[transport]\nscheme = \"ndp\""), Notes{});
+  EXPECT_EQ(notes("[transport]\nscheme = \"ndp\"\n[switch]\ntrimming = false"),
+            Notes{"trimming is false, but scheme ndp is made for switches that trim"});
+  EXPECT_EQ(notes("[switch]\ntrimming = true\n[pfc]\nenabled = true"),
+            Notes{"trimming is true, but with PFC nothing is dropped, so nothing is trimmed"});
+  EXPECT_EQ(
+      notes("[transport]\nscheme = \"rocev2\"\n[switch]\nrouting = \"round-robin\""),
+      Notes{"routing is round-robin, but scheme rocev2 takes packets that overtake others for "
+            "losses"});
 }
 
 // [D56] Each routing by its word; ECMP, where nobody asks for another.

@@ -304,10 +304,10 @@ TEST_F(TraceScenario, TopologyAndKeysMustAgree) {
       "one of the two out");
   EXPECT_EQ(topology_error(file + "oversubscription = 4"),
             "x.toml:3: oversubscription is 4, but 2 spines make it 2:1. leave one of the two out");
-  EXPECT_EQ(
-      topology_error(file, {"switch.queue_limit=1 BDP"}),
-      "--set: queue_limit is \"1 BDP\", but \"leaf-spine-32.topo\" makes it 1000000. leave one "
-      "of the two out");
+  EXPECT_EQ(topology_error(file, {"switch.queue_limit=1 BDP"}),
+            "--set switch.queue_limit: queue_limit is \"1 BDP\", but \"leaf-spine-32.topo\" makes "
+            "it 1000000. leave one "
+            "of the two out");
   EXPECT_EQ(topology_error(file, {"switch.queue_limit=1MB"}), "loaded");
 }
 
@@ -332,9 +332,10 @@ TEST_F(TraceScenario, ControlPriorityIsNoChoiceWithPfc) {
   EXPECT_EQ(asked("[switch]\ncontrol_priority = false"), "loaded");
   EXPECT_EQ(asked("[switch]\ncontrol_priority = false\n[pfc]\nenabled = true"),
             "x.toml:4: control_priority is false, but PFC is enabled" + remedy);
-  EXPECT_EQ(
-      asked("[switch]\ncontrol_priority = false", {"transport.scheme=rocev2"}),
-      "--set: control_priority is false, but PFC is enabled, as the scheme rocev2 asks" + remedy);
+  EXPECT_EQ(asked("[switch]\ncontrol_priority = false", {"transport.scheme=rocev2"}),
+            "--set transport.scheme: control_priority is false, but PFC is enabled, as the scheme "
+            "rocev2 asks" +
+                remedy);
   EXPECT_EQ(asked("[pfc]\nenabled = false\n[switch]\ncontrol_priority = false",
                   {"transport.scheme=rocev2"}),
             "loaded");

@@ -14,8 +14,9 @@
 
 namespace strack::sim {
 
-/// What the two sections say, for the transport that runs; the rest of `params` is as its source has it.
-void set_window(Resolution& resolution, core::WindowParams& params);
+/// What the two sections say, for the transport that runs; the rest of `params` is as its source has it. `policies`:
+/// as for spray_of().
+void set_window(Resolution& resolution, core::WindowParams& params, bool policies);
 
 /// What the core refuses is reported at the key it is about: the transport's own, or one of [window].
 [[noreturn]] void fail_param(Resolution& resolution, std::string_view section,
@@ -34,7 +35,8 @@ template <class Protocol>
   if (!usual && !runs) return nullptr;
   if (!usual) fail_param(resolution, section, usual.error());
   Params params = usual.value();
-  if (runs) set_window(resolution, params);
+  constexpr bool kPolicies = !requires { Params::kOwnPaths; };
+  if (runs) set_window(resolution, params, kPolicies);
   Group& set = resolution.all.plain;
   take_fields(set, section, keys, params);
   params.derive([&](std::string_view key) {

@@ -99,7 +99,7 @@ TEST(Workloads, OneAloneIsAsBesideTheOthers) {
   EXPECT_EQ(last.jobs[1].hosts, all.jobs[3].hosts);
   EXPECT_EQ(make_workload(loaded(text, {"run.only=all"}), 3).parts.size(), 3u);
   EXPECT_EQ(error_of(text, {"run.only=ring"}),
-            "--set: only is \"ring\". the workloads are \"allreduce-ring\", \"random\", "
+            "--set run.only: only is \"ring\". the workloads are \"allreduce-ring\", \"random\", "
             "\"allreduce-ring-2\"; \"all\" is all of them");
 }
 

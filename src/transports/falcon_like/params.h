@@ -16,6 +16,7 @@ namespace strack::core {
 
 struct FalconParams : SwiftParams {
   static constexpr std::uint32_t kFlows = 4;  ///< [FALCON.flows]
+  static constexpr bool kOwnPaths = true;     ///< [FALCON.plb.move] policies of [paths] have no say
 
   Ratio plb_delay{101, 100};  ///< [FALCON.plb.late] times the target: later ones count
   Ratio plb_late{1, 2};       ///< [FALCON.plb.round] with this share of them a round is congested
@@ -42,7 +43,7 @@ struct FalconParams : SwiftParams {
     FalconParams p;
     static_cast<SwiftParams&>(p) = swift.value();
     p.spray.paths = 256;
-    p.spray.policy = SprayPolicy::plb;  // what [paths] shows: each flow keeps its path for long
+    p.spray.policy = SprayPolicy::plb;             // not one path: what order means follows
     p.probe_interval = std::max(2 * rtt, us(50));  // [FALCON.tlp]
     p.adapt();
     p.derive();

@@ -114,6 +114,8 @@ struct SwiftParams : WindowParams {
     if (const auto wrong = out_of_range(*this)) return *wrong;
     if (inverse_sqrt(fs_min.num, fs_min.den) <= inverse_sqrt(fs_max.num, fs_max.den))
       return ParamError{"fs_min", fs_min.num, "well below fs_max"};
+    if (max_cwnd > trackable())
+      return ParamError{"max_cwnd", max_cwnd.count(), "at most the tracking window, 1024 mtu"};
     if (min_cwnd > max_cwnd)
       return ParamError{"min_cwnd", min_cwnd.count(), "from 1 byte to max_cwnd"};
     if (init_cwnd < min_cwnd || init_cwnd > max_cwnd)

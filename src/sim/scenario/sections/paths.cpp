@@ -1,5 +1,7 @@
 // [paths]: how packets are spread, for all transports that leave it to one of the policies of
 // core/paths. Where another kind of transport runs, the section means nothing and is not shown.
+#include <cstddef>
+#include <span>
 #include <string>
 
 #include <fmt/format.h>
@@ -39,13 +41,12 @@ constexpr Key kKeys[] = {
              "bit-reversed "
              "order, in turn past those with penalties, those that worked again, these two "
              "together; or one for long, changed after congested round trips, after gaps, never."}),
-    param<&Params::paths>(
-        {.name = "count",
-         .kind = Kind::integer,
-         .otherwise = "what the transport's source names",
-         .needs = "it is a power of two from 1 to 65536, such as count = 128",
-         .help =
-             "Entropies to choose from. At most 256 where each has a penalty (bitmap, mixed)."}),
+    param<&Params::paths>({.name = "count",
+                           .kind = Kind::integer,
+                           .otherwise = "what the transport's source names",
+                           .needs = "it is a power of two from 1 to 65536, such as count = 128",
+                           .help = "Entropies to choose from, a power of two. At most 256 where "
+                                   "each has a penalty (bitmap, mixed)."}),
     param<&Params::reps_freeze>(
         {.name = "reps_freeze_us",
          .kind = Kind::time,
@@ -93,6 +94,8 @@ constexpr Key kKeys[] = {
          .help = "flowlet: if it has kept the last one so long."}),
 };
 constexpr std::string_view kSection = "paths";
+constexpr std::size_t kCountKey = 1;
+static_assert(kKeys[kCountKey].name == "count");
 
 }  // namespace
 
@@ -109,12 +112,15 @@ void hide_paths(Resolution& resolution) {
   }
 }
 
-core::SprayParams spray_of(Resolution& resolution, core::SprayParams usual) {
+core::SprayParams spray_of(Resolution& resolution, core::SprayParams usual, bool policies) {
   Group& set = resolution.all.plain;
-  for (const Key& key : kKeys) set.find(kSection, key.name)->hidden = false;
+  const std::span<const Key> all = kKeys;
+  const std::span<const Key> read = policies ? all : all.subspan(kCountKey, 1);
+  for (const Key& key : all) set.find(kSection, key.name)->hidden = true;
+  for (const Key& key : read) set.find(kSection, key.name)->hidden = false;
   core::SprayParams params = usual;
-  take_fields(set, kSection, kKeys, params);
-  show_fields(set, kSection, kKeys, params);
+  take_fields(set, kSection, read, params);
+  show_fields(set, kSection, read, params);
   if (const auto fault = params.fault()) {
     const std::string key = std::string_view(fault->field) == "paths" ? "count" : fault->field;
     const Setting* setting = given_setting(set, kSection, key);

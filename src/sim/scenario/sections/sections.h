@@ -32,6 +32,10 @@ void resolve_scheme(Resolution& resolution);
 void hide_paths(Resolution& resolution);  ///< until a transport asks for them (spray.h)
 void hide_window(Resolution& resolution);
 void resolve_transports(Resolution& resolution);
+/// What was given and changes nothing is worth a word; last of all.
+void note_unread(Resolution& resolution);
+/// So is what switches cannot do as they are set up; after [pfc].
+void note_switches(Resolution& resolution);
 void resolve_workloads(Resolution& resolution);
 void resolve_workload(Resolution& resolution);  ///< the newest of them
 void resolve_failures(Resolution& resolution);  ///< and impairments

@@ -168,4 +168,32 @@ const SectionKeys kSwitchSection{
     {"switch", false, "The switches' egress queues, and which a packet goes to."}, kKeys};
 void resolve_switches(Resolution& resolution) { SwitchResolver(resolution).resolve(); }
 
+void note_switches(Resolution& resolution) {
+  Scenario& out = resolution.out;
+  const SwitchParams& s = out.config.switches;
+  Group& set = resolution.all.plain;
+  const transports::Scheme& scheme = *transports::find(out.scheme).scheme;
+  const std::string ecn = std::string(out.transport->switches.ecn) + ".kmin";
+  const bool lossless = out.config.pfc.enabled;
+  if (lossless && s.trimming.enabled)
+    out.notes.emplace_back(
+        "trimming is true, but with PFC nothing is dropped, so nothing is trimmed");
+  const bool said = set.given("switch.queue_limit") || set.given(ecn);
+  const Bytes packet = resolution.mtu + out.config.hosts.data_header;
+  if (!lossless && said && s.queue_limit - packet <= s.kmin) {
+    out.notes.push_back(
+        fmt::format("queue_limit is {}, and marks begin beyond kmin, {}: no packet will be marked",
+                    workload::format_size(s.queue_limit), workload::format_size(s.kmin)));
+  }
+  if (!lossless && !s.trimming.enabled && (scheme.trims || out.transport->switches.trimming)) {
+    out.notes.push_back(
+        fmt::format("trimming is false, but scheme {} is made for switches that trim", out.scheme));
+  }
+  if (scheme.in_order && s.routing != Routing::ecmp) {
+    out.notes.push_back(
+        fmt::format("routing is {}, but scheme {} takes packets that overtake others for losses",
+                    kRoutingWords[static_cast<std::size_t>(s.routing)], out.scheme));
+  }
+}
+
 }  // namespace strack::sim

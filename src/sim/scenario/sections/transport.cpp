@@ -1,12 +1,15 @@
 // [transport]: which transport, and what all of them share. Each has its own keys, in its descriptor.
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "sim/scenario/sections/sections.h"
 #include "transports/registry.h"
+#include "workload/amount.h"
 
 namespace strack::sim {
 namespace {
@@ -73,13 +76,52 @@ void resolve_scheme(Resolution& resolution) {
     limit.settle(read_value(scheme.queue_limit));
 }
 
+namespace {
+
+/// Whatever transport it is: before the base RTT no answer can have come.
+void check_timeout(Resolution& resolution) {
+  Group& set = resolution.all.plain;
+  for (const Section& section : sections()) {
+    const Setting* timeout = set.find(section.name, "rto_us");
+    if (timeout == nullptr || !timeout->given || !timeout->was_read) continue;
+    const Picoseconds base_rtt = resolution.out.base_rtt;
+    if (set.time(fmt::format("{}.rto_us", section.name)) >= base_rtt) continue;
+    timeout->fail_value(
+        fmt::format("no answer can come before the base RTT, {}, so a timeout is at least that: "
+                    "rto_us = \"25 RTT\" would do",
+                    workload::format_time(base_rtt)));
+  }
+}
+
+}  // namespace
+
 void resolve_transports(Resolution& resolution) {
   const transports::Found asked = transports::find(resolution.out.scheme);
+  Group& set = resolution.all.plain;
   for (const transports::Descriptor* transport : transports::all()) {
     const bool runs = transport == asked.transport;
+    set.count_reads(runs);
     auto made = transport->resolve(resolution, runs ? asked.scheme : nullptr);
     if (runs) resolution.out.config.transport = std::move(made);
   }
+  set.count_reads(true);
+  check_timeout(resolution);
+}
+
+void note_unread(Resolution& resolution) {
+  std::vector<std::string>& unread = resolution.out.unread;
+  for (const Setting* setting : resolution.all.plain.unread()) {
+    const std::string_view section = setting->key->section;
+    // A file may well have sections for several transports; that is no mistake.
+    const bool others = section != "transport" && setting->file == resolution.file &&
+                        std::any_of(transports::all().begin(), transports::all().end(),
+                                    [&](const auto* one) { return one->section == section; });
+    if (!others) unread.push_back(fmt::format("{}.{}", section, setting->key->name));
+  }
+  if (unread.empty()) return;
+  resolution.out.notes.push_back(fmt::format("nothing in this run reads {}: scheme {} {}",
+                                             fmt::join(unread, ", "), resolution.out.scheme,
+                                             "has no use for it, or a key of its own"));
 }
 
 }  // namespace strack::sim

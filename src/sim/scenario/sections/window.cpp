@@ -79,12 +79,12 @@ void hide_window(Resolution& resolution) {
   }
 }
 
-void set_window(Resolution& resolution, core::WindowParams& params) {
+void set_window(Resolution& resolution, core::WindowParams& params, bool policies) {
   Group& set = resolution.all.plain;
   for (const Key& key : kKeys) set.find(kSection, key.name)->hidden = false;
   params.rto = set.time("window.rto_us");
   params.spray.flowlet_life = params.rto;
-  params.spray = spray_of(resolution, params.spray);
+  params.spray = spray_of(resolution, params.spray, policies);
   params.adapt();
   take_fields(set, kSection, kKeys, params);
   show_fields(set, kSection, kKeys, params);
@@ -96,7 +96,10 @@ void fail_param(Resolution& resolution, std::string_view section, const core::Pa
   Group& set = resolution.all.plain;
   const std::string field = error.field;
   if (field == "base_rtt") set["topology.base_rtt_us"].fail(message);
-  if (field == "paths") set["paths.count"].fail(message);
+  if (field == "paths") {
+    set["paths.count"].fail(fmt::format("count is {}. with scheme {} it must be {}", error.value,
+                                        resolution.out.scheme, error.remedy));
+  }
   for (const std::string_view where : {section, kSection}) {
     if (const Setting* setting = given_setting(set, where, field)) setting->fail(message);
   }
