@@ -68,6 +68,8 @@ struct Scheme {
   bool in_order = false;                      ///< takes packets out of order for losses
   bool trims = false;                         ///< wants trimming, though its transport does not
   std::string_view queue_limit = {};          ///< TOML: of switches that trim, as for routing
+  bool ecn_last_hop = true;                   ///< ports to hosts mark, too; as above
+  bool reroutes = true;                       ///< routes follow what breaks; as above
 };
 
 /// What it wants of switches, unless the scenario says otherwise.

@@ -143,6 +143,23 @@ TEST_P(Conformance, EarlyCallsDoNothing) {
   EXPECT_EQ(t.flow().payload_placed, 40'000u);
 }
 
+// One call does all that is due, also where two things are due at once: nothing is left for a second.
+TEST_P(Conformance, NothingStaysDue) {
+  Transfer t(GetParam());
+  AnySender& sender = t.flow().sender;
+  ASSERT_EQ(sender.on_message({0, 80'000}, Instant{}), core::PostResult::accepted);
+  Instant now{};
+  for (int silence = 0; silence < 200; ++silence) {
+    while (sender.poll_transmit(now)) {  // all of it is lost
+    }
+    const Instant due = sender.next_deadline();
+    ASSERT_NE(due, Instant::never());
+    now = due;
+    sender.on_timeout(now);
+    ASSERT_GT(sender.next_deadline(), now) << silence;
+  }
+}
+
 // Whichever packet is lost, and whichever acknowledgement, all arrives once.
 TEST_P(Conformance, AnyOneLoss) {
   for (int lost = 0; lost < 40; ++lost) {

@@ -474,6 +474,11 @@ TEST(Roce, FewOutstandingPacketsNeedAcksAsOften) {
       "x.toml:4: max_outstanding is 4 and ack_bytes 65.536 KB. a sender that may send no more "
       "would wait for an ACK that is not owed yet: ack_bytes = \"4 MTU\" or less would work");
   loaded("[transport]\nscheme = \"rocev2\"\n[rocev2]\nmax_outstanding = 4\nack_bytes = \"4 MTU\"");
+  // [AR.window] A window that the ends can track counts as well.
+  EXPECT_EQ(error_of("[transport]\nscheme = \"roce-ar\"\n[rocev2]\nack_bytes = \"4097 MTU\""),
+            "x.toml:4: ack_bytes is \"4097 MTU\". it must be no more than the packets of a window "
+            "hold, such as 16 MTU");
+  loaded("[transport]\nscheme = \"roce-ar\"\n[rocev2]\nack_bytes = \"4096 MTU\"");
 }
 
 // --- PFC

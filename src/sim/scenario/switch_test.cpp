@@ -101,6 +101,34 @@ TEST(Switch, Notes) {
             "losses"});
 }
 
+// [D50] A scheme may wish for no marks at the last hop, a transport for trimming; what the scenario says goes
+// before it.
+TEST(Switch, MarksAndTrimmingAsTheSchemeWants) {
+  const Scenario credit = loaded("[transport]\nscheme = \"rccc\"");
+  EXPECT_FALSE(credit.config.switches.ecn_last_hop);
+  EXPECT_NE(to_toml(credit).find("\n# ecn_last_hop = false  # follows: "), std::string::npos);
+  EXPECT_TRUE(loaded("[transport]\nscheme = \"rccc\"\n[switch]\necn_last_hop = true")
+                  .config.switches.ecn_last_hop);
+  EXPECT_TRUE(loaded("[transport]\nscheme = \"nscc\"").config.switches.ecn_last_hop);
+  EXPECT_TRUE(loaded("[transport]\nscheme = \"smartt\"").config.switches.trimming.enabled);
+  EXPECT_FALSE(loaded("[transport]\nscheme = \"smartt\"\n[switch]\ntrimming = false")
+                   .config.switches.trimming.enabled);
+  EXPECT_FALSE(loaded("").config.switches.trimming.enabled);
+}
+
+// [MRC.switches] [MRC.routes] Static routes are a wish, too.
+TEST(Switch, RoutesAsTheSchemeWants) {
+  const Scenario fixed = loaded("[transport]\nscheme = \"mrc\"");
+  EXPECT_EQ(fixed.config.failures.convergence, seconds(1));
+  EXPECT_NE(to_toml(fixed).find("\n# convergence_us = 1000000  # follows: "), std::string::npos);
+  EXPECT_TRUE(fixed.config.switches.trimming.enabled);
+  EXPECT_FALSE(fixed.config.switches.ecn_last_hop);
+  EXPECT_EQ(loaded("[transport]\nscheme = \"mrc\"\n[switch]\nconvergence_us = 50")
+                .config.failures.convergence,
+            us(50));
+  EXPECT_EQ(loaded("").config.failures.convergence, us(100));
+}
+
 // [D56] Each routing by its word; ECMP, where nobody asks for another.
 TEST(Switch, Routing) {
   EXPECT_EQ(loaded("").config.switches.routing, Routing::ecmp);

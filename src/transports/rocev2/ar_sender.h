@@ -61,16 +61,19 @@ class ArSender {
     }
     const bool nak = ack.kind == RoceAckKind::nak;
     if (ack.epsn > next_ || (nak && !can_be(ack))) return reject(ack);  // [AR.refuse]
-    if (ack.epsn < una_) {
+    // [AR.repeat] An ACK may have overtaken it: what that acknowledges is no longer missing, the rest is.
+    const Psn from = max(ack.from, una_);
+    const std::uint64_t missing = nak ? missing_from(ack, from) : 0;
+    if (ack.epsn < una_ && missing == 0) {
       events_.on(RoceReached{nak ? RoceRare::stale_nak : RoceRare::stale_ack});
       return;
     }
-    const Bytes acked = advance(ack.epsn, now);
-    if (nak) {  // [AR.repeat]
+    const Bytes acked = advance(max(ack.epsn, una_), now);
+    if (nak) {
       ++counters_.naks;
       resend_count_ +=
-          static_cast<std::uint32_t>(std::popcount(resend_.merge64(ack.from.value, ack.missing)));
-      resend_from_ = min(resend_from_, ack.from);
+          static_cast<std::uint32_t>(std::popcount(resend_.merge64(from.value, missing)));
+      resend_from_ = min(resend_from_, from);
     }
     events_.on(RoceAckReceived{ack, Timestamp::of(now).since(ack.timestamp), acked});
   }
@@ -159,6 +162,12 @@ class ArSender {
   [[nodiscard]] constexpr bool can_be(const ArAck& nak) const {
     if ((nak.missing & 1) == 0 || nak.from < nak.epsn) return false;
     return nak.from + static_cast<std::uint32_t>(std::bit_width(nak.missing)) <= next_;
+  }
+
+  /// What a NAK names from there on.
+  [[nodiscard]] static constexpr std::uint64_t missing_from(const ArAck& nak, Psn from) {
+    const auto known = static_cast<std::uint32_t>(from - nak.from);
+    return known < kArNakBits ? nak.missing >> known : 0;
   }
 
   /// All before `epsn` are acknowledged; returns the payload that newly is.

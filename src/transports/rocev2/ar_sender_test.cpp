@@ -115,6 +115,19 @@ TEST_P(ArSenderTest, RepeatsOnceAndNotInVain) {
   EXPECT_EQ(psns(send_all(sender)), (std::vector<std::int32_t>{3}));
 }
 
+// [AR.repeat] A NAK that an ACK has overtaken still names what is missing beyond that.
+TEST_P(ArSenderTest, RepeatsWhatAnOvertakenNakNames) {
+  ArSender<> sender = sending(80);
+  sender.on_receiving_ack(ack(3), now);
+  sender.on_receiving_ack(nak(1, 1, 0b1'0111), now);
+  EXPECT_EQ(rel(sender.epsn()), 3);
+  EXPECT_EQ(psns(send_all(sender)), (std::vector<std::int32_t>{3, 5}));
+  sender.on_receiving_ack(ack(70), now);
+  sender.on_receiving_ack(nak(3, 5, ~std::uint64_t{0}), now);  // up to 68: all have come
+  EXPECT_TRUE(send_all(sender).empty());
+  EXPECT_EQ(sender.counters().naks, 1u);
+}
+
 // [AR.timeout] Without progress for 1 ms all that is not acknowledged is sent again; progress puts it off.
 TEST_P(ArSenderTest, Timeout) {
   ArSender<> sender = sending(4);

@@ -231,7 +231,8 @@ constexpr std::string_view kSection = "rocev2";
 
 class RoceResolver : sim::Resolving {
  public:
-  RoceResolver(sim::Resolution& resolution, bool runs) : Resolving(resolution), runs_(runs) {}
+  RoceResolver(sim::Resolution& resolution, const Scheme* scheme)
+      : Resolving(resolution), scheme_(scheme) {}
 
   Params resolve() {
     const BitsPerSecond line_rate = topology().host_rate;
@@ -260,7 +261,7 @@ class RoceResolver : sim::Resolving {
               p.max_outstanding, workload::format_size(p.ack_bytes), p.max_outstanding));
     }
     // Nobody reads the rest otherwise, and what nobody reads stops no run.
-    if (!runs_) return;
+    if (scheme_ == nullptr) return;
     if (p.dcqcn.g.den > 1'000'000) set_["rocev2.g"].fail_value(set_["rocev2.g"].key->needs);
     if (named == DcqcnSet::off && p.dcqcn.variant != DcqcnVariant::off) {
       later("rocev2.variant", "rocev2.dcqcn")
@@ -268,7 +269,9 @@ class RoceResolver : sim::Resolving {
                             "name a set, such as dcqcn = \"paper2015\"",
                             set_["rocev2.variant"].literal.found()));
     }
-    if (const auto checked = p.validated(); !checked) fail(checked.error());
+    const auto checked =
+        places_in_any_order(scheme_) ? p.validated(core::kArWindow) : p.validated();  // [AR.window]
+    if (!checked) fail(checked.error());
   }
 
   /// What the core refuses is reported at the key it is about.
@@ -282,11 +285,11 @@ class RoceResolver : sim::Resolving {
          fmt::format("{} would be {}. it must be {}", field, error.value, error.remedy)}};
   }
 
-  bool runs_;
+  const Scheme* scheme_;  ///< none, where another transport runs
 };
 
 std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const Scheme* scheme) {
-  const Params params = RoceResolver(resolution, scheme != nullptr).resolve();
+  const Params params = RoceResolver(resolution, scheme).resolve();
   if (places_in_any_order(scheme)) return sim::make_transport<sim::ArProtocol>(params);
   return sim::make_transport<sim::RoceProtocol>(params);
 }

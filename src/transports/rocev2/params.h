@@ -124,8 +124,10 @@ struct RoceParams {
   [[nodiscard]] static constexpr Result<RoceParams, ParamError> for_link(
       BitsPerSecond rate, Picoseconds net_base_rtt, Bytes mtu, DcqcnSet set = kDefaultDcqcn);
 
-  /// Holds after any change of a field, or says which value cannot work.
-  [[nodiscard]] constexpr Result<RoceParams, ParamError> validated() const;
+  /// Holds after any change of a field, or says which value cannot work. `tracked`: packets that the ends can
+  /// track, where that is less than max_outstanding.
+  [[nodiscard]] constexpr Result<RoceParams, ParamError> validated(
+      std::uint32_t tracked = 1u << 23) const;
 };
 static_assert(declares_all<RoceParams>());
 
@@ -230,7 +232,7 @@ constexpr Result<RoceParams, ParamError> RoceParams::for_link(BitsPerSecond rate
   return p.validated();
 }
 
-constexpr Result<RoceParams, ParamError> RoceParams::validated() const {
+constexpr Result<RoceParams, ParamError> RoceParams::validated(std::uint32_t tracked) const {
   if (const auto wrong = out_of_range(*this)) return *wrong;
   // What a range does not say, and what one may be beside another.
   if (!std::has_single_bit(qps_per_conn))
@@ -240,6 +242,9 @@ constexpr Result<RoceParams, ParamError> RoceParams::validated() const {
   // Else a sender that may send no more waits for an ACK that is not owed yet.
   if (ack_bytes > std::int64_t{max_outstanding} * mtu)
     return ParamError{"ack_bytes", ack_bytes.count(), "no more than max_outstanding packets hold"};
+  if (ack_bytes > std::int64_t{tracked} * mtu)
+    return ParamError{"ack_bytes", ack_bytes.count(),
+                      "no more than the packets of a window hold, such as 16 MTU"};
   if (dcqcn.rate_ai > line_rate)
     return ParamError{"dcqcn_rate_ai", dcqcn.rate_ai.count(), "from 0 to the link's rate"};
   if (dcqcn.rate_hai > line_rate)

@@ -1,6 +1,7 @@
 #include "transports/rocev2/params.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -291,6 +292,18 @@ TEST(RoceParams, Validated_ReliableConnection) {
             "");
   EXPECT_EQ(complaint_after([](RoceParams& p) { p.max_outstanding = (1u << 23) + 1; }),
             "max_outstanding");
+}
+
+// [AR.window] Nor may an ACK wait for more than ends can track, whatever max_outstanding is.
+TEST(RoceParams, Validated_AckWithinTheWindow) {
+  RoceParams p = RoceParams::for_link(gbps(400), us(8), bytes(4'096)).value();
+  p.ack_bytes = 4'096 * p.mtu;
+  EXPECT_TRUE(p.validated(4'096));
+  p.ack_bytes = p.ack_bytes + bytes(1);
+  EXPECT_TRUE(p.validated());
+  const auto refused = p.validated(4'096);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().field, std::string("ack_bytes"));
 }
 
 // [R.dcqcn.alpha] [R.dcqcn.cut_interval] [R.dcqcn.timer] [R.dcqcn.cnp]

@@ -108,6 +108,7 @@ const Descriptor descriptor_of_smartt{
     .name = "smartt",
     .rank = 52,
     .schemes = kSchemes,
+    .switches = {.trimming = true},
     .section = kSection,
     .help =
         "SMaRTT, arXiv 2404.01630. Read when the scheme is smartt; with another these keys may be "

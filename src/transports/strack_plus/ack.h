@@ -26,9 +26,10 @@ struct PlusAck {
   Timestamp timestamp;       ///< of the packet that triggered this: when it left
   std::array<PlusEcho, PlusParams::kEchoes> echoes{};  ///< [PLUS.sack.echo] since the last one
   std::uint8_t count = 0;
-  bool for_probe = false;  ///< a probe triggered it; else the last echo did
-  bool ecn = false;        ///< of what triggered it
-  PathId path_id = 0;      ///< of what triggered it
+  bool for_probe = false;    ///< a probe triggered it; else the last echo did
+  bool ecn = false;          ///< of what triggered it
+  bool none_beyond = false;  ///< a probe's: nothing has arrived beyond the bitmap
+  PathId path_id = 0;        ///< of what triggered it
 };
 
 /// [PLUS.sack.ask] In a data packet's note: it wants to be answered at once.

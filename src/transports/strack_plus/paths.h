@@ -49,6 +49,7 @@ class PlusPaths {
   constexpr void fall_silent() {
     waiting_ = 0;
     unanswered_.clear_all();
+    marked_.clear_all();
   }
 
   [[nodiscard]] constexpr std::uint32_t waiting() const { return waiting_; }

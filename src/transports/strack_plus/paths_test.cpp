@@ -115,7 +115,9 @@ TEST(PlusPaths, AvoidedAreForgotten) {
   paths.next(p, 132, at(us(801)));
   EXPECT_FALSE(paths.is_unanswered(1));
   paths.feedback(p, 9, false);
+  paths.feedback(p, 8, true);
   paths.fall_silent();
+  EXPECT_FALSE(paths.is_marked(8));
   EXPECT_FALSE(paths.is_unanswered(3));
   EXPECT_EQ(paths.waiting(), 0u);
 }

@@ -71,6 +71,7 @@ class PlusReceiver {
     ack.for_probe = for_probe_;
     ack.ecn = ecn_;
     ack.path_id = path_id_;
+    ack.none_beyond = for_probe_ && highest_ < epsn_ + PlusAck::kBits;
     const std::uint32_t offset = segment();
     ack.base = epsn_ + offset;
     if (out_of_order_ > 0)

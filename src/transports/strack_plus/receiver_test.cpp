@@ -129,6 +129,18 @@ TEST_F(PlusReceiverTest, Probe) {
   EXPECT_EQ(ack->bitmap, 0b10u);
 }
 
+// [PLUS.probe.verdict] The answer says whether anything has come beyond its 56 bits.
+TEST_F(PlusReceiverTest, Probe_BeyondTheBitmap) {
+  give(data(55));
+  EXPECT_TRUE(give(probe())->none_beyond);
+  give(data(56));
+  EXPECT_FALSE(give(probe())->none_beyond);
+  give(data(0));  // the bitmap begins one later
+  EXPECT_TRUE(give(probe())->none_beyond);
+  give(data(300), true);
+  EXPECT_FALSE(give(probe())->none_beyond);
+}
+
 // [PLUS.sack.bitmap] Its 56 bits are those around the packet, counted from the expected one.
 TEST_F(PlusReceiverTest, Segments) {
   p.sack_packets = 1;

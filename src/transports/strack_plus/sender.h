@@ -112,10 +112,10 @@ class PlusSender {
                                               params_->target_qdelay, now);
       window_.adjust_cwnd(*params_, {ack.ecn, qdelay, acked, achieved}, now, events_);
     }
-    if (ack.for_probe) judge_by_probe(rtt, now);
+    if (ack.for_probe) judge_by_probe(ack, rtt, now);
     judge_by_order(now);
     if (!ack.for_probe && params_->rack > ps(0))  // [PLUS.rack]
-      judge_by_time(rtt + params_->rack, LossCause::out_of_order, now);
+      judge_by_time(rtt + params_->rack, psn_next_, LossCause::out_of_order, now);
   }
 
   /// Acts on whatever is due at `now`; harmless when nothing is.
@@ -174,8 +174,8 @@ class PlusSender {
     packet.message_id = fragment.message_id;
     packet.offset = fragment.offset;
     packet.message_length = fragment.message_length;
-    if (again || window_.cwnd_packets() < 2 * params_->sack_packets)  // [PLUS.sack.ask]
-      packet.note = kPlusAsks;
+    const std::uint32_t most = std::min(window_.cwnd_packets(), params_->tracking_window);
+    if (again || most < 2 * params_->sack_packets) packet.note = kPlusAsks;  // [PLUS.sack.ask]
     return packet;
   }
 
@@ -332,8 +332,8 @@ class PlusSender {
           LossDeclared{cause, from, judged_, std::int64_t{lost_count_ - before} * params_->mtu});
   }
 
-  /// [PLUS.order] A window of those that were sent later has arrived. Only where a packet was sent once do
-  /// sequence numbers say when.
+  /// [PLUS.order] One has arrived whose PSN is a window higher: a distance, so that what is missing in between counts
+  /// as overtaken, too, and nobody has to count bits. Only where a packet was sent once do sequence numbers say when.
   constexpr void judge_by_order(Instant now) {
     if (params_->ooo_cwnd.num == 0) return;
     const std::int64_t overtaken = std::max<std::int64_t>(
@@ -344,16 +344,16 @@ class PlusSender {
              LossCause::out_of_order);
   }
 
-  /// [PLUS.rack] All that left more than `ago` ago. One that left later than another with a lower PSN ends the
-  /// search, as long as both were sent once.
-  constexpr void judge_by_time(Picoseconds ago, LossCause cause, Instant now) {
+  /// [PLUS.rack] All before `end` that left more than `ago` ago. One that left later than another with a lower PSN
+  /// ends the search, as long as both were sent once.
+  constexpr void judge_by_time(Picoseconds ago, Psn end, LossCause cause, Instant now) {
     const std::int64_t most = units(ago);
     if (most >= kStamps) return;  // [PLUS.rack.time] so long ago nobody knows
     const std::uint32_t before = lost_count_;
     const std::uint8_t present = unit(now);
-    for (Psn psn = epsn_; psn < psn_next_; ++psn) {
-      psn = psn + acked_.next_clear(psn.value, static_cast<std::uint32_t>(psn_next_ - psn));
-      if (psn == psn_next_) break;
+    for (Psn psn = epsn_; psn < end; ++psn) {
+      psn = psn + acked_.next_clear(psn.value, static_cast<std::uint32_t>(end - psn));
+      if (psn == end) break;
       const auto age = static_cast<std::uint8_t>(present - sent_at_[pair(psn)]);
       if (age > most) {
         lose(psn);
@@ -364,12 +364,14 @@ class PlusSender {
     report(cause, epsn_, before);
   }
 
-  /// [PLUS.probe.verdict] What left before the probe did has not come, and the probe has.
-  constexpr void judge_by_probe(Picoseconds rtt, Instant now) {
+  /// [PLUS.probe.verdict] What left before the probe did has not come, and the probe has. Of what lies beyond its
+  /// bitmap the answer says nothing, unless that none of it has come.
+  constexpr void judge_by_probe(const PlusAck& ack, Picoseconds rtt, Instant now) {
+    const Psn end = ack.none_beyond ? psn_next_ : min(psn_next_, ack.base + PlusAck::kBits);
     if (params_->relative_probe) {
-      judge_by_time(rtt + params_->probe_margin, LossCause::probe, now);
+      judge_by_time(rtt + params_->probe_margin, end, LossCause::probe, now);
     } else if (rtt < params_->probe_rtt_limit) {
-      judge_by_time(rtt, LossCause::probe, now);
+      judge_by_time(rtt, end, LossCause::probe, now);
     }
   }
 

@@ -82,6 +82,8 @@ class PlusSenderTest : public ::testing::Test {
     return *sender_;
   }
 
+  std::array<MessageSlot, 4>& slots() { return slots_; }
+
   PlusParams p = params();
   Instant now = at(us(0));
   std::vector<Packet> sent;
@@ -217,6 +219,19 @@ TEST_F(PlusSenderTest, Order) {
   EXPECT_EQ(lost(), Psns{});  // it was sent twice: order says nothing
 }
 
+// [PLUS.order] It is PSNs that count, not arrivals: one that is a window higher is enough.
+TEST_F(PlusSenderTest, Order_IsADistance) {
+  p.rack = ps(0);
+  p.ooo_cwnd = {1, 4};
+  post(100);
+  send();
+  wait_until(us(8));
+  give(ack(0, {9}));
+  EXPECT_EQ(lost(), Psns{});
+  give(ack(0, {11}));
+  EXPECT_EQ(lost(), (Psns{0, 1}));
+}
+
 // [PLUS.order] Switched off, nothing is lost by order.
 TEST_F(PlusSenderTest, NoOrder) {
   p.rack = ps(0);
@@ -305,6 +320,25 @@ TEST_F(PlusSenderTest, Probe) {
   EXPECT_EQ(lost(), Psns{});
 }
 
+// [PLUS.probe.verdict] Of what lies beyond its 56 bits an answer says nothing, unless that nothing of it has come.
+TEST_F(PlusSenderTest, Probe_BeyondTheBitmap) {
+  for (const bool none_beyond : {false, true}) {
+    p = params(60);
+    p.rack = ps(0);
+    PlusSender<> one(p, slots(), Psn{0});
+    ASSERT_EQ(one.on_message({1, 60'000}, at(us(0))), PostResult::accepted);
+    while (one.poll_transmit(at(us(0)))) {
+    }
+    one.on_timeout(at(us(16)));
+    const Packet probe = one.poll_transmit(at(us(16))).value();
+    PlusAck told = answer(probe, 0);
+    told.none_beyond = none_beyond;
+    one.on_receiving_ack(told, at(us(24)));
+    EXPECT_EQ(one.lost_packets(), none_beyond ? 60u : 56u);
+    EXPECT_EQ(one.is_lost(Psn{56}), none_beyond);
+  }
+}
+
 // [PLUS.probe.verdict] Switched off it is the paper's rule: an answer that took 2 base RTTs proves nothing.
 TEST_F(PlusSenderTest, AbsoluteProbe) {
   p.relative_probe = false;
@@ -380,6 +414,13 @@ TEST_F(PlusSenderTest, SmallWindowsAsk) {
   post(8);
   EXPECT_EQ(send(), 7);
   EXPECT_EQ(sent[0].note, kPlusAsks);
+}
+// [PLUS.sack.ask] So does each where no more can be tracked: nobody would owe a SACK for three.
+TEST_F(PlusSenderTest, SmallTrackingWindowsAsk) {
+  p.tracking_window = 3;
+  post(8);
+  EXPECT_EQ(send(), 3);
+  EXPECT_EQ(sent[2].note, kPlusAsks);
 }
 
 // [PLUS.refuse] What no honest receiver could have said changes nothing.

@@ -19,6 +19,7 @@ void expect_same(const PlusAck& a, const PlusAck& b) {
   EXPECT_EQ(a.base, b.base);
   EXPECT_EQ(a.timestamp.ns, b.timestamp.ns);
   EXPECT_EQ(a.for_probe, b.for_probe);
+  EXPECT_EQ(a.none_beyond, b.none_beyond);
   EXPECT_EQ(a.ecn, b.ecn);
   EXPECT_EQ(a.path_id, b.path_id);
   ASSERT_EQ(a.count, b.count);
@@ -68,6 +69,7 @@ TEST(PlusPacking, ProbeAnswer) {
   expect_same(unpack_plus_ack(pack_plus(a, kLast)), expected);
   a.count = expected.count = 0;
   a.ecn = expected.ecn = false;
+  a.none_beyond = expected.none_beyond = true;
   expect_same(unpack_plus_ack(pack_plus(a, kLast)), expected);
 }
 

@@ -13,6 +13,7 @@
 #include "sim/scenario/spray.h"
 #include "sim/transport.h"
 #include "transports/uet/params.h"
+#include "transports/uet/resolve.h"
 #include "transports/uet/sim.h"
 #include "transports/uet/sim_rccc.h"
 
@@ -28,8 +29,16 @@ using Params = core::UetParams;
 constexpr Scheme kSchemes[] = {
     {"nscc", "UET NSCC", "nscc",
      "Ultra Ethernet's window-based congestion control, NSCC, with SLEEK or trimming for losses"},
-    {"rccc", "UET RCCC", "rccc", "Ultra Ethernet's receiver credit, RCCC: one pacer per NIC"},
-    {"nscc-rccc", "UET NSCC and RCCC", "nscc-rccc", "both together"},
+    {.name = "rccc",
+     .label = "UET RCCC",
+     .role = "rccc",
+     .help = "Ultra Ethernet's receiver credit, RCCC: one pacer per NIC",
+     .ecn_last_hop = false},
+    {.name = "nscc-rccc",
+     .label = "UET NSCC and RCCC",
+     .role = "nscc-rccc",
+     .help = "both together",
+     .ecn_last_hop = false},
     {.name = "ndp",
      .label = "NDP",
      .role = "ndp",
@@ -172,6 +181,14 @@ class UetResolver : sim::Resolving {
 
   const Scheme* scheme_;
 };
+
+}  // namespace
+
+core::UetParams resolve_nscc(sim::Resolution& resolution) {
+  return UetResolver(resolution, nullptr).resolve();
+}
+
+namespace {
 
 std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const Scheme* scheme) {
   const Params params = UetResolver(resolution, scheme).resolve();

@@ -10,11 +10,17 @@
 #include "base/units.h"
 #include "core/param_error.h"
 #include "core/param_range.h"
+#include "core/paths/news.h"
 #include "core/paths/params.h"
+#include "core/paths/spray.h"
 
 namespace strack::core {
 
 struct UetParams {
+  using Paths = Spray;  ///< who chooses entropies, by path_params()
+  static constexpr PathNews kOvertaken = PathNews::trimmed;  ///< [SLEEK.paths] what it hears
+  [[nodiscard]] constexpr const SprayParams& path_params() const { return spray; }
+
   BitsPerSecond rate{0};
   Picoseconds net_base_rtt{0};
   Bytes mtu{0};
@@ -22,7 +28,8 @@ struct UetParams {
 
   bool nscc = true;       ///< the sender's window
   bool rccc = false;      ///< the receiver's credit
-  bool trimming = false;  ///< switches tell of what they drop; without it, SLEEK finds losses
+  bool trimming = false;  ///< switches tell of what they drop
+  bool sleek = true;      ///< and without that, SLEEK finds losses
   SprayParams spray;
 
   // NSCC
@@ -70,6 +77,7 @@ struct UetParams {
         AnyValue{&UetParams::nscc},
         AnyValue{&UetParams::rccc},
         AnyValue{&UetParams::trimming},
+        AnyValue{&UetParams::sleek},
         Nested{&UetParams::spray},
         ParamRange{&UetParams::target_qdelay, "target_qdelay", ns(1), seconds(10),
                    "from 1 ns to 10 s"},
@@ -147,6 +155,7 @@ constexpr Result<UetParams, ParamError> UetParams::for_link(BitsPerSecond rate,
   p.mtu = mtu;
   p.bdp = rate * net_base_rtt;
   p.trimming = trimming;
+  p.sleek = !trimming;
   p.target_qdelay = trimming ? net_base_rtt * 3 / 4 : net_base_rtt;
   p.fi = bytes(mul_div(5 * mtu.value, p.bdp.value, kReferenceBdp.value));
   p.eta = bytes(mul_div(3 * mtu.value, p.bdp.value, 20 * kReferenceBdp.value));

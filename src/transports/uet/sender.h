@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/bitmap.h"
 #include "base/check.h"
@@ -41,19 +42,21 @@ struct UetSent {
   std::uint16_t tick = 0;  ///< when, in 64ths of the timeout, wrapping
 };
 
-template <class Events = NoEvents>
+/// `Params` are UetParams, or add to them who chooses entropies.
+template <class Events = NoEvents, class Params = UetParams>
 class UetSender {
  public:
   using Ack = UetAck;
+  using Paths = typename Params::Paths;
 
   /// `params` and the memory must outlive the sender: a power of two of message slots, and a record for
   /// each packet of the tracking window, so that it can time out, and its path be told.
-  constexpr UetSender(const UetParams& params, std::span<MessageSlot> queue,
+  constexpr UetSender(const Params& params, std::span<MessageSlot> queue,
                       std::span<UetSent> records, Psn initial_psn, Events events = {})
       : params_(&params),
         messages_(queue, initial_psn),
         records_(records.data()),
-        spray_(params.spray),
+        paths_(params.path_params()),
         window_(params),
         una_(initial_psn),
         psn_next_(initial_psn),
@@ -77,6 +80,10 @@ class UetSender {
 
   constexpr std::optional<Packet> poll_transmit(Instant now) {
     if (probe_wanted_) return make_probe(now);
+    if constexpr (kProbesPaths) {
+      if (const std::optional<PathId> path = std::exchange(path_to_probe_, std::nullopt))
+        return make_question(*path, now);
+    }
     if (waiting_ > 0) {  // [UET.resend.first]
       // [SLEEK.window] What SLEEK sends again is not held back.
       if (!in_recovery() && !may_send()) return make_request(now);
@@ -117,17 +124,27 @@ class UetSender {
   /// Acts on whatever is due; harmless when nothing is.
   constexpr void on_timeout(Instant now) {
     if (!timing()) return;
+    if constexpr (kProbesPaths) {
+      if (una_ != psn_next_) {
+        if (const auto path = paths_.poll_probe(params_->path_params(), now)) path_to_probe_ = path;
+      }
+    }
     if (una_ != psn_next_ && now >= timeout_deadline()) {
       ++counters_.timeouts;
       if (backoff_ < params_->rto_backoff_max) ++backoff_;
       lose_old(now);
       timer_start_ = heard_ = now;
+      // [SLEEK.probe] What is sent again asks as well as a probe that is due now would.
+      if (now >= probe_deadline()) probe_asked_ = now;
       // [RCCC.rts] Without credit it can but ask.
       if (params_->rccc && !has_credit()) probe_wanted_ = true;
-    } else if (now >= probe_deadline()) {  // [SLEEK.probe]
+      return;
+    }
+    if (now >= probe_deadline()) {  // [SLEEK.probe]
       probe_wanted_ = true;
       probe_asked_ = now;
-    } else if (now >= credit_deadline()) {  // [RCCC.again]
+    }
+    if (now >= credit_deadline()) {  // [RCCC.again]
       probe_wanted_ = true;
       ask_again(now);
     }
@@ -135,7 +152,13 @@ class UetSender {
   [[nodiscard]] constexpr Instant next_deadline() const {
     if (!timing()) return Instant::never();
     const Instant next = std::min(probe_deadline(), credit_deadline());
-    return una_ == psn_next_ ? next : std::min(next, timeout_deadline());
+    if (una_ == psn_next_) return next;
+    const Instant deadline = std::min(next, timeout_deadline());
+    if constexpr (kProbesPaths) {
+      return std::min(deadline, paths_.next_probe());
+    } else {
+      return deadline;
+    }
   }
 
   constexpr std::optional<MessageId> poll_completion() { return messages_.pop_completed(una_); }
@@ -154,6 +177,11 @@ class UetSender {
   [[nodiscard]] constexpr const UetCounters& counters() const { return counters_; }
 
  private:
+  /// Some choosers want entropies probed that no packet may take.
+  static constexpr bool kProbesPaths = requires(Paths paths, const Params& params, Instant now) {
+    paths.poll_probe(params.path_params(), now);
+  };
+
   [[nodiscard]] constexpr std::uint32_t mtu() const {
     return static_cast<std::uint32_t>(params_->mtu.value);
   }
@@ -218,7 +246,7 @@ class UetSender {
     Packet packet;
     packet.retransmission = again;
     packet.payload = fragment.payload;
-    packet.path_id = spray_.next(params_->spray, now);
+    packet.path_id = paths_.next(params_->path_params(), now);
     packet.psn = psn;
     packet.message_id = fragment.message_id;
     packet.offset = fragment.offset;
@@ -246,24 +274,24 @@ class UetSender {
   constexpr Packet make_probe(Instant now) {
     probe_wanted_ = false;
     probe_outstanding_ = true;
-    probe_id_ = static_cast<std::uint16_t>((probe_id_ + 1u) % kProbeIds);
     sent_before_probe_ = psn_next_;
-    return make_question(now);
+    probe_id_ = static_cast<std::uint16_t>((probe_id_ + 1u) % kProbeIds);
+    return make_question(paths_.next(params_->path_params(), now), now);
   }
   /// [RCCC.rts] The same, at once, where the receiver knows of nothing that waits. Sent right behind data, it may
   /// overtake it, so its answer is no verdict on what is missing.
   constexpr std::optional<Packet> make_request(Instant now) {
     if (!params_->rccc || has_credit() || expects_credit()) return std::nullopt;
-    ask_again(now);
-    return make_question(now);
+    credit_from_ = now;
+    return make_question(paths_.next(params_->path_params(), now), now);
   }
-  constexpr Packet make_question(Instant now) {
+  constexpr Packet make_question(PathId path, Instant now) {
     ++counters_.probes_sent;
     Packet packet;
     packet.type = PacketType::probe;
     packet.probe_id = probe_id_;
     packet.psn = una_;
-    packet.path_id = spray_.next(params_->spray, now);
+    packet.path_id = path;
     packet.timestamp = Timestamp::of(now);
     packet.note = note(true, true);
     return packet;
@@ -277,7 +305,7 @@ class UetSender {
     const Sack& sack = ack.sack;
     if (psn_next_.value - sack.epsn.value > kOldest) return true;
     if (!sack.for_probe && psn_next_.value - 1 - sack.psn.value > kOldest) return true;
-    if (sack.path_id >= params_->spray.paths) return true;
+    if (sack.path_id >= params_->path_params().paths) return true;
     if (static_cast<std::int32_t>(sack.bytes_recvd - sent_once_) > 0) return true;
     if (sack.epsn == psn_next_ && sack.bytes_recvd != sent_once_) return true;
     if (ack.kind == UetAck::Kind::nack) return false;
@@ -303,16 +331,19 @@ class UetSender {
     const Picoseconds delay = rtt > ps(0) ? window_.measured_delay(*params_, rtt) : ps(0);
     heard_ = now;
     probe_asked_ = Instant::distant_past();
+    if constexpr (kProbesPaths) {
+      if (sack.for_probe) paths_.on_probe(sack.path_id, sack.ecn);
+    }
     if (!sack.for_probe) {
-      spray_.feedback(params_->spray, sack.path_id, sack.ecn ? PathNews::marked : PathNews::clean,
-                      now);
+      paths_.feedback(params_->path_params(), sack.path_id,
+                      sack.ecn ? PathNews::marked : PathNews::clean, now);
     }
     const Bytes acked = take_in(sack, now);
     events_.on(SackReceived{sack, rtt, delay, acked});
     if (params_->nscc && !sack.for_probe) {
       window_.on_ack(*params_, {sack.ecn, rtt > ps(0), delay, acked, inflight()}, now);
     }
-    if (!params_->trimming) sleek(sack, delay);
+    if (params_->sleek) sleek(sack, delay, now);
   }
 
   /// [UET.nack.resend] [NSCC.nack] Its payload was cut off: it is sent again, once for each NACK.
@@ -322,7 +353,7 @@ class UetSender {
     if (rtt > ps(0)) window_.measured_delay(*params_, rtt);
     heard_ = now;
     ++counters_.nacks;
-    spray_.feedback(params_->spray, sack.path_id, PathNews::trimmed, now);
+    paths_.feedback(params_->path_params(), sack.path_id, news_of(ack), now);
     if (sack.psn < una_ || acked_.test(sack.psn.value) || lost_.test(sack.psn.value)) return;
     const Bytes size = bytes(payload(sack.psn));
     declare_lost(sack.psn);
@@ -330,6 +361,12 @@ class UetSender {
     ++told_;            // [RCCC.trimmed]
     if (params_->nscc)  // [RCCC.nscc] at the last hop, the receiver's credit deals with it
       window_.on_nack(*params_, size, inflight(), params_->rccc && ack.last_hop, now);
+  }
+
+  /// [UET.nack.last_hop] The path was good: its last queue is shared by all of them.
+  [[nodiscard]] static constexpr PathNews news_of(const UetAck& nack) {
+    if (!nack.last_hop) return PathNews::trimmed;
+    return nack.sack.ecn ? PathNews::marked : PathNews::clean;
   }
 
   /// [RCCC.pull]
@@ -414,33 +451,41 @@ class UetSender {
   }
 
   /// [SLEEK.enter] [SLEEK.probe.verdict] Too much has overtaken what is missing, or a probe has, through empty queues.
-  constexpr void sleek(const Sack& sack, Picoseconds delay) {
+  constexpr void sleek(const Sack& sack, Picoseconds delay, Instant now) {
     if (!in_recovery() && waiting_ == 0 && sack.epsn == una_ && sack.ooo_count >= threshold())
-      recover(psn_next_);
+      recover(psn_next_, now);
     if (sack.for_probe && sack.probe_id == probe_id_ && probe_outstanding_) {
       probe_outstanding_ = false;
       // [SLEEK.probe.late]
-      if (delay < params_->target_qdelay && una_ < sent_before_probe_) recover(sent_before_probe_);
+      if (delay < params_->target_qdelay && una_ < sent_before_probe_)
+        recover(sent_before_probe_, now);
     }
-    if (in_recovery()) queue_missing();
+    if (in_recovery()) queue_missing(now);
   }
   /// [SLEEK.threshold] In packets.
   [[nodiscard]] constexpr std::int64_t threshold() const {
     const Bytes some = std::min(params_->sleek_cwnd * window_.cwnd(), window_.max_cwnd());
     return std::max<std::int64_t>(some / params_->mtu, params_->sleek_min);
   }
-  constexpr void recover(Psn end) {
+  constexpr void recover(Psn end, Instant now) {
     ++counters_.recoveries;
     recovery_end_ = max(recovery_end_, end);
     recovery_next_ = una_;
     events_.on(LossDeclared{LossCause::out_of_order, una_, end, bytes(0)});
-    queue_missing();
+    queue_missing(now);
   }
   /// [SLEEK.range] What is missing of the next window's worth, each packet once in an episode.
-  constexpr void queue_missing() {
+  /// [SLEEK.paths] The path policy hears of those that were overtaken: the rest may be under way.
+  constexpr void queue_missing(Instant now) {
     const auto window = static_cast<std::uint32_t>(window_.cwnd() / params_->mtu);
     const Psn end = min(recovery_end_, una_ + window);
-    for (; recovery_next_ < end; ++recovery_next_) declare_lost(recovery_next_);
+    for (; recovery_next_ < end; ++recovery_next_) {
+      if (acked_.test(recovery_next_.value) || lost_.test(recovery_next_.value)) continue;
+      declare_lost(recovery_next_);
+      if (recovery_next_ < highest_acked_)
+        paths_.feedback(params_->path_params(), record(recovery_next_).path, Params::kOvertaken,
+                        now);
+    }
   }
 
   /// [UET.timeout] [D71] Nothing moved for so long: what was sent before that and is missing is lost.
@@ -448,14 +493,14 @@ class UetSender {
     events_.on(LossDeclared{LossCause::timeout, una_, psn_next_, bytes(0)});
     if (in_recovery()) {  // [SLEEK.timeout]
       recovery_next_ = una_;
-      queue_missing();
+      queue_missing(now);
       return;
     }
     for (Psn psn = una_; psn < psn_next_; ++psn) {
       const auto old = static_cast<std::uint16_t>(tick(now) - record(psn).tick);
       if (acked_.test(psn.value) || lost_.test(psn.value) || old < kTicks - 1) continue;
       declare_lost(psn);
-      spray_.feedback(params_->spray, record(psn).path, PathNews::timed_out, now);
+      paths_.feedback(params_->path_params(), record(psn).path, PathNews::timed_out, now);
       if (params_->nscc) window_.on_loss(*params_, bytes(payload(psn)));  // [NSCC.timeout]
     }
   }
@@ -483,12 +528,13 @@ class UetSender {
     return timer_start_ + params_->rto * (std::int64_t{1} << backoff_);
   }
   [[nodiscard]] constexpr Instant probe_deadline() const {
-    if (params_->trimming || una_ == psn_next_) return Instant::never();
+    if (!params_->sleek || una_ == psn_next_) return Instant::never();
     if (probe_asked_ != Instant::distant_past()) return probe_asked_ + params_->probe_again;
     return heard_ + (backlog() == 0 ? params_->probe_idle : params_->probe_busy);
   }
 
-  /// [RCCC.again] Asks once more where no credit has come for so long: a pull was lost, or what asked for it.
+  /// [RCCC.again] Asks once more where no credit has come for so long: a pull was lost, or what asked for it. The
+  /// first time after 5 base RTTs, then twice as long, and so on.
   [[nodiscard]] constexpr Instant credit_deadline() const {
     if (!params_->rccc || has_credit() || backlog() == 0) return Instant::never();
     return std::max(credit_from_, heard_) +
@@ -499,12 +545,12 @@ class UetSender {
     if (credit_asks_ < params_->rto_backoff_max) ++credit_asks_;
   }
 
-  const UetParams* params_;
+  const Params* params_;
   MessageQueue messages_;
   UetSent* records_;  ///< by PSN
   Bitmap<UetParams::kMostTracked> acked_{};
   Bitmap<UetParams::kMostTracked> lost_{};  ///< waits to be sent again
-  Spray spray_;
+  Paths paths_;
   NsccWindow window_;
 
   Psn una_;       ///< all before it are acknowledged
@@ -536,6 +582,7 @@ class UetSender {
   bool speculates_on_ = false;    ///< speculation began while older packets were on their way
   bool probe_wanted_ = false;
   bool probe_outstanding_ = false;
+  std::optional<PathId> path_to_probe_;
   [[no_unique_address]] Events events_;
 };
 

@@ -1,5 +1,6 @@
 #include "transports/uet/sender.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <optional>
@@ -129,6 +130,32 @@ TEST_F(UetSenderTest, SendsAgainWhatWasTrimmed) {
   EXPECT_EQ(sender().counters().nacks, 3u);
 }
 
+// [UET.nack.last_hop] The path of a packet that was trimmed is passed over, but not if that was at the last hop.
+TEST_F(UetSenderTest, TrimsAreToldToThePaths) {
+  for (const bool last_hop : {false, true}) {
+    use(true);
+    params.spray.policy = SprayPolicy::bitmap;
+    params.spray.paths = 8;
+    UetSender<> one(params, slots, records, Psn{0});
+    ASSERT_EQ(one.on_message({1, 100 * kMtu}, now), PostResult::accepted);
+    std::vector<PathId> paths;
+    while (const auto packet = one.poll_transmit(now)) paths.push_back(packet->path_id);
+    ASSERT_EQ(paths.size(), 56u);  // seven rounds
+    UetAck cut = nack(3, 0, last_hop);
+    cut.sack.path_id = paths[3];
+    one.on_receiving_ack(cut, now);
+    UetAck rest = ack(3);
+    rest.sack.path_id = paths[2];
+    one.on_receiving_ack(rest, now);
+    one.on_receiving_ack(ack(20), now);
+    std::vector<PathId> next;
+    for (int i = 0; i < 7; ++i) next.push_back(one.poll_transmit(now).value().path_id);
+    std::sort(next.begin(), next.end());
+    EXPECT_EQ(std::unique(next.begin(), next.end()), next.end());
+    EXPECT_EQ(std::find(next.begin(), next.end(), paths[3]) != next.end(), last_hop);
+  }
+}
+
 // A NACK of what has arrived since, or by another way, means nothing; and what arrives waits no longer.
 TEST_F(UetSenderTest, WithdrawsWhatHasArrived) {
   use(true);
@@ -167,6 +194,24 @@ TEST_F(UetSenderTest, Sleek) {
   for (const Packet& packet : send()) EXPECT_FALSE(packet.retransmission);
   hear(ack(56));
   EXPECT_FALSE(sender().in_recovery());
+}
+
+// [SLEEK.paths] The paths of what has been overtaken are passed over.
+TEST_F(UetSenderTest, Sleek_IsToldToThePaths) {
+  params.sleek_cwnd = {1, 8};
+  params.spray.policy = SprayPolicy::bitmap;
+  params.spray.paths = 8;
+  post(100);
+  const auto sent = send();
+  UetAck a = ack(2, 0b101111110);  // 2 and 9 are missing, and 11 and so on may be under way
+  a.sack.path_id = sent.at(10).path_id;
+  hear(a);
+  const auto again = send();
+  ASSERT_EQ(again.at(6).psn, Psn{15});
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_NE(again[i].path_id, sent[2].path_id);
+    EXPECT_NE(again[i].path_id, sent[9].path_id);
+  }
 }
 
 // [SLEEK.threshold] 1.5 windows, at most the largest window, and at least five packets.
@@ -398,6 +443,28 @@ TEST_F(UetSenderTest, Credit_AsksAgain) {
   EXPECT_EQ(sender().next_deadline(), now + us(60));
 }
 
+// [RCCC.again] The same after a question that a new message made it ask at once: that is not the first repeat.
+TEST_F(UetSenderTest, Credit_AsksAgainAfterAQuestion) {
+  use(true);
+  params.nscc = false;
+  params.rccc = true;
+  params.speculative = 10;
+  post(10);
+  send();
+  hear(pull(9));
+  post(9);
+  send();
+  post(30);
+  ASSERT_EQ(send().size(), 1u);
+  hear(ack(19));
+  for (const std::int64_t wait : {60, 120, 240}) {
+    ASSERT_EQ(sender().next_deadline(), now + us(wait));
+    now = now + us(wait);
+    sender().on_timeout(now);
+    EXPECT_EQ(send().size(), 1u);
+  }
+}
+
 // [RCCC.target] Each packet says how many the sender wants to have been granted: what is left, at most a window, beyond what it has.
 TEST_F(UetSenderTest, Target) {
   use(true);
@@ -453,6 +520,35 @@ TEST_F(UetSenderTest, AsksForCredit) {
   ASSERT_EQ(asked.size(), 1u);
   EXPECT_EQ(asked[0].type, PacketType::probe);
   EXPECT_EQ(asked[0].note % UetNote::kTargetRange, 56);
+}
+
+// [UET.timeout] [SLEEK.probe] [RCCC.again] Whatever is due at once is done by one call.
+TEST_F(UetSenderTest, NothingStaysDue) {
+  params.rto = us(84);  // a probe is due after 24 us, and again 60 us later
+  post(10);
+  send();
+  now = kStart + us(24);
+  sender().on_timeout(now);
+  EXPECT_EQ(send().size(), 1u);
+  EXPECT_EQ(sender().next_deadline(), kStart + us(84));
+  now = kStart + us(84);
+  sender().on_timeout(now);
+  EXPECT_EQ(sender().counters().timeouts, 1u);
+  EXPECT_EQ(sender().next_deadline(), now + us(60));
+  EXPECT_EQ(send().size(), 10u);  // and no probe among them
+}
+TEST_F(UetSenderTest, NothingStaysDue_ProbeAndCredit) {
+  params.nscc = false;
+  params.rccc = true;
+  params.speculative = 2;
+  params.probe_busy = params.probe_again;
+  post(10);
+  send();
+  now = kStart + us(60);
+  ASSERT_EQ(sender().next_deadline(), now);
+  sender().on_timeout(now);
+  EXPECT_GT(sender().next_deadline(), now);
+  EXPECT_EQ(send().size(), 1u);
 }
 
 // What cannot be true is refused whole.

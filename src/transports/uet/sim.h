@@ -17,6 +17,22 @@
 
 namespace strack::sim {
 
+/// Of any parameters that UetSender takes.
+template <class Params, class Events>
+struct UetSendingEnd {
+  std::unique_ptr<core::MessageSlot[]> slots;
+  std::unique_ptr<core::UetSent[]> records;
+  core::UetSender<Events, Params> sender;
+
+  UetSendingEnd(const Params& params, std::size_t slot_count, Events events,
+                core::Psn first = core::Psn{0})
+      : slots(std::make_unique<core::MessageSlot[]>(slot_count)),
+        records(std::make_unique<core::UetSent[]>(core::UetParams::kMostTracked)),
+        sender(params, {slots.get(), slot_count}, {records.get(), core::UetParams::kMostTracked},
+               first, events) {}
+  [[nodiscard]] Bytes acked() const { return sender.bytes_recvd(); }
+};
+
 struct NsccProtocol : TransportDefaults {
   using Params = core::UetParams;
   using Events = SackEvents;
@@ -31,19 +47,7 @@ struct NsccProtocol : TransportDefaults {
     return bytes(core::UetParams::kMostTracked * sizeof(core::UetSent));
   }
 
-  struct SendingEnd {
-    std::unique_ptr<core::MessageSlot[]> slots;
-    std::unique_ptr<core::UetSent[]> records;
-    core::UetSender<Events> sender;
-
-    SendingEnd(const Params& params, std::size_t slot_count, Events events,
-               core::Psn first = core::Psn{0})
-        : slots(std::make_unique<core::MessageSlot[]>(slot_count)),
-          records(std::make_unique<core::UetSent[]>(core::UetParams::kMostTracked)),
-          sender(params, {slots.get(), slot_count}, {records.get(), core::UetParams::kMostTracked},
-                 first, events) {}
-    [[nodiscard]] Bytes acked() const { return sender.bytes_recvd(); }
-  };
+  using SendingEnd = UetSendingEnd<Params, Events>;
   struct ReceivingEnd {
     core::UetReceiver receiver;
 

@@ -72,7 +72,7 @@ constexpr Key kKeys[] = {
          "they always do."},
     {.name = "ecn_last_hop",
      .kind = Kind::flag,
-     .fallback = "true",
+     .otherwise = "true, unless the scheme wants it otherwise",
      .needs = "it is true or false",
      .help = "Whether ports to hosts mark too. A mark there tells of an incast, not of the path."},
     {.name = "trimming",
@@ -102,7 +102,7 @@ constexpr Key kKeys[] = {
     {.name = "convergence_us",
      .kind = Kind::time,
      .unit = "us",
-     .fallback = "100",
+     .otherwise = "100, or a second where the scheme wants static routes",
      .high = {kSecond},
      .needs = "a delay is from 0 to 1 s, such as convergence_us = 100",
      .help = "How long after a failure or repair routes follow it. What is down from the start is "
@@ -115,9 +115,9 @@ class SwitchResolver : Resolving {
 
   void resolve() {
     SwitchParams& s = out_.config.switches;
+    const transports::Scheme& scheme = *transports::find(out_.scheme).scheme;
     Setting& routing = set_["switch.routing"];
-    s.routing = routing.given ? set_.choice<Routing>("switch.routing")
-                              : transports::find(out_.scheme).scheme->routing;
+    s.routing = routing.given ? set_.choice<Routing>("switch.routing") : scheme.routing;
     if (!routing.given)
       routing.derived = fmt::format("\"{}\"", kRoutingWords[static_cast<std::size_t>(s.routing)]);
     // A transport may bring thresholds of its own.
@@ -133,12 +133,19 @@ class SwitchResolver : Resolving {
     }
     s.queue_limit = set_.size("switch.queue_limit");
     s.control_priority = set_.flag("switch.control_priority");
-    s.ecn_last_hop = set_.flag("switch.ecn_last_hop");
+    Setting& last_hop = set_["switch.ecn_last_hop"];
+    s.ecn_last_hop = last_hop.given ? set_.flag("switch.ecn_last_hop") : scheme.ecn_last_hop;
+    if (!last_hop.given) last_hop.derived = s.ecn_last_hop ? "true" : "false";
     const Setting& trimming = set_["switch.trimming"];
     const bool trims =
         trimming.given ? set_.flag("switch.trimming") : trimming.derived == "true";  // wished for
     s.trimming = {trims, set_.size("switch.trim_size"), set_.size("switch.trim_queue_limit")};
-    out_.config.failures.convergence = set_.time("switch.convergence_us");
+    Setting& convergence = set_["switch.convergence_us"];
+    Picoseconds& lag = out_.config.failures.convergence;
+    lag = convergence.given ? set_.time("switch.convergence_us")
+          : scheme.reroutes ? us(100)
+                            : seconds(1);
+    if (!convergence.given) convergence.derived = fmt::format("{}", lag / us(1));
     if (s.kmin > s.kmax) {
       later(from + "kmin", from + "kmax")
           .fail(
