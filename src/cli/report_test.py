@@ -446,7 +446,7 @@ set -- "$@" "$word"; done
 exec '{real}' "$@"
 """)
         said = self.bad("report", "a.db", "--png", "png", status=1, env=environment)
-        self.assertIn('a.html: there is no picture of figure jobs-cdf: the report has no figure '
+        self.assertIn('a.html: there is no picture of figure jobs-network: the report has no figure '
                       '"nothing"', said)
         self.assertEqual(os.listdir(self.folder / "png"), [])
 
@@ -456,7 +456,7 @@ exec '{real}' "$@"
                    'printf "\\211PNG\\r\\n\\032\\n" > "${word#*=}";; esac; done\n')
         for script, says in ((picture, "did not show the page"),
                              (picture + "echo '<html lang=\"en\">'\n", "was not drawn in time"),
-                             ("echo it broke\nexit 3\n", "could not draw figure jobs-cdf: it broke")):
+                             ("echo it broke\nexit 3\n", "could not draw figure jobs-network: it broke")):
             with self.subTest(says):
                 said = self.bad("report", "a.db", "--png", "png", status=1,
                                 env=self.browser(script))

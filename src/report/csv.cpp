@@ -209,6 +209,35 @@ std::string csv_of(const FlowFigure& figure) {
   return out.take();
 }
 
+/// What there is, and what is wrong with it.
+std::string csv_of(const TopologyFigure& figure) {
+  Csv out;
+  for (const char* title : {"what", "count or ends", "note"}) out.text(title);
+  out.row();
+  const auto count = [&](const char* what, double number) {
+    out.text(what);
+    out.number(number);
+    out.text("");
+    out.row();
+  };
+  count("hosts", figure.hosts);
+  count("racks", figure.racks);
+  if (figure.pods > 0) {
+    count("pods", figure.pods);
+    count("aggregation switches", double{1} * figure.pods * figure.uppers);
+    count("cores", double{1} * figure.uppers * figure.cores_per_agg);
+  } else {
+    count("spines", figure.uppers);
+  }
+  for (const Trouble& trouble : figure.troubles) {
+    out.text(trouble.down ? "failure" : "impairment");
+    out.text(trouble.to.empty() ? trouble.from : fmt::format("{} to {}", trouble.from, trouble.to));
+    out.text(trouble.text);
+    out.row();
+  }
+  return out.take();
+}
+
 }  // namespace
 
 std::string csv(const Figure& figure) {

@@ -55,11 +55,19 @@ Json marks_json(const std::vector<Mark>& marks) {
 }
 
 Json head_json(const FigureHead& head, std::string_view kind) {
-  return {{"id", head.id},
-          {"kind", kind},
-          {"title", head.title},
-          {"caption", head.caption},
-          {"notices", head.notices}};
+  Json json{{"id", head.id},
+            {"kind", kind},
+            {"title", head.title},
+            {"caption", head.caption},
+            {"notices", head.notices}};
+  if (head.spans.empty()) return json;
+  Json spans = Json::array();
+  for (const TimeSpan& span : head.spans) {
+    spans.push_back(
+        {{"from", number(span.from)}, {"until", number(span.until)}, {"label", span.label}});
+  }
+  json["spans"] = std::move(spans);
+  return json;
 }
 
 std::string base64(const std::vector<std::uint8_t>& data) {
@@ -214,6 +222,29 @@ Json figure_json(const HeatFigure& figure) {
   return json;
 }
 
+Json figure_json(const TopologyFigure& figure) {
+  Json json = head_json(figure, "topology");
+  json["hosts"] = figure.hosts;
+  json["hosts_per_rack"] = figure.hosts_per_rack;
+  json["racks"] = figure.racks;
+  json["pods"] = figure.pods;
+  json["uppers"] = figure.uppers;
+  json["cores_per_agg"] = figure.cores_per_agg;
+  json["parallel"] = figure.parallel;
+  json["host_gbps"] = number(figure.host_gbps);
+  json["fabric_gbps"] = number(figure.fabric_gbps);
+  json["core_gbps"] = number(figure.core_gbps);
+  Json troubles = Json::array();
+  for (const Trouble& trouble : figure.troubles) {
+    troubles.push_back({{"down", trouble.down},
+                        {"from", trouble.from},
+                        {"to", trouble.to},
+                        {"text", trouble.text}});
+  }
+  json["troubles"] = std::move(troubles);
+  return json;
+}
+
 Json table_json(const Table& table) {
   Json columns = Json::array();
   for (const Column& column : table.columns) {
@@ -257,6 +288,9 @@ Json section_json(const Section& section) {
   Json tables = Json::array();
   for (const Table& table : section.tables) tables.push_back(table_json(table));
   return {{"id", section.id},
+          {"scenario", section.scenario},
+          {"settings", section.settings ? table_json(*section.settings) : Json(nullptr)},
+          {"choice", section.choice},
           {"title", section.title},
           {"group", section.group},
           {"verdict", optional_text(section.verdict)},

@@ -20,12 +20,22 @@ namespace strack::report {
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
+/// A stretch of time in which something was broken, to be seen behind whatever is drawn over time.
+struct TimeSpan {
+  double from = 0;
+  double until = kUnknown;  ///< unknown: it was never mended
+  std::string label;        ///< "spine 3 down"
+
+  friend bool operator==(const TimeSpan&, const TimeSpan&) = default;
+};
+
 /// What every figure has.
 struct FigureHead {
   std::string id;
   std::string title;
   std::string caption;  ///< what to see, one or two sentences; also for screen readers
   std::vector<std::string> notices;
+  std::vector<TimeSpan> spans = {};  ///< of figures over time
 };
 
 struct Axis {
@@ -171,7 +181,32 @@ struct HeatFigure : FigureHead {
   std::vector<std::vector<HeatCell>> cells;                 ///< by row
 };
 
-using Figure = std::variant<XyFigure, BarsFigure, FabricFigure, FlowFigure, HeatFigure>;
+/// A switch or link that fails or works badly.
+struct Trouble {
+  bool down = false;  ///< else it works badly
+  std::string
+      from;  ///< a switch, as in "spine 3"; or a link's lower end; empty: links drawn at random
+  std::string to;    ///< the link's upper end
+  std::string text;  ///< "spine 3: down from 20 us to 60 us"
+};
+
+/// The network, to be drawn: racks below spines, or pods below cores.
+struct TopologyFigure : FigureHead {
+  std::uint32_t hosts = 0;
+  std::uint32_t hosts_per_rack = 1;
+  std::uint32_t racks = 0;
+  std::uint32_t pods = 0;           ///< with three tiers; else 0
+  std::uint32_t uppers = 0;         ///< spines, or aggregation switches of a pod
+  std::uint32_t cores_per_agg = 0;  ///< with three tiers
+  std::uint32_t parallel = 1;       ///< links between a ToR and a spine
+  double host_gbps = kUnknown;
+  double fabric_gbps = kUnknown;
+  double core_gbps = kUnknown;
+  std::vector<Trouble> troubles;
+};
+
+using Figure =
+    std::variant<XyFigure, BarsFigure, FabricFigure, FlowFigure, HeatFigure, TopologyFigure>;
 [[nodiscard]] const FigureHead& head_of(const Figure& figure);
 [[nodiscard]] FigureHead& head_of(Figure& figure);
 
@@ -226,6 +261,11 @@ struct Section {
   std::vector<std::string> explanation;
   std::vector<Figure> figures;
   std::vector<Table> tables;
+  /// What was simulated, in words; and the settings that are not the defaults.
+  std::vector<std::string> scenario = {};
+  std::optional<Table> settings = {};
+  /// Sections that follow each other and have the same are alternatives: the reader chooses one.
+  std::string choice = {};
 };
 
 /// A run's line in the table at the end.

@@ -15,6 +15,8 @@
 #include "metrics/summary.h"
 #include "report/differences.h"
 #include "report/figures.h"
+#include "report/scenario.h"
+#include "report/seeds.h"
 #include "transports/registry.h"
 
 namespace strack::report {
@@ -43,6 +45,8 @@ struct Loaded {
   Label label;
   std::string name;  ///< what tells it from all others of its group
   bool detailed = false;
+  std::vector<TimeSpan> spans;           ///< when something was broken
+  std::vector<metrics::LinkInfo> infos;  ///< where they are recorded
   LinkSeries links;
   std::optional<LinkTrace> deepest;
   FlowSeries flows;
@@ -137,8 +141,7 @@ void label_runs(std::vector<Loaded*>& runs) {
     run->name = run->label.name;
     if (run->size && (alone || sizes.size() > 1)) run->name += ", " + size_text(*run->size);
     if (alone || seeds.size() > 1) run->name += fmt::format(", seed {}", run->summary.run.seed);
-    run->times.label = run->links.label = run->flows.label = run->label;
-    if (run->deepest) run->deepest->label = run->label;
+    run->times.label = run->label;
   }
 }
 
@@ -193,10 +196,12 @@ class Maker {
 
  private:
   void load(const fs::path& path);
+  void load_details();
   void load_detail(Loaded& run, ResultReader& reader, std::size_t share);
   using Groups = std::map<std::string, std::vector<Loaded*>>;
   void add_groups(const std::vector<std::string>& order, Groups& groups);
   void add_group(std::vector<Loaded*>& runs, const std::string& heading);
+  void add_scenario(Section& section, const std::vector<Loaded*>& runs);
   void add_tables(Section& section, const std::string& id, const std::vector<Loaded*>& runs);
   void add_messages(Section& section, const std::vector<Loaded*>& runs);
   void add_detail(const Loaded& run, Section& section, const std::string& id);
@@ -245,6 +250,7 @@ void Maker::load(const fs::path& path) {
   }
   read_settings(*run);
   run->size = scenario_size(run->summary.run, "workload.size");
+  run->spans = spans_of(breakages(run->summary.run), run->summary.state.now - Instant{});
   ++out_.read;
   for (const Notice& one : notices_of(run->file, run->summary)) out_.report.notices.push_back(one);
   runs_.push_back(std::move(run));
@@ -259,11 +265,12 @@ void Maker::load_detail(Loaded& run, ResultReader& reader, std::size_t share) {
   auto links = read_links(reader, link_limits);
   if (!links) return failed(links.error());
   run.links = std::move(links.value());
+  auto infos = reader.links();
+  if (!infos) return failed(infos.error());
+  run.infos = std::move(infos.value());
   if (run.links.deepest) {
     // Its ends by name, as read_link wants them.
-    const auto infos = reader.links();
-    if (!infos) return failed(infos.error());
-    for (const metrics::LinkInfo& link : infos.value()) {
+    for (const metrics::LinkInfo& link : run.infos) {
       if (link.link != *run.links.deepest) continue;
       const auto trace = read_link(reader, std::pair{link.from, link.to});
       if (!trace) return failed(trace.error());
@@ -279,11 +286,36 @@ void Maker::load_detail(Loaded& run, ResultReader& reader, std::size_t share) {
   auto flows = read_flows(reader, flow_limits);
   if (!flows) return failed(flows.error());
   run.flows = std::move(flows.value());
+  run.links.label = run.flows.label = run.label;
+  if (run.deepest) run.deepest->label = run.label;
   run.detailed = run.links.samples > 0 || !run.flows.flows.empty();
+}
+
+/// What the section is about, before what came of it.
+void Maker::add_scenario(Section& section, const std::vector<Loaded*>& runs) {
+  const Loaded& first = *runs.front();
+  if (first.settings.empty()) return;
+  std::vector<std::string> transports;
+  for (const Loaded* run : runs) {
+    const std::string& name = run->label.name;
+    if (std::find(transports.begin(), transports.end(), name) == transports.end())
+      transports.push_back(name);
+  }
+  const std::vector<const metrics::RunInfo*> infos = infos_of(runs);
+  Table settings = given_settings(unique(section.id + "-settings"), infos);
+  if (!settings.rows.empty()) section.settings = std::move(settings);
+  const auto recorded =
+      std::find_if(runs.begin(), runs.end(), [](const Loaded* run) { return !run->infos.empty(); });
+  const Loaded& drawn = recorded == runs.end() ? first : **recorded;
+  auto network = topology({unique(section.id + "-network"), "The network", "", {}},
+                          drawn.summary.run, drawn.infos);
+  section.scenario = scenario_text(infos, transports, network.has_value());
+  if (network) section.figures.emplace_back(std::move(*network));
 }
 
 /// Figures of one run's links and flows over time, except those that show several runs at once.
 void Maker::add_detail(const Loaded& run, Section& section, const std::string& id) {
+  const std::size_t before = section.figures.size();
   if (run.links.samples > 0) {
     section.figures.emplace_back(
         queue_delay({unique(id + "-queues"), "Queueing delay", "", {}}, std::span(&run.links, 1)));
@@ -303,6 +335,8 @@ void Maker::add_detail(const Loaded& run, Section& section, const std::string& i
     section.figures.emplace_back(
         throughput({unique(id + "-throughput"), "Throughput", "", {}}, std::span(&run.flows, 1)));
   }
+  for (std::size_t i = before; i < section.figures.size(); ++i)
+    head_of(section.figures[i]).spans = run.spans;
 }
 
 void Maker::add_groups(const std::vector<std::string>& order, Groups& groups) {
@@ -311,6 +345,8 @@ void Maker::add_groups(const std::vector<std::string>& order, Groups& groups) {
     std::stable_sort(groups[key].begin(), groups[key].end(), comes_before);
     firsts.push_back(groups[key].front());
   }
+  for (const std::string& key : order) label_runs(groups[key]);
+  load_details();
   const std::vector<std::string> headings = headings_of(firsts);
   for (std::size_t i = 0; i < order.size(); ++i) {
     add_group(groups[order[i]], headings[i]);
@@ -338,6 +374,10 @@ void Maker::add_tables(Section& section, const std::string& id, const std::vecto
     rows.push_back({run->label, run->summary});
     mixed = mixed || run->summary.workloads.size() > 1;
   }
+  std::set<std::pair<std::string, std::optional<Bytes>>> apart;
+  for (const Loaded* run : runs) apart.emplace(run->label.name, run->size);
+  if (apart.size() < runs.size())
+    section.tables.push_back(seed_table(unique(id + "-seeds"), "Medians over seeds", rows));
   section.tables.push_back(rows.size() > 1
                                ? summary_table(unique(id + "-table"), "All runs", rows)
                                : run_table(unique(id + "-table"), rows.front().summary));
@@ -345,7 +385,6 @@ void Maker::add_tables(Section& section, const std::string& id, const std::vecto
 }
 
 void Maker::add_group(std::vector<Loaded*>& runs, const std::string& heading) {
-  label_runs(runs);
   const Summary& first = runs.front()->summary;
   const bool jobs = first.has_jobs();
   const bool several = runs.size() > 1;
@@ -378,6 +417,7 @@ void Maker::add_group(std::vector<Loaded*>& runs, const std::string& heading) {
     }
   }
 
+  add_scenario(section, runs);
   add_tables(section, id, runs);
   if (several && sizes.size() > 1) {
     std::vector<SizedRun> sized;
@@ -453,6 +493,8 @@ void Maker::add_group(std::vector<Loaded*>& runs, const std::string& heading) {
     FlowFigure figure = inspector({unique(id + "-flows"), "Flows, inspected", "", {}}, inspected);
     if (!figure.flows.empty()) shared.emplace_back(std::move(figure));
   }
+  // Failures drawn by the seed come at the same times in all of them.
+  for (Figure& figure : shared) head_of(figure).spans = runs.front()->spans;
   if (!several) add_detail(*runs.front(), section, id);
   for (Figure& figure : shared) section.figures.push_back(std::move(figure));
   out_.report.sections.push_back(std::move(section));
@@ -464,11 +506,46 @@ void Maker::add_group(std::vector<Loaded*>& runs, const std::string& heading) {
     own.id = unique(id + "-" + run->name);
     own.title = run->name;
     own.group = fmt::format("Single runs: {}", first.run.name);
+    own.choice = id;
     own.scale =
         fmt::format("{}, {}", count_of(first.run.hosts, "host"), what_is_sent(run->summary.run));
     add_detail(*run, own, own.id);
     if (!own.figures.empty()) out_.report.sections.push_back(std::move(own));
   }
+}
+
+/// Links and flows over time of those runs that stand for the others.
+void Maker::load_details() {
+  const std::size_t share = std::clamp<std::size_t>(runs_.size(), 1, kDetailed);
+  std::vector<Candidate> candidates;
+  for (const auto& run : runs_) {
+    candidates.push_back({fmt::format("{}\n{}\n{}", group_key(*run), run->label.name,
+                                      run->size.value_or(bytes(0)).count()),
+                          max_us(run->summary), has_series(run->summary.run)});
+  }
+  std::size_t detailed = 0;
+  std::size_t left_out = 0;
+  for (const std::size_t i : worth_showing(candidates, kDetailed)) {
+    Loaded& run = *runs_[i];
+    if (detailed == kDetailed) {
+      if (candidates[i].recorded) ++left_out;
+      continue;
+    }
+    const auto opened = ResultReader::open(run.file);
+    if (!opened) {
+      notice("warning", opened.error().message);
+      continue;
+    }
+    load_detail(run, *opened.value(), share);
+    if (run.detailed) ++detailed;
+  }
+  if (left_out == 0) return;
+  notice(
+      "info",
+      fmt::format("links and flows over time are shown of {} runs, of each scheme and size first "
+                  "the one in the middle of its seeds; name fewer files to see those of the "
+                  "other {}",
+                  kDetailed, left_out));
 }
 
 RunReport Maker::make(const std::vector<fs::path>& files, const std::string& title) {
@@ -478,29 +555,6 @@ RunReport Maker::make(const std::vector<fs::path>& files, const std::string& tit
     const fs::path real = fs::weakly_canonical(file, ignored);
     if (given.insert(real.empty() ? file : real).second) load(file);
   }
-  const std::size_t share = std::clamp<std::size_t>(runs_.size(), 1, kDetailed);
-  std::size_t detailed = 0;
-  std::size_t left_out = 0;
-  for (const auto& run : runs_) {
-    if (detailed == kDetailed) {
-      if (has_series(run->summary.run)) ++left_out;
-      continue;
-    }
-    const auto opened = ResultReader::open(run->file);
-    if (!opened) {
-      notice("warning", opened.error().message);
-      continue;
-    }
-    load_detail(*run, *opened.value(), share);
-    if (run->detailed) ++detailed;
-  }
-  if (left_out > 0) {
-    notice("info",
-           fmt::format("links and flows over time are shown of {} runs; name fewer files to "
-                       "see those of the other {}",
-                       kDetailed, left_out));
-  }
-
   std::vector<std::string> order;
   Groups groups;
   for (const auto& run : runs_) {

@@ -435,3 +435,42 @@ export function longFlowReport() {
       series: [{ name: 'links', role: 'strack', draw: 'points', points: Array.from({ length: 20000 }, (_, i) => [i / 50, (i * 7919) % 100]) }] }] }],
   };
 }
+
+/// A section that begins with its network, which fails; figures of every kind over time; and single runs to choose from.
+export function networkReport(network = {}) {
+  const spans = [{ from: 20, until: 60, label: 'spine 3 down' }];
+  const head = (id, title, more = {}) => ({ id, title, caption: `${title}, made up.`, notices: [], ...more });
+  const time = { label: 'time', unit: 'us', scale: 'linear' };
+  const ramp = (by) => Array.from({ length: 11 }, (_, i) => [10 * i, by * i]);
+  const rate = (id) => ({
+    ...head(id, 'Throughput', { spans }), kind: 'xy', x: time, y: { label: 'throughput', unit: 'Gbps', scale: 'linear' }, marks: [],
+    series: [{ name: 'flow 0', role: 'other', draw: 'line', points: ramp(40) }, { name: 'flow 1', role: 'other', draw: 'line', points: ramp(20) }],
+  });
+  const flow = (name) => ({ name, role: 'strack', samples: { t: [10, 20, 90], cwnd: [4096, 8192, 4096] }, events: null, kinds: [], base_rtt: 8, target: 16, truncated: false });
+  const layer = (id, unit) => ({ id, label: id, unit, max: 1, encoding: 'u8', data: Buffer.from(Array.from({ length: 2 * 2 * 3 }, (_, i) => i * 20)).toString('base64') });
+  const section = (id, figures, more = {}) => ({ id, title: id, group: 'Run', verdict: null, claim: null, scale: null, checks: [], explanation: [], figures, tables: [], ...more });
+  const table = { id: 'net-settings', title: 'Settings that were given', columns: [{ name: 'setting', align: 'left' }, { name: 'value', align: 'left' }],
+                  rows: [['topology.hosts', '128'], ['workload.size', '2 MB']] };
+  return {
+    format: 1, title: 'A network', lead: [], made: {}, notices: [], roles: kRoles, runs: [],
+    sections: [
+      section('net', [
+        { ...head('net-network', 'The network'), kind: 'topology', hosts: 128, hosts_per_rack: 16, racks: 8, pods: 0, uppers: 8, cores_per_agg: 0, parallel: 1,
+          host_gbps: 400, fabric_gbps: 400, core_gbps: null,
+          troubles: [{ down: true, from: 'spine 3', to: '', text: 'spine 3: down from 20 us to 60 us' },
+                     { down: true, from: 'tor 2', to: 'spine 1', text: 'tor 2 to spine 1: down' },
+                     { down: false, from: 'tor 5', to: 'spine 4', text: 'tor 5 to spine 4: 25 % of its rate' }], ...network },
+        { ...head('net-bars', 'Times'), kind: 'bars', categories: ['max', 'mean'], y: { label: 'FCT', unit: 'us', scale: 'linear' }, marks: [],
+          series: [{ name: 'STrack', role: 'strack', values: [50, 40] }, { name: 'RoCEv2', role: 'rocev2', values: [90, 60] }] },
+        { ...head('net-cdf', 'Distribution'), kind: 'xy', x: { label: 'FCT', unit: 'us', scale: 'linear' }, y: { label: 'share', unit: 'share', scale: 'linear' }, marks: [],
+          series: [{ name: 'STrack', role: 'strack', draw: 'step', points: [[30, 0], [50, 1]] }, { name: 'RoCEv2', role: 'rocev2', draw: 'step', points: [[30, 0], [90, 1]] }] },
+        rate('net-rate'),
+        { ...head('net-fabric', 'The fabric', { spans }), kind: 'fabric',
+          variants: [{ name: 'STrack', tors: 2, spines: 3, times: [50, 100], layers: [layer('up-use', 'share'), layer('up-queue', 'us')], down: [] }] },
+        { ...head('net-flows', 'Flows', { spans }), kind: 'flow', flows: [flow('flow 0, STrack'), flow('flow 1, STrack')] },
+      ], { scenario: ['128 hosts in 8 racks of 16.'], settings: table }),
+      section('net-a', [rate('net-a-rate')], { choice: 'net' }),
+      section('net-b', [rate('net-b-rate')], { choice: 'net' }),
+    ],
+  };
+}

@@ -1,6 +1,6 @@
 // Axes: which values carry a tick, and what is written at it.
 
-import type { Axis, Mark } from './data';
+import type { Axis, Mark, Span } from './data';
 import { ink, type Theme } from './theme';
 import { axisUnit, sizeName, value } from './units';
 import type { Option } from './chart';
@@ -133,6 +133,44 @@ function nearest(ticks: number[], v: number): number {
     }
   }
   return best;
+}
+
+/// A time axis: what it shows can begin later (skip.ts), and failures are seen behind it.
+export function isTime(axis: Axis): boolean {
+  return axis.unit === 'us' && axis.label === 'time';
+}
+
+const kMostSpanNames = 4;
+
+/// Stretches of time behind the chart in which something was broken, as far as they are within `extent`. A name stands once.
+export function spanSeries(spans: Span[], extent: Extent | null, of: Theme, axes: { x: number; y: number } = { x: 0, y: 0 }, named = true): Option[] {
+  if (!extent) return [];
+  const seen = spans.filter((one) => one.from < extent.max && (one.until === null || one.until > extent.min));
+  if (seen.length === 0) return [];
+  const c = ink(of);
+  const names: string[] = [];
+  return [{
+    type: 'line', name: 'failures', id: `spans-${axes.x}`, data: [], xAxisIndex: axes.x, yAxisIndex: axes.y, silent: true, tooltip: { show: false }, z: 0,
+    markArea: {
+      silent: true, animation: false, itemStyle: { color: c.bad, opacity: 0.1 },
+      data: seen.map((one) => {
+        const first = !names.includes(one.label);
+        if (first) names.push(one.label);
+        const line = names.length - 1;
+        const show = named && first && line < kMostSpanNames;
+        return [
+          { xAxis: Math.max(one.from, extent.min), name: one.label,
+            label: { show, position: 'insideTopLeft', distance: 3, offset: [0, 13 * line], color: c.bad, backgroundColor: c.surface, padding: [0, 2], fontSize: 11, formatter: () => one.label } },
+          { xAxis: Math.min(one.until ?? extent.max, extent.max) },
+        ];
+      }),
+    },
+    // Where it breaks, and where it mends.
+    markLine: {
+      silent: true, symbol: 'none', animation: false, label: { show: false }, lineStyle: { color: c.bad, type: [2, 3], width: 1, opacity: 0.55 },
+      data: seen.flatMap((one) => [one.from, one.until ?? Infinity]).filter((t) => t > extent.min && t < extent.max).map((t) => ({ xAxis: t })),
+    },
+  }];
 }
 
 const kPlainRoom = 26;

@@ -2,13 +2,13 @@
 
 import { axisOption, extentOf, markRoom, markSeries, withMarks, type Extent } from './axes';
 import {
-  baseOption, kFont, legend, makeChart, patternInk, pngPicture, setOption, svgPicture, tip, tooltipStyle, type Chart, type Option,
+  baseOption, kFont, legend, makeChart, patternInk, pngPicture, scaleButton, setOption, svgPicture, tip, tooltipStyle, type Chart, type Option,
 } from './chart';
 import type { BarSeries, BarsFigure, Mark } from './data';
 import { h } from './dom';
 import { ink, looks, theme, type Look, type Pattern, type Theme } from './theme';
 import { axisUnit, rawUnit, value } from './units';
-import { kPaper, type View } from './view';
+import { Chosen, kPaper, type View, type ViewOptions } from './view';
 import { textWidth, wrap } from './wrap';
 
 // Beyond this, numbers over the bars would run into each other.
@@ -197,8 +197,11 @@ function barsOption(fig: BarsFigure, of: Theme, hidden: Set<string>, picture: bo
   return fig.horizontal ? lying(fig, of, hidden, picture, width) : standing(fig, of, hidden, picture, width);
 }
 
-export function barsView(fig: BarsFigure): View {
-  const hidden = new Set<string>();
+export function barsView(given: BarsFigure, options: ViewOptions = { alone: false }): View {
+  // The reader may have another axis than the file says.
+  const fig: BarsFigure = { ...given, y: { ...given.y } };
+  const chosen = options.chosen ?? new Chosen();
+  const hidden = chosen.hidden;
   const box = h('div', { class: 'chart chart-bars', role: 'img', 'aria-label': fig.caption || fig.title });
   if (fig.horizontal) box.style.height = `${56 + rowHeight(fig) * fig.categories.length}px`;
   const size = { width: 960, height: fig.horizontal ? Math.max(320, 130 + rowHeight(fig) * fig.categories.length) : 600 };
@@ -208,6 +211,14 @@ export function barsView(fig: BarsFigure): View {
     chart ??= makeChart(box, 'svg');
     setOption(chart, barsOption(fig, theme(), hidden, false, box.clientWidth - (fig.horizontal ? 0 : 100)));
   };
+  const me = {};
+  const drawLegend = () => {
+    const all = looks(fig.series);
+    if (fig.series.length < 2) return;
+    legendBox.replaceChildren(legend(fig.series.map((one, i) => ({ name: one.name, look: all[i]!, as: 'bar' as const })), hidden,
+      () => { redraw(); chosen.changed(me); }));
+  };
+  chosen.listen(me, () => { if (chart) { drawLegend(); redraw(); } });
   const paper = () => barsOption(fig, kPaper, hidden, true, 860);
   const table = () => {
     const spread = fig.series.some((one) => one.low.length > 0 || one.high.length > 0);
@@ -227,15 +238,14 @@ export function barsView(fig: BarsFigure): View {
   };
   return {
     body: h('div', { class: 'chart-body' }, legendBox, box),
-    tools: [],
+    tools: fig.series.some((one) => one.values.some((v) => v !== null && v > 0)) ? [scaleButton('y', fig.y.scale === 'log', (log) => {
+      fig.y.scale = log ? 'log' : 'linear';
+      redraw();
+    })] : [],
     hasData: fig.series.some((one) => one.values.some((v) => v !== null)),
     remarks: [],
     draw() {
-      const all = looks(fig.series);
-      if (fig.series.length > 1) {
-        legendBox.replaceChildren(legend(fig.series.map((one, i) => ({
-          name: one.name, look: all[i]!, as: 'bar' as const })), hidden, redraw));
-      }
+      drawLegend();
       redraw();
     },
     resize() {

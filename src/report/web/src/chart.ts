@@ -2,8 +2,8 @@
 
 import { BarChart, CustomChart, LineChart, ScatterChart } from 'echarts/charts';
 import {
-  AriaComponent, AxisPointerComponent, DataZoomInsideComponent, GridComponent, LegendComponent, MarkLineComponent,
-  TitleComponent, TooltipComponent,
+  AriaComponent, AxisPointerComponent, DataZoomInsideComponent, GridComponent, LegendComponent, MarkAreaComponent,
+  MarkLineComponent,  TitleComponent, TooltipComponent,
 } from 'echarts/components';
 import * as echarts from 'echarts/core';
 import { CanvasRenderer, SVGRenderer } from 'echarts/renderers';
@@ -13,7 +13,7 @@ import { ink, theme, type Look, type Pattern, type Theme } from './theme';
 
 echarts.use([
   AriaComponent, AxisPointerComponent, BarChart, CanvasRenderer, CustomChart, DataZoomInsideComponent, GridComponent,
-  LegendComponent, LineChart, MarkLineComponent, SVGRenderer, ScatterChart, TitleComponent, TooltipComponent,
+  LegendComponent, LineChart, MarkAreaComponent, MarkLineComponent, SVGRenderer, ScatterChart, TitleComponent, TooltipComponent,
 ]);
 
 export type Chart = echarts.ECharts;
@@ -151,9 +151,22 @@ export interface LegendItem {
   as: 'line' | 'points' | 'bar' | 'rule';
 }
 
+/// Above so many, there are buttons for all and none of them.
+const kManySeries = 6;
+
 /// A legend of real buttons, so that a keyboard reaches it; ECharts' own is only for the mouse.
 export function legend(items: LegendItem[], hidden: Set<string>, onChange: () => void): HTMLElement {
-  return h('div', { class: 'legend', role: 'group', 'aria-label': 'Series shown' },
+  const all = (show: boolean) => {
+    for (const item of items) {
+      if (show) hidden.delete(item.name);
+      else hidden.add(item.name);
+    }
+    for (const b of Array.from(box.querySelectorAll('.legend-item'))) b.setAttribute('aria-pressed', String(show));
+    onChange();
+  };
+  const whole = (text: string, show: boolean) => h('button', { type: 'button', class: 'tool', click: () => all(show) }, text);
+  const box: HTMLElement = h('div', { class: 'legend', role: 'group', 'aria-label': 'Series shown' },
+    ...(items.length > kManySeries ? [whole('All', true), whole('None', false)] : []),
     ...items.map((item) => {
       const b = h('button', { type: 'button', class: 'legend-item', 'aria-pressed': String(!hidden.has(item.name)),
                               title: `Show or hide ${item.name}` },
@@ -166,6 +179,18 @@ export function legend(items: LegendItem[], hidden: Set<string>, onChange: () =>
       });
       return b;
     }));
+  return box;
+}
+
+/// A switch between a linear and a logarithmic axis.
+export function scaleButton(axis: 'x' | 'y', log: boolean, onChange: (log: boolean) => void): HTMLButtonElement {
+  const b = h('button', { type: 'button', class: 'tool', 'aria-pressed': String(log), title: `Logarithmic ${axis} axis` }, `Log ${axis}`);
+  b.addEventListener('click', () => {
+    const now = b.getAttribute('aria-pressed') !== 'true';
+    b.setAttribute('aria-pressed', String(now));
+    onChange(now);
+  });
+  return b;
 }
 
 export function patternInk(of: Theme): string {

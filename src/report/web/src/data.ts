@@ -37,11 +37,19 @@ export interface Mark {
   label: string;
 }
 
+/// When something was broken; without an end it stayed so.
+export interface Span {
+  from: number;
+  until: Num;
+  label: string;
+}
+
 interface FigureBase {
   id: string;
   title: string;
   caption: string;
   notices: string[];
+  spans: Span[];
 }
 
 export interface XyFigure extends FigureBase {
@@ -127,13 +135,35 @@ export interface HeatFigure extends FigureBase {
   cells: HeatCell[][];
 }
 
+export interface Trouble {
+  down: boolean;
+  from: string;
+  to: string;
+  text: string;
+}
+
+export interface Topology extends FigureBase {
+  kind: 'topology';
+  hosts: number;
+  hosts_per_rack: number;
+  racks: number;
+  pods: number;
+  uppers: number;
+  cores_per_agg: number;
+  parallel: number;
+  host_gbps: Num;
+  fabric_gbps: Num;
+  core_gbps: Num;
+  troubles: Trouble[];
+}
+
 /// A figure whose kind this page does not know, or whose fields make no sense: shown as a message.
 export interface BrokenFigure extends FigureBase {
   kind: 'broken';
   why: string;
 }
 
-export type Figure = XyFigure | BarsFigure | FabricFigure | FlowFigure | HeatFigure | BrokenFigure;
+export type Figure = XyFigure | BarsFigure | FabricFigure | FlowFigure | HeatFigure | Topology | BrokenFigure;
 
 export interface PlainTable {
   id: string;
@@ -153,6 +183,9 @@ export interface Section {
   explanation: string[];
   figures: Figure[];
   tables: PlainTable[];
+  scenario: string[];
+  settings: PlainTable | null;
+  choice: string;
 }
 
 export type Run = Record<string, string | number | boolean | null>;
@@ -212,6 +245,20 @@ function marks(v: unknown): Mark[] {
     if (at !== null) out.push({ axis: one.axis === 'x' ? 'x' : 'y', at, label: text(one.label) });
   }
   return out;
+}
+
+function spans(v: unknown): Span[] {
+  const out: Span[] = [];
+  for (const one of list(v).map(object)) {
+    const from = num(one.from);
+    if (from !== null) out.push({ from, until: num(one.until), label: text(one.label) });
+  }
+  return out;
+}
+
+/// A count of things that are drawn one by one.
+function count(v: unknown): number {
+  return Math.max(0, Math.floor(num(v) ?? 0));
 }
 
 function columns(v: unknown): Columns {
@@ -285,7 +332,8 @@ function heatCells(v: unknown, rows: number, columns: number): HeatCell[][] {
 
 function figure(v: unknown): Figure {
   const raw = object(v);
-  const base = { id: text(raw.id), title: text(raw.title), caption: text(raw.caption), notices: texts(raw.notices) };
+  const base = { id: text(raw.id), title: text(raw.title), caption: text(raw.caption), notices: texts(raw.notices),
+                 spans: spans(raw.spans) };
   try {
     switch (raw.kind) {
       case 'xy': {
@@ -326,12 +374,29 @@ function figure(v: unknown): Figure {
           cells: heatCells(raw.cells, rows.length, columns.length),
         };
       }
+      case 'topology':
+        return {
+          ...base, kind: 'topology', hosts: count(raw.hosts), hosts_per_rack: Math.max(1, count(raw.hosts_per_rack)), racks: count(raw.racks),
+          pods: count(raw.pods), uppers: count(raw.uppers), cores_per_agg: count(raw.cores_per_agg), parallel: Math.max(1, count(raw.parallel)),
+          host_gbps: num(raw.host_gbps), fabric_gbps: num(raw.fabric_gbps), core_gbps: num(raw.core_gbps),
+          troubles: list(raw.troubles).map(object).map((t) => ({ down: t.down === true, from: text(t.from), to: text(t.to), text: text(t.text) })),
+        };
       default:
         return { ...base, kind: 'broken', why: `This page does not know figures of the kind "${text(raw.kind)}".` };
     }
   } catch (e) {
     return { ...base, kind: 'broken', why: `The data of this figure cannot be read: ${(e as Error).message}.` };
   }
+}
+
+function plainTable(v: unknown): PlainTable {
+  const t = object(v);
+  return {
+    id: text(t.id), title: text(t.title),
+    columns: list(t.columns).map(object).map((c) => ({ name: text(c.name), align: text(c.align, 'left') })),
+    rows: list(t.rows).map((row) => list(row).map((cell) =>
+      typeof cell === 'number' || typeof cell === 'string' ? cell : null)),
+  };
 }
 
 function section(v: unknown): Section {
@@ -345,12 +410,8 @@ function section(v: unknown): Section {
     })),
     explanation: texts(raw.explanation),
     figures: list(raw.figures).map(figure),
-    tables: list(raw.tables).map(object).map((t) => ({
-      id: text(t.id), title: text(t.title),
-      columns: list(t.columns).map(object).map((c) => ({ name: text(c.name), align: text(c.align, 'left') })),
-      rows: list(t.rows).map((row) => list(row).map((cell) =>
-        typeof cell === 'number' || typeof cell === 'string' ? cell : null)),
-    })),
+    tables: list(raw.tables).map(plainTable),
+    scenario: texts(raw.scenario), settings: raw.settings ? plainTable(raw.settings) : null, choice: text(raw.choice),
   };
 }
 

@@ -6,6 +6,7 @@
 import { canvasBlob, kFont } from './chart';
 import type { FabricFigure, Layer, Variant } from './data';
 import { fileName, h, s } from './dom';
+import { linkPanel } from './link';
 import { channels, colourAt, kRamps } from './ramp';
 import { ink, theme, type Theme } from './theme';
 import { rawUnit, value } from './units';
@@ -277,6 +278,8 @@ export function fabricView(fig: FabricFigure, options: ViewOptions): View {
         change: () => { chosen = i; hold(); layout(); } }),
       h('span', {}, i === kSideBySide ? 'Side by side' : variants[i]!.name))));
 
+  const links = linkPanel(fig, variants);
+
   const body = h('div', { class: 'fabric' },
     h('div', { class: 'fabric-controls' },
       variants.length > 1 ? switchBox : null,
@@ -284,7 +287,7 @@ export function fabricView(fig: FabricFigure, options: ViewOptions): View {
       legendBox, ownLabel),
     maps,
     h('div', { class: 'time-row' }, play, h('label', { class: 'field' }, h('span', {}, 'Speed'), speedBox), slider, clock),
-    sparks, tipBox);
+    sparks, options.alone ? null : links.row, links.box, tipBox);
 
   function times(): number[] {
     return variants[reference()]?.times ?? [];
@@ -377,6 +380,8 @@ export function fabricView(fig: FabricFigure, options: ViewOptions): View {
                              t = Math.max(0, Math.min(end, ((e.clientX - box.left) / box.width) * end));
                              paint();
                            } },
+      ...fig.spans.filter((one) => one.from < end).map((one) => s('rect', { class: 'spark-span', x: (one.from / end) * 1000, y: 0,
+        width: Math.max(1, ((Math.min(one.until ?? end, end) - one.from) / end) * 1000), height: 41 })),
       s('path', { class: 'spark-base', d: 'M0,40H1000' }),
       s('path', { class: 'spark-mean', d: `${line(sum.mean)}L${((v.times[v.times.length - 1]! / end) * 1000).toFixed(1)},40L${((v.times[0]! / end) * 1000).toFixed(1)},40Z` }),
       s('path', { class: 'spark-most', d: line(sum.most) }),
@@ -452,6 +457,12 @@ export function fabricView(fig: FabricFigure, options: ViewOptions): View {
       tipBox.style.top = `${e.clientY - frameBox.top + 14}px`;
       tipBox.style.left = `${Math.max(0, Math.min(x + 12, frameBox.width - tipBox.offsetWidth - 4))}px`;
     });
+    panel.canvas.addEventListener('click', (e) => {
+      const g = panel.geometry;
+      const spine = Math.floor((e.offsetX - g.left) / g.cellW);
+      const tor = Math.floor((e.offsetY - g.top) / g.cellH);
+      if (spine >= 0 && tor >= 0 && spine < panel.variant.spines && tor < panel.variant.tors) links.open(tor, spine);
+    });
     panel.canvas.addEventListener('pointerleave', () => { tipBox.hidden = true; });
   }
 
@@ -472,8 +483,14 @@ export function fabricView(fig: FabricFigure, options: ViewOptions): View {
     tools: [],
     hasData: variants.length > 0,
     remarks: [],
-    draw: layout,
-    resize: paint,
+    draw() {
+      layout();
+      links.draw();
+    },
+    resize() {
+      paint();
+      links.resize();
+    },
     data() {
       return {
         layer: layerId, time: t, frame: frame(), frames: times().length,

@@ -8,6 +8,7 @@ import { flowView } from './flow';
 import { heatView } from './heat';
 import { csv, tableElement } from './tables';
 import type { View, ViewOptions } from './view';
+import { topologyView } from './topology';
 import { xyView } from './xy';
 
 export interface Framed {
@@ -20,11 +21,12 @@ export interface Framed {
 
 function makeView(figure: Exclude<Figure, BrokenFigure>, options: ViewOptions): View {
   switch (figure.kind) {
-    case 'xy': return xyView(figure);
-    case 'bars': return barsView(figure);
+    case 'xy': return xyView(figure, options);
+    case 'bars': return barsView(figure, options);
     case 'fabric': return fabricView(figure, options);
     case 'flow': return flowView(figure, options);
     case 'heat': return heatView(figure);
+    case 'topology': return topologyView(figure);
   }
 }
 

@@ -1,12 +1,13 @@
 // The inspector: one flow, its signals one above the other on a shared time axis.
 
-import { axisOption, extentOf, markRoom, markSeries } from './axes';
+import { axisOption, extentOf, markRoom, markSeries, spanSeries } from './axes';
 import {
   baseOption, dispatchZoom, insideZoom, kWhole, legend, makeChart, pngPicture, setOption, tip, tooltipStyle, zoomButtons,
   zoomOf, type Chart, type LegendItem, type Option, type TipRow, type Zoom,
 } from './chart';
 import type { Columns, Flow, FlowFigure, Mark, Num } from './data';
 import { fileName, h } from './dom';
+import { onSkip, skipField, skipped } from './skip';
 import { ink, looks, theme, type Look, type Theme } from './theme';
 import { digits, value } from './units';
 import { kPaper, type View, type ViewOptions } from './view';
@@ -175,6 +176,12 @@ function makePlan(flow: Flow, of: Theme): Plan {
   return { panels, rules, start, end };
 }
 
+/// Of the time axis: zero, unless the recording starts late or the reader wants less.
+function beginning(start: number, end: number): number {
+  if (skipped() > 0 && skipped() < end) return skipped();
+  return start > 0.25 * end ? start : 0;
+}
+
 const kTop = 10;
 const kTitle = 32;
 const kBottom = 46;
@@ -193,7 +200,7 @@ function flowOption(flow: Flow, fig: FlowFigure, of: Theme, hidden: Set<string>,
   const series: Option[] = [];
   let top = kTop + head;
   // All panels share one time axis, from zero unless the recording starts late.
-  const from = start > 0.25 * end ? start : 0;
+  const from = beginning(start, end);
   const span = { min: from, max: end };
 
   panels.forEach((p, k) => {
@@ -234,6 +241,7 @@ function flowOption(flow: Flow, fig: FlowFigure, of: Theme, hidden: Set<string>,
             itemStyle: { color: trace.look.color, opacity: trace.name === 'sent' ? (trace.data.length > 3000 ? 0.5 : 0.75) : 0.95 } });
     }
     series.push(...markSeries(p.marks, of, width, extent ? extent.max : 0, { x: k, y: yIndex }));
+    series.push(...spanSeries(fig.spans, { min: from, max: end }, of, { x: k, y: yIndex }, k === 0));
     for (const rule of rules) {
       if (hidden.has(rule.name)) continue;
       series.push({
@@ -337,7 +345,7 @@ export function flowView(fig: FlowFigure, options: ViewOptions): View {
       return;
     }
     const p = plan(f, theme());
-    const from = p.start > 0.25 * p.end ? p.start : 0;
+    const from = beginning(p.start, p.end);
     const z = zoomOf(chart);
     const a = from + ((p.end - from) * z.start) / 100;
     const b = from + ((p.end - from) * z.end) / 100;
@@ -378,11 +386,14 @@ export function flowView(fig: FlowFigure, options: ViewOptions): View {
     for (const rule of p.rules) items.set(rule.name, { name: rule.name, look: rule.look, as: 'rule' });
     legendBox.replaceChildren(legend([...items.values()], hidden, () => redraw(chart ? zoomOf(chart) : kWhole)));
   };
-  chooser.addEventListener('change', () => {
-    at = Number(chooser.value);
+  const show = (i: number) => {
+    at = i;
+    chooser.value = String(i);
     fillLegend();
     redraw(kWhole);
-  });
+  };
+  chooser.addEventListener('change', () => show(Number(chooser.value)));
+  onSkip(() => { if (chart) redraw(kWhole); });
 
   const table = () => {
     const f = flow();
@@ -403,7 +414,16 @@ export function flowView(fig: FlowFigure, options: ViewOptions): View {
 
   return {
     body,
-    tools: [zoomButtons(() => (chart ? zoomOf(chart) : kWhole), (zoom) => { if (chart) dispatchZoom(chart, zoom); })],
+    tools: [...(options.alone ? [] : [skipField()]),
+      zoomButtons(() => (chart ? zoomOf(chart) : kWhole), (zoom) => { if (chart) dispatchZoom(chart, zoom); })],
+    open(name) {
+      // Called so in its own run, or with the run's name behind it.
+      let found = fig.flows.findIndex((f) => f.name === name);
+      if (found < 0) found = fig.flows.findIndex((f) => f.name.startsWith(`${name},`));
+      if (found < 0) return false;
+      show(found);
+      return true;
+    },
     hasData: fig.flows.some((f) => plan(f, theme()).panels.length > 0),
     remarks: [],
     draw() {
@@ -418,7 +438,7 @@ export function flowView(fig: FlowFigure, options: ViewOptions): View {
     data() {
       const option = chart?.getOption() as { series?: { id: string; name: string; type: string; data: unknown }[] } | undefined;
       return { flow: flow().name, zoom: chart ? zoomOf(chart) : kWhole,
-               series: (option?.series ?? []).filter((one) => !one.id.startsWith('marks-'))
+               series: (option?.series ?? []).filter((one) => !/^(marks|spans)-/.test(one.id))
                  .map((one) => ({ id: one.id, name: one.name, data: one.data })) };
     },
     shown: table,
@@ -427,7 +447,7 @@ export function flowView(fig: FlowFigure, options: ViewOptions): View {
       const option = flowOption(flow(), fig, kPaper, hidden, chart ? zoomOf(chart) : kWhole, 1000, 900, 40);
       const head = { text: flow().name, left: 14, top: 10, padding: 0,
                      textStyle: { color: ink(kPaper).text, fontSize: 16, fontWeight: 600 } };
-      const names = [...new Set((option.series as { name: string }[]).map((one) => one.name).filter((name) => name !== 'marks'))];
+      const names = [...new Set((option.series as { name: string }[]).map((one) => one.name).filter((name) => name !== 'marks' && name !== 'failures'))];
       const key = { show: true, right: 14, top: 26, itemWidth: 18, itemHeight: 10, textStyle: { color: ink(kPaper).text }, data: names };
       return pngPicture({ ...option, backgroundColor: '#ffffff', title: [head, ...(option.title as Option[])], legend: key },
         { width: 1000, height: 900 });

@@ -69,7 +69,23 @@ function showAll(report: Report): void {
   }
   const hold = () => { if (holding) goal?.scrollIntoView({ behavior: 'instant' as ScrollBehavior }); };
   hold();
-  const waiting = [...framed].sort((a, b) => Number(inSight(b)) - Number(inSight(a)));
+  // What is not chosen is drawn when it is: a box without a size cannot be drawn in.
+  const visible = (one: Framed) => one.element.closest('[hidden]') === null;
+  document.addEventListener('reveal', () => {
+    for (const one of framed) if (visible(one) && !drawn.has(one)) draw(one);
+  });
+  document.addEventListener('open-flow', (e) => {
+    const name = String((e as CustomEvent).detail);
+    const from = framed.find((one) => one.element.contains(e.target as Node));
+    const run = from?.element.closest('section')?.querySelector('h2')?.textContent ?? '';
+    for (const wanted of [`${name}, ${run}`, name]) {
+      const found = framed.find((one) => one !== from && one.view?.open?.(wanted));
+      if (!found) continue;
+      found.element.scrollIntoView({ block: 'start' });
+      return;
+    }
+  });
+  const waiting = framed.filter(visible).sort((a, b) => Number(inSight(b)) - Number(inSight(a)));
   const next = () => {
     const one = waiting.shift();
     hold();
@@ -87,7 +103,7 @@ function showAll(report: Report): void {
   // Paper: light, everything drawn, as wide as the sheet.
   const print = (on: boolean) => {
     if (on === isPrinting()) return;
-    if (on) for (const one of framed) if (!drawn.has(one)) draw(one);
+    if (on) for (const one of framed) if (!drawn.has(one) && visible(one)) draw(one);
     document.documentElement.classList.toggle('printing', on);
     setPrinting(on);
     for (const one of framed) if (drawn.has(one)) one.view?.resize();

@@ -3,6 +3,7 @@
 import type { Check, Report, Run, Section, Verdict } from './data';
 import { button, h, prose, s } from './dom';
 import { frameFigure, type Framed } from './figure';
+import { Chosen } from './view';
 import { toggleTheme, theme, onTheme } from './theme';
 import { digits, kUnknown, value } from './units';
 
@@ -165,17 +166,53 @@ function plainTable(table: Section['tables'][number]): HTMLElement {
           h('caption', { class: 'sr' }, table.title),
           h('thead', {}, h('tr', {}, ...table.columns.map((c, i) => h('th', { scope: 'col', class: align(i) }, c.name)))),
           h('tbody', {}, ...table.rows.map((row) => h('tr', {}, ...row.map((cell, i) =>
-            h('td', { class: align(i) ?? (typeof cell === 'number' ? 'right' : null) },
+            h('td', { class: [align(i) ?? (typeof cell === 'number' ? 'right' : ''), String(cell ?? '').length < 28 ? 'short' : ''].join(' ').trim() || null },
               cell === null ? kUnknown : typeof cell === 'number' ? digits(cell, 6) : cell))))))));
+}
+
+/// More rows than this are folded away.
+const kOpenSettings = 12;
+
+function settingsTable(section: Section): HTMLElement | null {
+  if (!section.settings || section.settings.rows.length === 0) return null;
+  const table = plainTable(section.settings);
+  table.querySelector('h3')?.classList.add('sr');
+  return h('details', { class: 'settings', open: section.settings.rows.length <= kOpenSettings },
+    h('summary', {}, `${section.settings.title} (${section.settings.rows.length})`), table);
+}
+
+/// Sections among which the reader chooses: one is shown at a time. Whoever follows a link to another one sees that.
+function chooser(name: string, sections: Section[], elements: HTMLElement[]): HTMLElement {
+  const box = h('select', {}, ...sections.map((one, i) => h('option', { value: i }, sectionName(one))));
+  const show = (at: number) => {
+    box.value = String(at);
+    elements.forEach((one, i) => { one.hidden = i !== at; });
+    document.dispatchEvent(new Event('reveal'));
+  };
+  box.addEventListener('change', () => show(Number(box.value)));
+  const follow = () => {
+    const goal = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const at = goal ? elements.findIndex((one) => one.contains(goal)) : -1;
+    if (at < 0 || Number(box.value) === at) return;
+    show(at);
+    goal!.scrollIntoView({ behavior: 'instant' as ScrollBehavior });
+  };
+  window.addEventListener('hashchange', follow);
+  elements.forEach((one, i) => { one.hidden = i !== 0; });
+  return h('div', { class: 'choice', 'data-choice': name },
+    h('label', { class: 'field choice-field' }, h('span', {}, 'Single run shown'), box), ...elements);
 }
 
 function sectionElement(section: Section, framed: Framed[]): HTMLElement {
   const titleId = `${section.id}-heading`;
-  const figures = section.figures.map((figure) => {
-    const one = frameFigure(figure, { alone: false });
+  const chosen = new Chosen();
+  const frame = (figure: Section['figures'][number]) => {
+    const one = frameFigure(figure, { alone: false, chosen });
     framed.push(one);
     return one.element;
-  });
+  };
+  const drawings = section.figures.filter((figure) => figure.kind === 'topology').map(frame);
+  const figures = section.figures.filter((figure) => figure.kind !== 'topology').map(frame);
   // The paper's rows are known by their ids; those of other sections are only anchors.
   const judged = section.verdict !== null || section.claim !== null;
   const hasClaim = section.claim !== null || section.scale !== null;
@@ -186,6 +223,9 @@ function sectionElement(section: Section, framed: Framed[]): HTMLElement {
     hasClaim ? h('div', { class: 'claim' },
       section.claim !== null ? h('p', {}, h('span', { class: 'label' }, 'The paper'), h('span', {}, prose(section.claim))) : null,
       section.scale !== null ? h('p', {}, h('span', { class: 'label' }, 'Our runs'), h('span', {}, prose(section.scale))) : null) : null,
+    ...section.scenario.map((p) => h('p', { class: 'explanation' }, prose(p))),
+    ...drawings,
+    settingsTable(section),
     checksTable(section),
     ...section.explanation.map((p) => h('p', { class: 'explanation' }, prose(p))),
     ...figures,
@@ -301,7 +341,7 @@ function followReader(nav: HTMLElement, targets: HTMLElement[]): void {
   const update = () => {
     let at: HTMLElement | null = null;
     for (const target of targets) {
-      if (target.getBoundingClientRect().top <= 140) at = target;
+      if (!target.hidden && target.getBoundingClientRect().top <= 140) at = target;
     }
     const a = at ? links.get(at.id) ?? null : null;
     if (a === current) return;
@@ -330,6 +370,15 @@ export function buildPage(report: Report): Framed[] {
   const verdicts = overview(report);
   const runs = runsTable(report);
   const sections = report.sections.map((one) => sectionElement(one, framed));
+  const blocks: HTMLElement[] = [];
+  for (let i = 0; i < sections.length;) {
+    const { choice } = report.sections[i]!;
+    let end = i + 1;
+    while (choice && report.sections[end]?.choice === choice) ++end;
+    if (end - i > 1) blocks.push(chooser(choice, report.sections.slice(i, end), sections.slice(i, end)));
+    else blocks.push(sections[i]!);
+    i = end;
+  }
   const extra = [...(verdicts ? [{ id: 'verdicts', title: 'Verdicts' }] : []), ...(runs ? [{ id: 'runs', title: 'Runs' }] : [])];
   const nav = navigation(report, extra);
   const empty = sections.length === 0 && !runs
@@ -338,7 +387,7 @@ export function buildPage(report: Report): Framed[] {
     h('a', { class: 'skip', href: '#content' }, 'Skip to the content'),
     header(report),
     h('div', { class: 'layout' }, nav,
-      h('main', { id: 'content', tabindex: -1 }, noticeList(report), verdicts, empty, ...sections, runs)));
+      h('main', { id: 'content', tabindex: -1 }, noticeList(report), verdicts, empty, ...blocks, runs)));
   followReader(nav, [verdicts, ...sections, runs].filter((e): e is HTMLElement => e !== null));
   return framed;
 }

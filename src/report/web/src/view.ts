@@ -23,11 +23,26 @@ export interface View {
   svg: (() => string) | null;
   /// What the reader should know about this drawing beyond the file's own notices.
   remarks: string[];
+  /// Shows what is called so (a flow), where it can; says whether it did.
+  open?(name: string): boolean;
 }
 
 export interface ViewOptions {
   /// The figure stands alone in a page of fixed size.
   alone: boolean;
+  /// Series that the reader has hidden, of all figures of a section: whoever hides a run hides it in all of them.
+  chosen?: Chosen;
+}
+
+export class Chosen {
+  readonly hidden = new Set<string>();
+  private readonly listeners: ((by: object) => void)[] = [];
+  listen(own: object, listener: () => void): void {
+    this.listeners.push((by) => { if (by !== own) listener(); });
+  }
+  changed(by: object): void {
+    for (const listener of this.listeners) listener(by);
+  }
 }
 
 export const kPaper: Theme = 'light';

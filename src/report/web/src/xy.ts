@@ -1,17 +1,18 @@
 // Lines, steps and points.
 
 import {
-  axisOption, extentOf, markRoom, markSeries, withMarks, type Extent,
+  axisOption, extentOf, isTime, markRoom, markSeries, spanSeries, withMarks, type Extent,
 } from './axes';
 import {
-  baseOption, dispatchZoom, insideZoom, kWhole, legend, makeChart, pngPicture, setOption, svgPicture, symbolOf, tip, tooltipStyle,
+  baseOption, dispatchZoom, insideZoom, kWhole, legend, makeChart, pngPicture, scaleButton, setOption, svgPicture, symbolOf, tip, tooltipStyle,
   zoomButtons, zoomOf, type Chart, type Option, type TipRow, type Zoom,
 } from './chart';
 import type { Point, XyFigure, XySeries } from './data';
 import { h } from './dom';
+import { onSkip, skipField, skipped } from './skip';
 import { ink, leads, looks, theme, type Look, type Theme } from './theme';
 import { rawUnit, sizeName, value } from './units';
-import { kPaper, type View } from './view';
+import { Chosen, kPaper, type View, type ViewOptions } from './view';
 
 // An SVG node for each of tens of thousands of points makes a page crawl; from here on they are painted.
 const kMostSvgPoints = 6000;
@@ -90,7 +91,15 @@ interface Context {
   width: number;
 }
 
-function xyOption(fig: XyFigure, cx: Context): Option {
+/// The figure without what comes before the beginning of its time axis.
+function begun(fig: XyFigure): XyFigure {
+  const from = isTime(fig.x) ? skipped() : 0;
+  if (from <= 0) return fig;
+  return { ...fig, series: fig.series.map((one) => ({ ...one, points: one.points.filter((p) => typeof p[0] !== 'number' || p[0] >= from) })) };
+}
+
+function xyOption(whole: XyFigure, cx: Context): Option {
+  const fig = begun(whole);
   const all = looks(fig.series, cx.of);
   const logX = fig.x.scale === 'log';
   const logY = fig.y.scale === 'log';
@@ -130,13 +139,14 @@ function xyOption(fig: XyFigure, cx: Context): Option {
       series.push({ ...shared, type: 'line', step: one.draw === 'step' ? 'end' : false, connectNulls: false,
                     symbol: many ? sparse(one.points.length, i, symbolOf(look)) : symbolOf(look),
                     symbolSize: look.symbol === 'triangle' || look.symbol === 'diamond' ? 9 : 7,
-                    showSymbol: look.symbol !== 'none', showAllSymbol: true,
+                    showSymbol: look.symbol !== 'none', showAllSymbol: true, triggerLineEvent: true,
                     lineStyle: { color: look.color, width: look.width, type: lineDash(one, look) },
                     itemStyle: { color: look.color }, emphasis: { disabled: true } });
     }
     series.push(...spreadSeries(one, i, look, logY));
   });
   series.push(...markSeries(fig.marks, cx.of, cx.width));
+  if (isTime(fig.x)) series.push(...spanSeries(fig.spans, xExtent && { min: skipped() > 0 ? skipped() : Math.min(0, xExtent.min), max: xExtent.max }, cx.of));
 
   const byName = new Map(fig.series.map((one, i) => [one.name, all[i]!]));
   type Param = { seriesName: string; seriesType: string; value: Point };
@@ -150,7 +160,7 @@ function xyOption(fig: XyFigure, cx: Context): Option {
                 data: fig.series.filter((one) => !cx.hidden.has(one.name)).map((one) => ({ name: one.name })) },
     } : {}),
     grid: { left: 74, right: markRoom(fig.marks, cx.width), top: cx.picture ? 84 : fig.marks.some((m) => m.axis === 'x') ? 26 : 14, bottom: 52 },
-    xAxis,
+    xAxis: isTime(fig.x) && skipped() > 0 ? { ...xAxis, min: skipped() } : xAxis,
     yAxis: axisOption(fig.y, yExtent, cx.of, false),
     dataZoom: cx.picture ? [] : [insideZoom([0], cx.zoom)],
     tooltip: {
@@ -174,21 +184,49 @@ function xyOption(fig: XyFigure, cx: Context): Option {
   };
 }
 
-export function xyView(fig: XyFigure): View {
+export function xyView(given: XyFigure, options: ViewOptions = { alone: false }): View {
+  // The reader may have other axes than the file says.
+  const fig: XyFigure = { ...given, x: { ...given.x }, y: { ...given.y } };
+  const chosen = options.chosen ?? new Chosen();
   const total = fig.series.reduce((sum, one) => sum + one.points.length, 0);
   const painted = total > kMostSvgPoints;
-  const hidden = new Set<string>();
+  const hidden = chosen.hidden;
+  const note = h('p', { class: 'axis-note', hidden: true });
   const box = h('div', { class: 'chart chart-xy', role: 'img', 'aria-label': fig.caption || fig.title });
   const legendBox = h('div');
-  const body = h('div', { class: 'chart-body' }, legendBox, box);
+  const body = h('div', { class: 'chart-body' }, legendBox, box, note);
   let chart: Chart | null = null;
 
   const context = (): Context => ({ of: theme(), hidden, zoom: chart ? zoomOf(chart) : kWhole, picture: false,
                               width: box.clientWidth });
   const redraw = () => {
-    chart ??= makeChart(box, painted ? 'canvas' : 'svg');
+    if (!chart) {
+      chart = makeChart(box, painted ? 'canvas' : 'svg');
+      chart.on('click', (p) => {
+        if (p.seriesName) body.dispatchEvent(new CustomEvent('open-flow', { bubbles: true, detail: p.seriesName }));
+      });
+    }
     setOption(chart, xyOption(fig, context()));
+    const gone = given.y.scale === fig.y.scale && given.x.scale === fig.x.scale ? 0
+      : fig.series.reduce((sum, one) => sum + one.points.filter((p) => p[1] !== null && !drawable(p, fig)).length, 0);
+    note.hidden = gone === 0;
+    note.textContent = `${gone} ${gone === 1 ? 'point' : 'points'} at zero or below cannot be on a logarithmic axis.`;
   };
+  const me = {};
+  const drawLegend = () => {
+    const all = looks(fig.series);
+    if (fig.series.length < 2 && !fig.series[0]?.name) return;
+    legendBox.replaceChildren(legend(fig.series.map((one, i) => ({
+      name: one.name, look: { ...all[i]!, dash: lineDash(one, all[i]!) }, as: one.draw === 'points' ? 'points' as const : 'line' as const })), hidden,
+      () => { redraw(); chosen.changed(me); }));
+  };
+  chosen.listen(me, () => { if (chart) { drawLegend(); redraw(); } });
+  if (isTime(fig.x)) onSkip(() => { if (chart) redraw(); });
+  const scale = (axis: 'x' | 'y') => scaleButton(axis, fig[axis].scale === 'log', (log) => {
+    fig[axis].scale = log ? 'log' : 'linear';
+    redraw();
+  });
+  const positive = (axis: 0 | 1) => fig.series.some((one) => one.points.some((p) => typeof p[axis] === 'number' && (p[axis] as number) > 0));
 
   const lost = fig.series.reduce((sum, one) =>
     sum + one.points.filter((p) => p[1] !== null && !drawable(p, fig)).length, 0);
@@ -215,16 +253,15 @@ export function xyView(fig: XyFigure): View {
 
   return {
     body,
-    tools: total > 2 * kFewPoints
-      ? [zoomButtons(() => (chart ? zoomOf(chart) : kWhole), (zoom) => { if (chart) dispatchZoom(chart, zoom); })] : [],
+    tools: [...(isTime(fig.x) && !options.alone ? [skipField()] : []),
+      h('span', { class: 'tool-group', role: 'group', 'aria-label': 'Axes' },
+        fig.x.scale !== 'category' && !isTime(fig.x) && positive(0) ? scale('x') : null, positive(1) ? scale('y') : null),
+      ...(total > 2 * kFewPoints
+      ? [zoomButtons(() => (chart ? zoomOf(chart) : kWhole), (zoom) => { if (chart) dispatchZoom(chart, zoom); })] : [])],
     hasData: fig.series.some((one) => one.points.some((p) => p[1] !== null)),
     remarks,
     draw() {
-      const all = looks(fig.series);
-      if (fig.series.length > 1 || fig.series[0]?.name) {
-        legendBox.replaceChildren(legend(fig.series.map((one, i) => ({
-          name: one.name, look: { ...all[i]!, dash: lineDash(one, all[i]!) }, as: one.draw === 'points' ? 'points' as const : 'line' as const })), hidden, redraw));
-      }
+      drawLegend();
       redraw();
     },
     resize() {
