@@ -19,6 +19,7 @@ struct Command {
 [[nodiscard]] std::vector<Command> add_league(CLI::App& app);
 [[nodiscard]] std::vector<Command> add_udp(CLI::App& app);
 [[nodiscard]] Command add_cost(CLI::App& sim);
+[[nodiscard]] Command add_diff(CLI::App& to);
 [[nodiscard]] Command add_version(CLI::App& app);
 
 struct SweepOptions;

@@ -280,7 +280,7 @@ int main(int argc, char** argv) {
 
   std::vector<Command> commands = add_reports(app);
   for (Command& command : add_udp(app)) commands.push_back(std::move(command));
-  for (const auto add : {add_schemes, add_cost}) commands.push_back(add(*sim));
+  for (const auto add : {add_schemes, add_cost, add_diff}) commands.push_back(add(*sim));
   commands.push_back(add_version(app));
   std::vector<std::string> topic;
   CLI::App* help_command =

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/diff.h"
 #include "cli/paper.h"
 #include "cli/report.h"
 
@@ -112,6 +113,26 @@ Command add_paper_calibrate(CLI::App* paper) {
 
 }  // namespace
 
+/// Under the program itself, and as one of `sim`'s.
+Command add_diff(CLI::App& to) {
+  static DiffOptions options;
+  CLI::App* command = to.add_subcommand(
+      "diff",
+      "Says what changed between two result files, or two sets of them: settings, times, losses,\n"
+      "queues, each workload's; and whether it is more than seeds alone change. A folder stands "
+      "for\n"
+      "the results in it; of sweeps, runs with the same settings are compared. Ends with status 0\n"
+      "where nothing differs by more than seeds explain, 1 where something does, 2 where they "
+      "cannot\nbe compared.");
+  command->add_option("A", options.files, "A and B: files or folders; with --with all of A")
+      ->required()
+      ->type_name("");
+  command->add_option("--with", options.with, "B, where a side is several files")
+      ->type_name("B...");
+  command->add_flag("--json", options.json, "for programs");
+  return {command, [] { return diff(options); }};
+}
+
 std::vector<Command> add_reports(CLI::App& app) {
   // What CLI11 fills in must outlive this function, and there is one command line.
   static ReportOptions page;
@@ -153,6 +174,7 @@ std::vector<Command> add_reports(CLI::App& app) {
 
   std::vector<Command> commands = {
       {report_command, [] { return report(page); }},
+      add_diff(app),
       add_paper_run(paper),
       {paper_status_command, [] { return paper_status(paper_state); }},
       add_paper_calibrate(paper),

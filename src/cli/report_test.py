@@ -304,6 +304,45 @@ class ReportTest(unittest.TestCase):
 
     # --- where it goes ---
 
+    # --- what changed ---
+
+    def test_two_runs_are_compared(self):
+        self.run_small("a.db")
+        self.run_small("b.db", "--set", "transport.max_paths=8")
+        done = self.strack("diff", "a.db", "b.db")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertRegex(done.stdout, r"(?m)^transport\.max_paths +256 +8$")
+        slowest = [self.rows(f, "SELECT max(fct_us) FROM fct")[0][0] for f in ("a.db", "b.db")]
+        self.assertRegex(done.stdout, rf"(?m)^max FCT \(us\) +{slowest[0]:.1f} +{slowest[1]:.1f} +[+-].* % +differs$")
+        self.assertIn("takes two seeds or more on both sides", done.stdout)
+        self.assertEqual(self.good("sim", "diff", "a.db", "a.db").splitlines()[-1],
+                         "results do not differ by more than seeds explain")
+
+    def test_folders_of_seeds_are_compared(self):
+        for side, more in (("a", ()), ("b", ("--set", "workload.size=400KB"))):
+            self.good("sim", "sweep", "small.toml", "--seeds", "1-3", "--quiet", "--out", side, *more)
+        done = self.strack("diff", "a", "b", "--json")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        made = json.loads(done.stdout)
+        self.assertEqual(made["settings"], [{"key": "workload.size", "a": "200 KB", "b": "400KB"}])
+        (pair,) = made["pairs"]
+        self.assertEqual([len(pair["a"]), len(pair["b"])], [3, 3])
+        (worst,) = [f for f in pair["figures"] if f["name"] == "max FCT"]
+        self.assertEqual(worst["change"], "beyond")
+        self.assertGreater(worst["b"]["low"], worst["a"]["high"])
+        self.assertEqual(worst["a"]["seeds"], 3)
+        self.assertTrue(made["differs"])
+
+    def test_what_cannot_be_compared_says_why(self):
+        self.run_small("a.db")
+        self.good("sim", "run", "jobs.toml", "--quiet", "--out", "jobs.db")
+        self.assertIn("a.db is a run of flows, jobs.db one of jobs", self.bad("diff", "a.db", "jobs.db"))
+        self.assertIn("`strack diff A B` takes two",
+                      self.bad("diff", "a.db"))
+        (self.folder / "empty").mkdir()
+        self.assertIn("empty: there are no result files (.db)", self.bad("diff", "a.db", "empty"))
+        self.assertIn("nothing.db", self.bad("diff", "a.db", "nothing.db"))
+
     def test_only_reports_are_replaced(self):
         self.run_small("a.db")
         self.good("report", "a.db", "--out", "x/page.html", "--title", "First")
