@@ -143,11 +143,11 @@ TEST(CApi, EveryStatusAndKindHasATextOfItsOwn) {
     EXPECT_STRNE(strack_error_text(status), unknown) << status;
     EXPECT_TRUE(texts.insert(strack_error_text(status)).second) << status;
   };
-  for (strack_status status = STRACK_PEER_RESTARTED; status <= STRACK_OK; ++status) add(status);
+  for (strack_status status = STRACK_UNREACHABLE; status <= STRACK_OK; ++status) add(status);
   for (strack_status status = STRACK_INTERNAL; status <= STRACK_INVALID_ARGUMENT; ++status) {
     add(status);
   }
-  EXPECT_STREQ(strack_error_text(STRACK_PEER_RESTARTED - 1), unknown);
+  EXPECT_STREQ(strack_error_text(STRACK_UNREACHABLE - 1), unknown);
   EXPECT_STREQ(strack_error_text(INT32_MIN), unknown);
 
   for (std::uint32_t kind = STRACK_SENT; kind <= STRACK_FAILED; ++kind) {

@@ -95,7 +95,7 @@ enum {
   STRACK_CONNECTION_CLOSED = -8,  /**< the peer closed before this could complete */
   STRACK_PEER_DEAD = -9,          /**< nothing heard from the peer for `peer_timeout_ms` */
   STRACK_PEER_ABORTED = -10,      /**< the peer aborted, or its endpoint has gone */
-  STRACK_REFUSED = -11,           /**< set-up: the peer does not take this version or these terms */
+  STRACK_REFUSED = -11,           /**< set-up: the peer does not take these terms */
   STRACK_KEY_REFUSED = -12,       /**< set-up: another key, or only one side has one */
   STRACK_BUSY = -13,              /**< set-up: the peer has no room for another connection */
   STRACK_NOT_LISTENING = -14,     /**< set-up: the peer takes no connections */
@@ -105,6 +105,10 @@ enum {
   STRACK_KEYS_EXHAUSTED = -18,    /**< 2^40 packets under one key: connect anew */
   STRACK_NO_RESOURCES = -19,      /**< max_connections, max_receives or max_regions is reached */
   STRACK_PEER_RESTARTED = -20,    /**< the peer does not know the connection: connect anew */
+  STRACK_VERSION_REFUSED = -21,   /**< set-up: the peer speaks another version of the protocol */
+  STRACK_TRANSPORT_REFUSED = -22, /**< set-up: the peer does not have this transport */
+  STRACK_EXTENSION_REFUSED = -23, /**< set-up: the peer does not know an extension that is needed */
+  STRACK_UNREACHABLE = -24,       /**< set-up: this host has no route to the peer */
 
   /* What only this interface reports. */
   STRACK_INVALID_ARGUMENT = -100, /**< a null pointer or a value outside its range */

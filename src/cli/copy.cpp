@@ -22,6 +22,7 @@
 #include "transfer/file_limit.h"
 #include "transfer/metrics_server.h"
 #include "transfer/prometheus.h"
+#include "transfer/rate.h"
 #include "transfer/receiver.h"
 #include "transfer/reconnect.h"
 #include "transfer/sender.h"
@@ -89,13 +90,18 @@ void turn(udp::Endpoint& endpoint, Worker& worker, Side& side, Clock::time_point
 }
 
 std::string progress_text(std::uint64_t done, std::uint64_t all, double seconds,
-                          const std::string& what) {
+                          const std::string& what, transfer::Pace& pace) {
   const double part =
       all == 0 ? 1 : static_cast<double>(std::min(done, all)) / static_cast<double>(all);
-  const double rate = seconds > 0 ? static_cast<double>(done) * 8 / seconds / 1e9 : 0;
-  return fmt::format("{} of {}  {:.1f} %  {}{:.2f} Gb/s  {}", size_of(done), size_of(all),
-                     100 * part, what, rate, time_left(seconds, part));
+  pace.note(done, Clock::now());
+  return fmt::format("{} of {}  {:.1f} %  {}{}  {}", size_of(done), size_of(all), 100 * part, what,
+                     pace.text(), time_left(seconds, part));
 }
+
+struct PacedLine : ProgressLine {
+  using ProgressLine::ProgressLine;
+  transfer::Pace pace;
+};
 
 std::string summary_text(const transfer::TransferSummary& summary) {
   std::string text = fmt::format("{}: {}", summary.peer, plural(summary.files, "file"));
@@ -127,13 +133,15 @@ Attempt copy_once(transfer::Dialled& dialled, const transfer::Tree& tree,
   Worker worker;
   transfer::Sender sender(endpoint, connected.connection, worker, tree, sending);
   sender.on(connected);
+  transfer::Pace pace;
   auto busy_at = Clock::now();
   while (!sender.over() && !stop.load(std::memory_order_relaxed)) {
     turn(endpoint, worker, sender, busy_at);
     if (!line.due()) continue;
     const auto& progress = sender.progress();
     line.show(progress_text(progress.bytes, tree.bytes, line.seconds(),
-                            fmt::format("{} of {}  ", progress.files, plural(tree.files, "file"))));
+                            fmt::format("{} of {}  ", progress.files, plural(tree.files, "file")),
+                            pace));
   }
   line.clear();
   if (!sender.over()) endpoint.abort(connected.connection);
@@ -164,9 +172,8 @@ struct Totals {
     const std::uint64_t kept = last.kept_bytes > sent_before ? last.kept_bytes - sent_before : 0;
     // What an earlier attempt sent and the last one found there counts, what had to be sent again does not.
     const std::uint64_t arrived = last.sent_bytes + last.kept_bytes - kept;
-    std::string text =
-        fmt::format("copied {}, {} in {:.1f} s, {:.2f} Gb/s", what, size_of(arrived), seconds,
-                    seconds > 0 ? static_cast<double>(arrived) * 8 / seconds / 1e9 : 0);
+    std::string text = fmt::format("copied {}, {} in {:.1f} s, {}", what, size_of(arrived), seconds,
+                                   transfer::rate_text(arrived, seconds));
     if (sent > arrived) text += fmt::format("; {} sent twice", size_of(sent - arrived));
     if (there > 0) text += fmt::format("; {} there already", plural(there, "file"));
     if (kept > 0 && last.files > there)
@@ -238,7 +245,7 @@ int recv_files(const RecvOptions& options) {
   }
 
   std::atomic<bool>& stop = stop_on_signals();
-  std::optional<ProgressLine> line;
+  std::optional<PacedLine> line;
   std::uint64_t ended = 0;
   bool last_good = false;
   transfer::Receiver::Events events;
@@ -280,12 +287,12 @@ int recv_files(const RecvOptions& options) {
         line.emplace(!options.quiet);
       } else if (line->due()) {
         const auto progress = receiver.progress();
-        line->show(progress_text(progress.bytes, progress.of, line->seconds(), ""));
+        line->show(progress_text(progress.bytes, progress.of, line->seconds(), "", line->pace));
       }
     }
   }
   line.reset();
-  if (stop.load()) return kInterruptedStatus;
+  if (stop.load()) return interrupted_status();
   return last_good ? 0 : 1;
 }
 
@@ -318,7 +325,7 @@ int copy_files(const CopyOptions& options) {
   const auto interrupted = [&](std::uint64_t done) {
     fmt::print(stderr, "interrupted after {} of {}: the same command goes on where it was\n",
                size_of(done), size_of(tree.bytes));
-    return kInterruptedStatus;
+    return interrupted_status();
   };
   ProgressLine line(!options.quiet);
   transfer::Sender::Options sending;

@@ -6,11 +6,12 @@ namespace strack::cli {
 namespace {
 
 std::atomic<bool> stop{false};
-std::atomic<bool> came{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler must not wait for a lock");
+std::atomic<int> came{0};  ///< the signal
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
+              "a signal handler must not wait for a lock");
 
-extern "C" void on_stop_signal(int /*signal*/) {
-  came.store(true, std::memory_order_relaxed);
+extern "C" void on_stop_signal(int number) {
+  came.store(number, std::memory_order_relaxed);
   stop.store(true, std::memory_order_relaxed);
 }
 
@@ -32,6 +33,11 @@ std::atomic<bool>& stop_on_signals() {
   return stop;
 }
 
-bool signal_came() { return came.load(std::memory_order_relaxed); }
+bool signal_came() { return came.load(std::memory_order_relaxed) != 0; }
+
+int interrupted_status() {
+  const int number = came.load(std::memory_order_relaxed);
+  return number == 0 ? kInterruptedStatus : 128 + number;
+}
 
 }  // namespace strack::cli

@@ -16,5 +16,7 @@ std::atomic<bool>& stop_on_signals();
 [[nodiscard]] bool signal_came();
 
 using run::kInterruptedStatus;
+/// What a shell expects of a program that the signal ended: 130 after SIGINT, 143 after SIGTERM.
+[[nodiscard]] int interrupted_status();
 
 }  // namespace strack::cli

@@ -83,8 +83,8 @@ int perf_server(const PerfServerOptions& options) {
   perf::Server server(
       endpoint,
       [&](const perf::ServerResult& result) {
-        ++ended;
-        good = good && result.ok;
+        ended += result.tested ? 1u : 0u;
+        good = good && (result.ok || !result.tested);
         fmt::print("{}", options.json ? perf::json(result) : perf::text(result));
         std::fflush(stdout);
       },
@@ -118,7 +118,7 @@ int perf_server(const PerfServerOptions& options) {
     if (metrics) metrics->poll();
     if (options.once && ended > 0 && server.idle()) return good ? 0 : 1;
   }
-  return kInterruptedStatus;
+  return interrupted_status();
 }
 
 int perf_client(const PerfClientOptions& options) {
@@ -165,7 +165,7 @@ int perf_client(const PerfClientOptions& options) {
                        ? perf::json(plan, options.transport.policy, cpu_seconds(), result) + "\n"
                        : perf::text(plan, result));
   if (!result.problem.empty()) return result.mistake ? 2 : 1;
-  if (result.interrupted) return kInterruptedStatus;
+  if (result.interrupted) return interrupted_status();
   return result.ok ? 0 : 1;
 }
 

@@ -183,22 +183,33 @@ void Client::test(const std::atomic<bool>& stop) {
     if (plan_.time.count() > 0) end_at_ = began_ + plan_.time;
   }
   for (Connection& connection : connections_) issue(connection, now);
-  loop(stop, [&] { return all_idle(); });
+  loop(stop, [&] { return all_idle() || is_late(Clock::now()); });
 }
 
 /// Asks for the server's report, and closes.
 void Client::finish(const std::atomic<bool>& stop) {
   result_.interrupted = stop;
   issuing_ = false;
-  // What is under way comes to its end, unless the user insists or the peer is gone.
-  const auto patience = Clock::now() + std::chrono::seconds(result_.interrupted ? 1 : 10);
+  // What is under way comes to its end, unless the user insists, the peer is gone, or it takes too long.
+  const bool late = is_late(Clock::now());
+  const auto patience = Clock::now() + std::chrono::seconds(result_.interrupted || late ? 1 : 10);
   const std::atomic<bool> never{false};
   const auto until_late = [&](auto done) {
     loop(never, [&] { return done() || Clock::now() > patience; });
   };
   if (result_.problem.empty() && all_at(State::running)) {
-    until_late([&] { return all_idle(); });
+    if (!late) until_late([&] { return all_idle(); });
     take_statistics(Clock::now());
+  }
+  if (late && !all_idle()) {
+    std::uint64_t left = 0;
+    for (const Connection& connection : connections_)
+      left += connection.issued - connection.completed;
+    fail_with(fmt::format("{} message{} not acknowledged within {:g} s after the end", left,
+                          left == 1 ? " was" : "s were",
+                          std::chrono::duration<double>(plan_.grace).count()));
+  }
+  if (result_.problem.empty() && all_at(State::running)) {
     for (Connection& connection : connections_) {
       connection.state = State::finishing;
       // Answered is not yet acknowledged: all slots may be taken for a moment.
@@ -218,10 +229,14 @@ void Client::finish(const std::atomic<bool>& stop) {
 /// While connections are up: nothing is known of one that was lost.
 void Client::take_statistics(Clock::time_point now) {
   statistics_at_ = now;
+  std::uint64_t sacks = 0;
   for (Connection& connection : connections_) {
     if (const auto found = endpoint_->statistics(connection.id))
       connection.statistics = found.value();
+    sacks += connection.statistics.sacks_received;
   }
+  if (sacks != sacks_) answered_ = now;
+  sacks_ = sacks;
   result_.endpoint = endpoint_->statistics();
 }
 
@@ -395,9 +410,17 @@ bool Client::all_idle() const {
   });
 }
 
+/// The time is over, and so is that which messages under way have to come to their end.
+bool Client::is_late(Clock::time_point now) const {
+  return end_at_ != Clock::time_point::max() && now > end_at_ + plan_.grace;
+}
+
 Sample Client::since(Mark& mark, Clock::time_point now) const {
-  Sample sample{
-      seconds_between(began_, now), seconds_between(mark.at, now), result_.bytes - mark.bytes, {}};
+  Sample sample{seconds_between(began_, now),
+                seconds_between(mark.at, now),
+                result_.bytes - mark.bytes,
+                {},
+                seconds_between(std::max(answered_, began_), now)};
   for (const Connection& connection : connections_) {
     if (!endpoint_) break;
     if (const auto found = endpoint_->statistics(connection.id)) sample.figures.add(found.value());

@@ -46,7 +46,8 @@ struct Sample {
   double at = 0;       ///< its end, in seconds since the first message
   double seconds = 0;  ///< its length
   std::uint64_t bytes = 0;
-  Figures figures;  ///< at its end
+  Figures figures;    ///< at its end
+  double silent = 0;  ///< seconds since anything was acknowledged, at its end
 };
 
 struct ClientResult {
@@ -118,6 +119,7 @@ class Client {
   void complete(Connection& connection, std::uint32_t slot, Clock::time_point now);
   [[nodiscard]] bool all_at(State state) const;
   [[nodiscard]] bool all_idle() const;
+  [[nodiscard]] bool is_late(Clock::time_point now) const;
   [[nodiscard]] Sample since(Mark& mark, Clock::time_point now) const;
   void conclude();
   void take_statistics(Clock::time_point now);
@@ -141,6 +143,8 @@ class Client {
   Mark shown_;  ///< by `Events::interval`
   Mark taken_;  ///< by `sample`
   Clock::time_point statistics_at_{};
+  std::uint64_t sacks_ = 0;       ///< of all connections, when the statistics were last taken
+  Clock::time_point answered_{};  ///< when there was another one
   ClientResult result_;
 };
 

@@ -38,6 +38,8 @@ struct Plan {
   transfer::Protection protection;
   /// How long it is tried to get a lost connection back; 0: not at all.
   std::chrono::milliseconds reconnect{0};
+  /// How long messages that are under way when the time is over have to come to their end.
+  std::chrono::milliseconds grace = std::chrono::seconds(10);
 };
 
 /// Asks the resolver for the server's addresses. Or says what is wrong.

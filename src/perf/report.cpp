@@ -7,9 +7,15 @@
 
 #include "base/json_text.h"
 #include "base/text.h"
+#include "transfer/rate.h"
 
 namespace strack::perf {
 namespace {
+
+using transfer::rate_text;
+
+/// So long without an answer, and it is said.
+constexpr double kSilentSeconds = 2;
 
 double gbps(std::uint64_t bytes, double seconds) {
   return seconds > 0 ? static_cast<double>(bytes) * 8 / seconds / 1e9 : 0;
@@ -51,9 +57,12 @@ std::string times_text(std::string_view name, const transfer::Histogram& times,
 
 std::string live_text(const Sample& sample) {
   const Figures& f = sample.figures;
-  return fmt::format("{:.3f} Gb/s  cwnd {}  RTT {}  base {}  paths {} of {}  marks {}  losses {}",
-                     gbps(sample.bytes, sample.seconds), size_of(f.cwnd), time_of(f.rtt_ns),
-                     time_of(f.base_rtt_ns), f.paths_used, f.paths, f.marks, f.retransmissions);
+  return fmt::format("{}  cwnd {}  RTT {}  base {}  paths {} of {}  marks {}  losses {}",
+                     sample.silent >= kSilentSeconds
+                         ? fmt::format("no answer for {:.0f} s", sample.silent)
+                         : rate_text(sample.bytes, sample.seconds),
+                     size_of(f.cwnd), time_of(f.rtt_ns), time_of(f.base_rtt_ns), f.paths_used,
+                     f.paths, f.marks, f.retransmissions);
 }
 
 std::string json(const Plan& plan, std::string_view policy, double cpu_seconds,
@@ -93,7 +102,7 @@ std::string json(const Plan& plan, std::string_view policy, double cpu_seconds,
   std::string intervals;
   for (const Sample& s : r.intervals) {
     intervals += fmt::format(
-        "{}{{\"at\": {:.3f}, \"gbps\": {:.4f}, \"cwnd_bytes\": {}, \"rtt_us\": {:.1f}, "
+        "{}{{\"at\": {:.3f}, \"gbps\": {:.6f}, \"cwnd_bytes\": {}, \"rtt_us\": {:.1f}, "
         "\"marks\": {}, \"retransmissions\": {}}}",
         intervals.empty() ? "" : ", ", s.at, gbps(s.bytes, s.seconds), s.figures.cwnd,
         static_cast<double>(s.figures.rtt_ns) / 1e3, s.figures.marks, s.figures.retransmissions);
@@ -110,8 +119,8 @@ std::string text(const Plan& plan, const ClientResult& r) {
       fmt::format("{} of {} on {} connection{}: {} messages, {} in {:.3f} s\n", text(plan.pattern),
                   size_of(plan.size), plan.connections, plan.connections == 1 ? "" : "s",
                   r.messages, size_of(r.bytes), r.seconds);
-  out += fmt::format("  throughput   {:.3f} Gb/s, {:.0f} messages/s\n", gbps(r.bytes, r.seconds),
-                     per_second(r));
+  out += fmt::format("  throughput   {}, {:.{}f} messages/s\n", rate_text(r.bytes, r.seconds),
+                     per_second(r), per_second(r) < 10 ? 2 : 0);
   if (plan.pattern == Pattern::pingpong) {
     out += times_text("  round trip   ", r.times, 1);
     out += times_text("  half of it   ", r.times, 2);
@@ -130,14 +139,14 @@ std::string text(const Plan& plan, const ClientResult& r) {
 
 std::string text(const ServerResult& r) {
   if (!r.ok) return fmt::format("{}: ended early: {}\n", r.peer, r.problem);
-  return fmt::format("{}: {} of {}, {} in {:.2f} s, {:.3f} Gb/s\n", r.peer, text(r.pattern),
-                     size_of(r.size), size_of(r.bytes), r.seconds, gbps(r.bytes, r.seconds));
+  return fmt::format("{}: {} of {}, {} in {:.2f} s, {}\n", r.peer, text(r.pattern), size_of(r.size),
+                     size_of(r.bytes), r.seconds, rate_text(r.bytes, r.seconds));
 }
 
 std::string json(const ServerResult& r) {
   return fmt::format(
       "{{\"ok\": {}, \"peer\": {}, \"pattern\": \"{}\", \"size\": {}, \"messages\": {}, "
-      "\"bytes\": {}, \"seconds\": {:.6f}, \"gbps\": {:.4f}, \"marks_received\": {}, "
+      "\"bytes\": {}, \"seconds\": {:.6f}, \"gbps\": {:.6f}, \"marks_received\": {}, "
       "\"duplicates_received\": {}{}}}\n",
       r.ok, json_string(r.peer), text(r.pattern), r.size, r.messages, r.bytes,
       std::max(r.seconds, 0.0), gbps(r.bytes, r.seconds), r.marks_received, r.duplicates_received,

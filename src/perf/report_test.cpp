@@ -20,7 +20,7 @@ TEST(PerfReport, AServersConnection) {
   EXPECT_EQ(text(good()), "127.0.0.1:5: stream of 100 KB, 5 MB in 0.04 s, 1.000 Gb/s\n");
   EXPECT_EQ(json(good()),
             "{\"ok\": true, \"peer\": \"127.0.0.1:5\", \"pattern\": \"stream\", \"size\": 100000, "
-            "\"messages\": 50, \"bytes\": 5000000, \"seconds\": 0.040000, \"gbps\": 1.0000, "
+            "\"messages\": 50, \"bytes\": 5000000, \"seconds\": 0.040000, \"gbps\": 1.000000, "
             "\"marks_received\": 0, \"duplicates_received\": 0}\n");
   ServerResult bad = good();
   bad.ok = false;
@@ -28,6 +28,18 @@ TEST(PerfReport, AServersConnection) {
   EXPECT_EQ(text(bad), "127.0.0.1:5: ended early: it \"left\"\n");
   EXPECT_NE(json(bad).find("\"ok\": false"), std::string::npos);
   EXPECT_NE(json(bad).find("\"error\": \"it \\\"left\\\"\""), std::string::npos);
+}
+
+// What is slow is told in a unit that shows it, and a link that is down as such.
+TEST(PerfReport, ALine) {
+  Sample sample;
+  sample.seconds = 1;
+  sample.bytes = 125;
+  EXPECT_EQ(live_text(sample).substr(0, 17), "1.000 kb/s  cwnd ");
+  sample.silent = 1.9;
+  EXPECT_EQ(live_text(sample).substr(0, 17), "1.000 kb/s  cwnd ");
+  sample.silent = 12.2;
+  EXPECT_EQ(live_text(sample).substr(0, 23), "no answer for 12 s  cwn");
 }
 
 TEST(PerfReport, AClientsTest) {

@@ -212,6 +212,7 @@ void Server::end(Session& session, const std::string& problem) {
   ServerResult result;
   // A client that has its report may leave as it likes.
   result.ok = session.reported;
+  result.tested = session.running;
   result.peer = session.peer;
   result.pattern = session.pattern;
   result.size = session.size;

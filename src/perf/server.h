@@ -19,7 +19,8 @@ namespace strack::perf {
 
 /// How a connection that had spoken ended.
 struct ServerResult {
-  bool ok = false;  ///< it has had its report
+  bool ok = false;      ///< it has had its report
+  bool tested = false;  ///< it was a test, and not a mistake
   std::string peer;
   Pattern pattern = Pattern::stream;
   std::uint64_t size = 0;

@@ -40,6 +40,10 @@ class ServerThread {
           *endpoint_, [this](const ServerResult& one) { results.push_back(one); }, limits);
       std::array<udp::Completion, 64> taken;
       while (!stop_) {
+        if (paused) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          continue;
+        }
         endpoint_->wait(std::chrono::milliseconds(10));
         const auto now = Server::Clock::now();
         for (const udp::Completion& one : endpoint_->completions(taken)) {
@@ -59,6 +63,7 @@ class ServerThread {
   }
 
   std::string address;
+  std::atomic<bool> paused{false};
   std::atomic<std::uint64_t> messages{0};
   std::vector<ServerResult> results;
 
@@ -178,6 +183,46 @@ TEST(PerfSession, NobodyConnectsAgainAfterTheEnd) {
   const ClientResult result = run(plan, stop, std::move(events));
   EXPECT_EQ(lost, 0u);
   EXPECT_EQ(result.reconnects, 0u);
+}
+
+// What is under way when the time is over is not waited for without end, and the figures are those until then.
+TEST(PerfSession, TheEndIsNotWaitedForForEver) {
+  const std::atomic<bool> stop{false};
+  ServerThread server("127.0.0.1:0");
+  Plan plan = plan_for(server.address, 0);
+  plan.time = std::chrono::milliseconds(300);
+  plan.grace = std::chrono::milliseconds(50);
+  Client::Events events;
+  events.round = [&] {
+    if (server.messages > 10) server.paused = true;
+  };
+  const ClientResult result = run(plan, stop, std::move(events));
+  EXPECT_EQ(result.problem, "4 messages were not acknowledged within 0.05 s after the end");
+  EXPECT_FALSE(result.ok);
+  EXPECT_GE(result.messages, 10u);
+}
+
+// Whoever comes by mistake, as `strack cp` does, is no test.
+TEST(PerfSession, AMistakeIsNoTest) {
+  ServerThread server("127.0.0.1:0");
+  udp::EndpointOptions options;
+  options.user_data = kService + 1;
+  auto other = udp::Endpoint::open(options);
+  ASSERT_TRUE(other);
+  ASSERT_TRUE(other.value().connect(server.address));
+  std::array<udp::Completion, 8> taken;
+  for (bool gone = false; !gone;) {
+    other.value().wait(std::chrono::milliseconds(10));
+    for (const udp::Completion& one : other.value().completions(taken))
+      gone = gone || one.kind == udp::Kind::failed;
+  }
+  const std::atomic<bool> stop{false};
+  EXPECT_TRUE(run(plan_for(server.address, 5), stop).ok);
+  server.stop();
+  ASSERT_EQ(server.results.size(), 2u);
+  EXPECT_FALSE(server.results[0].tested);
+  EXPECT_EQ(server.results[0].problem, "it is not `strack perf client`");
+  EXPECT_TRUE(server.results[1].tested);
 }
 
 /// Connections that are there and say nothing.

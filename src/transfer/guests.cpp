@@ -18,10 +18,16 @@ std::optional<Guests::Id> Guests::enter(Id id, std::uint64_t source, Clock::time
   Id victim = id;
   std::size_t most = 0;
   Clock::time_point heard{};
+  Id newest = id;  // of the source with most, though it is at work
+  std::size_t most_at_work = counts[source];
   for (const auto& [other, guest] : guests_) {
     if (other == id) continue;
     const std::size_t count = counts[guest.source];
     if (count < counts[source]) continue;  // a source makes room for itself by its own
+    if (count > most_at_work || (count == most_at_work && newest != id && other > newest)) {
+      newest = other;
+      most_at_work = count;
+    }
     if (now - guest.heard < (count > counts[source] ? idle_ / 2 : idle_)) continue;
     const bool worse = count != most          ? count > most
                        : guest.heard != heard ? guest.heard < heard
@@ -31,6 +37,7 @@ std::optional<Guests::Id> Guests::enter(Id id, std::uint64_t source, Clock::time
     most = count;
     heard = guest.heard;
   }
+  if (victim == id) victim = newest;
   guests_.erase(victim);
   return victim;
 }

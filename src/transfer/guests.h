@@ -1,6 +1,6 @@
 // Who is connected to a server, from where, and how long each has said nothing: how a server that is full finds
-// out who has to go. Nobody goes who is at work; one source (udp::Address::source) cannot keep the others out by
-// doing nothing.
+// out who has to go. One source (udp::Address::source) cannot keep the others out, neither by doing nothing nor by
+// being busy: places are shared evenly, and within its share nobody goes who is at work.
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,9 @@ class Guests {
   explicit Guests(std::size_t most, Clock::duration idle = std::chrono::seconds(15))
       : most_(most), idle_(idle) {}
 
-  /// Takes it in. Returns who has to go for that, and is no longer counted: the idlest one of the source with
-  /// most guests, or nobody where there is room. It is the newcomer itself where that one is not idle.
+  /// Takes it in. Returns who has to go for that, and is no longer counted, or nobody where there is room: the
+  /// idlest one of the source with most guests; where none is idle, the newest of a source that has more than the
+  /// newcomer's, which has done least; else the newcomer itself.
   [[nodiscard]] std::optional<Id> enter(Id id, std::uint64_t source, Clock::time_point now);
   void heard(Id id, Clock::time_point now);
   void leave(Id id) { guests_.erase(id); }

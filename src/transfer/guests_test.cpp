@@ -1,5 +1,8 @@
 #include "transfer/guests.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace strack::transfer {
@@ -29,18 +32,41 @@ TEST(Guests, TheIdlestOfTheSourceWithMostGoesFirst) {
   guests.heard(3, at(2));
   EXPECT_EQ(guests.enter(4, kModest, at(3)), 2u);
   EXPECT_EQ(guests.size(), 3u);
-  // Now it is two to two, counting the newcomer: nobody is idle, so it has to go itself.
+  // Now it is two to two, counting the newcomer, which is fair: nobody is idle, so it has to go itself.
   EXPECT_EQ(guests.enter(5, kModest, at(3)), 5u);
   EXPECT_EQ(guests.size(), 3u);
 }
 
-// However many its source has: what it has done would be lost, and the newcomer can wait.
+// Within its source's share: what it has done would be lost, and the newcomer can wait.
 TEST(Guests, NobodyGoesWhoIsAtWork) {
-  Guests guests(3, seconds(15));
-  for (Guests::Id id = 1; id <= 3; ++id) EXPECT_EQ(guests.enter(id, kGreedy, at(0)), std::nullopt);
-  for (Guests::Id id = 1; id <= 3; ++id) guests.heard(id, at(10));
-  EXPECT_EQ(guests.enter(4, kModest, at(17)), 4u) << "7 s are less than half of 15";
-  EXPECT_EQ(guests.enter(5, kModest, at(18)), 1u);
+  Guests guests(2, seconds(15));
+  EXPECT_EQ(guests.enter(1, kGreedy, at(0)), std::nullopt);
+  EXPECT_EQ(guests.enter(2, kModest, at(0)), std::nullopt);
+  EXPECT_EQ(guests.enter(3, 12, at(14)), 3u);
+  EXPECT_EQ(guests.enter(4, kGreedy, at(14)), 4u);
+}
+
+// Two that are busy with all places leave a third its share, and nothing moves once all have theirs.
+TEST(Guests, PlacesAreSharedEvenly) {
+  Guests guests(32, seconds(15));
+  for (Guests::Id id = 1; id <= 32; ++id)
+    EXPECT_EQ(guests.enter(id, id <= 16 ? 10 : 11, at(0)), std::nullopt);
+  std::vector<Guests::Id> gone;
+  Guests::Id next = 33;
+  for (; next <= 64; ++next) {
+    const auto leaves = guests.enter(next, 12, at(1));
+    ASSERT_TRUE(leaves);
+    if (*leaves == next) break;
+    gone.push_back(*leaves);
+  }
+  // The newest go first, in turns; 11, 11 and 10 are fair.
+  ASSERT_EQ(gone.size(), 10u);
+  EXPECT_EQ(std::count_if(gone.begin(), gone.end(), [](Guests::Id id) { return id <= 16; }), 5);
+  EXPECT_TRUE(std::find(gone.begin(), gone.end(), 16) != gone.end());
+  EXPECT_TRUE(std::find(gone.begin(), gone.end(), 32) != gone.end());
+  EXPECT_EQ(guests.enter(100, 10, at(1)), 100u);
+  EXPECT_EQ(guests.enter(101, 11, at(1)), 101u);
+  EXPECT_EQ(guests.enter(102, 12, at(1)), 102u);
 }
 
 // Whoever is idle goes, also where another source has more that are at work.

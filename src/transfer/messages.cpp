@@ -24,6 +24,7 @@ enum class Type : std::uint8_t {
   still_here,
   hole,
   busy,
+  enough,
 };
 
 constexpr std::uint64_t kMagic = 0x5354'5241'434b'4350;  // "STRACKCP"
@@ -197,11 +198,13 @@ Decoded decode_file_end(Reader& in) {
   return Control(end);
 }
 
-Decoded decode_skip(Reader& in) {
-  const Skip skip{in.number<std::uint32_t>()};
+/// One that has nothing but the number of an entry.
+template <class Numbered>
+Decoded decode_numbered(Reader& in) {
+  const Numbered message{in.number<std::uint32_t>()};
   if (const auto fault = in.end()) return *fault;
-  if (skip.number > kMaxEntries) return Fault::bad_number;
-  return Control(skip);
+  if (message.number > kMaxEntries) return Fault::bad_number;
+  return Control(message);
 }
 
 Decoded decode_done(Reader& in) {
@@ -290,6 +293,11 @@ struct Encoder {
     out.number(skip.number);
     return out.take();
   }
+  std::vector<std::byte> operator()(const Enough& enough) const {
+    Writer out(Type::enough);
+    out.number(enough.number);
+    return out.take();
+  }
   std::vector<std::byte> operator()(const Done& done) const {
     Writer out(Type::done);
     out.number(done.number);
@@ -360,7 +368,7 @@ Result<Control, Fault> decode(std::span<const std::byte> bytes) {
     case Type::file_end:
       return decode_file_end(in);
     case Type::skip:
-      return decode_skip(in);
+      return decode_numbered<Skip>(in);
     case Type::done:
       return decode_done(in);
     case Type::finish:
@@ -373,6 +381,8 @@ Result<Control, Fault> decode(std::span<const std::byte> bytes) {
       return decode_hole(in);
     case Type::busy:
       return decode_empty<Busy>(in);
+    case Type::enough:
+      return decode_numbered<Enough>(in);
   }
   return Fault::unknown_type;
 }

@@ -22,7 +22,7 @@ namespace strack::transfer {
 /// What endpoints of the transfer tools tell their peers as user data: "STRKCP" and a one. The version
 /// is the hello's, so that one side can tell the other which it speaks.
 inline constexpr std::uint64_t kService = 0x5354'524b'4350'0001;
-inline constexpr std::uint16_t kVersion = 2;
+inline constexpr std::uint16_t kVersion = 3;
 
 inline constexpr std::uint32_t kBlockBytes = 1 << 20;
 inline constexpr std::size_t kMaxControlBytes = 64 << 10;
@@ -175,8 +175,15 @@ struct StillHere {
   friend bool operator==(const StillHere&, const StillHere&) = default;
 };
 
+/// The receiver wants no more of a file that it has asked for. The sender says `Skip` in place of its end, unless
+/// that is on its way.
+struct Enough {
+  std::uint32_t number = 0;
+  friend bool operator==(const Enough&, const Enough&) = default;
+};
+
 using Control = std::variant<Hello, Welcome, Refusal, Entry, Need, FileEnd, Skip, Done, Finish,
-                             Finished, StillHere, Hole, Busy>;
+                             Finished, StillHere, Hole, Busy, Enough>;
 
 /// Why bytes are not a control message.
 enum class Fault : std::uint8_t {

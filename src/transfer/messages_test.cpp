@@ -52,6 +52,7 @@ TEST(TransferMessages, EveryMessageComesBackAsItWas) {
       Finished{},
       StillHere{},
       Busy{},
+      Enough{5},
       Hole{7, {8, 9}},
   };
   for (const Control& message : messages) {
@@ -64,6 +65,7 @@ TEST(TransferMessages, EveryMessageComesBackAsItWas) {
 // The bytes of docs/udp-tools.md.
 TEST(TransferMessages, BytesAreAsDocumented) {
   EXPECT_EQ(encode(Skip{0x01020304}), bytes_of({7, 1, 2, 3, 4}));
+  EXPECT_EQ(encode(Enough{0x01020304}), bytes_of({14, 1, 2, 3, 4}));
   EXPECT_EQ(encode(Done{1, Outcome::refused, "x"}), bytes_of({8, 0, 0, 0, 1, 2, 0, 1, 'x'}));
   EXPECT_EQ(encode(Hole{2, {3, 4}}), bytes_of({12, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4}));
   EXPECT_EQ(encode(Need{2, {{3, 4}}}), bytes_of({5, 0, 0, 0, 2, 0, 1, 0, 0, 0, 3, 0, 0, 0, 4}));
@@ -76,7 +78,8 @@ TEST(TransferMessages, BytesAreAsDocumented) {
 TEST(TransferMessages, LengthsAreExact) {
   const std::vector<Control> messages{Hello{},           Welcome{1, 1}, Refusal{"a"}, file_entry(),
                                       Need{1, {{0, 1}}}, FileEnd{},     Skip{},       Done{},
-                                      Finish{},          Finished{},    StillHere{},  Busy{}};
+                                      Finish{},          Finished{},    StillHere{},  Busy{},
+                                      Enough{}};
   for (const Control& message : messages) {
     std::vector<std::byte> whole = encode(message);
     for (std::size_t size = 0; size < whole.size(); ++size)
@@ -92,7 +95,7 @@ TEST(TransferMessages, LengthsAreExact) {
 
 TEST(TransferMessages, WhatIsOutOfRangeIsRefused) {
   EXPECT_EQ(fault_of(bytes_of({0})), Fault::unknown_type);
-  EXPECT_EQ(fault_of(bytes_of({14})), Fault::unknown_type);
+  EXPECT_EQ(fault_of(bytes_of({15})), Fault::unknown_type);
   EXPECT_EQ(fault_of(Hello{0, false, false, 0, 0}), Fault::bad_number);
   std::vector<std::byte> hello = encode(Hello{});
   hello[12] = std::byte{4};

@@ -151,7 +151,8 @@ void Receiver::handle(const SessionPtr& session, const Hello& hello) {
 bool Receiver::take_over(const SessionPtr& session, const std::string& path) {
   const auto found = claims_.find(path);
   const SessionPtr other = found == claims_.end() ? nullptr : found->second.lock();
-  if (other && other->id > session->id) return false;
+  // One that was refused and has not left yet gets nothing.
+  if (other && other->state < Session::State::refused && other->id > session->id) return false;
   if (other) {
     const auto file = std::find_if(other->open.begin(), other->open.end(), [&](const auto& one) {
       return one.second.file && !one.second.lost && one.second.entry.path == path;
@@ -162,14 +163,18 @@ bool Receiver::take_over(const SessionPtr& session, const std::string& path) {
   return true;
 }
 
-/// A file of it goes to another transfer. It is told at once if it has been asked for nothing yet, and else when
-/// what it was asked for has come.
+/// A file of it goes to another transfer. It is told at once if it has been asked for nothing yet, and else that no
+/// more is wanted, and why when it has ended the file.
 void Receiver::lose(const SessionPtr& session, std::uint32_t number) {
   Session::OpenEntry& open = session->open.at(number);
   open.lost = true;
   open.file->cancel();
-  if (open.begun) return worker_.run([file = open.file] { file->suspend(); }, [] {});
-  if (session->state != Session::State::running) return;  // it has been told of its end
+  const bool tell = session->state == Session::State::running;  // or it has been told of its end
+  if (open.begun) {
+    if (tell && open.receiving) session->outbox.send(Enough{number});
+    return worker_.run([file = open.file] { file->suspend(); }, [] {});
+  }
+  if (!tell) return;
   std::erase_if(waiting_,
                 [&](const Waiting& one) { return one.session == session && one.number == number; });
   const Entry entry = open.entry;
@@ -303,12 +308,14 @@ void Receiver::on_data(const SessionPtr& session, const udp::Completion& complet
   session->done_bytes += completion.length;
   auto verdict = std::make_shared<std::optional<Verdict>>();
   const auto alive = alive_;
+  ++session->writing;
   worker_.run(
       [file = found->second.file, session, index, name, length = completion.length, verdict] {
         *verdict =
             file->write(name.block, std::span<const std::byte>(session->data[index]).first(length));
       },
       [this, alive, session, index, number = name.entry, verdict] {
+        --session->writing;
         if (!*alive || session->state == Session::State::over) return;
         post_data(*session, index);
         if (*verdict) break_off(session, number, **verdict);
@@ -365,6 +372,10 @@ void Receiver::handle(const SessionPtr& session, const Skip& skip) {
   if (found == session->open.end() || !found->second.receiving)
     return refuse(session, "the end of a file that is not on its way");
   found->second.receiving = false;
+  if (found->second.lost) {
+    const Entry entry = found->second.entry;
+    return done(session, entry, taken_over());
+  }
   const auto alive = alive_;
   worker_.run([file = found->second.file] { file->discard(); },
               [this, alive, session, entry = found->second.entry] {
@@ -443,7 +454,7 @@ void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict
 void Receiver::note(const SessionPtr& session, const std::string& text) {
   if (!events_.noted || session->notes > limits_.most_notes) return;
   events_.noted(session->summary.peer, ++session->notes > limits_.most_notes
-                                           ? "more was refused, which is not shown here"
+                                           ? "there is more to say, which is not shown here"
                                            : text);
 }
 
@@ -523,10 +534,11 @@ bool Receiver::pump() {
 /// off at once: who has never said a word is not given the time to leave.
 bool Receiver::look_for_silence(const SessionPtr& session, Clock::time_point now) {
   if (session->state >= Session::State::refused) return false;
-  if (const auto statistics = endpoint_.statistics(session->id);
-      statistics && statistics.value().data_packets_received != session->packets) {
-    session->packets = statistics.value().data_packets_received;
-    if (session->hushed && events_.noted) events_.noted(session->summary.peer, "it is heard again");
+  const auto statistics = endpoint_.statistics(session->id);
+  if (session->waits_for_us() ||
+      (statistics && statistics.value().data_packets_received != session->packets)) {
+    if (statistics) session->packets = statistics.value().data_packets_received;
+    if (session->hushed) note(session, "it is heard again");
     session->hushed = false;
     session->heard = now;
     guests_.heard(static_cast<std::uint64_t>(session->id), now);
@@ -537,10 +549,8 @@ bool Receiver::look_for_silence(const SessionPtr& session, Clock::time_point now
     refuse(session, "a hello came, and nothing after it");
   if (now - session->heard > limits_.hush && !session->hushed) {
     session->hushed = true;
-    if (events_.noted)
-      events_.noted(session->summary.peer,
-                    fmt::format("nothing has come for {:g} s",
-                                std::chrono::duration<double>(limits_.hush).count()));
+    note(session, fmt::format("nothing has come for {:g} s",
+                              std::chrono::duration<double>(limits_.hush).count()));
   }
   if (now - session->heard > limits_.silence)
     refuse(session, fmt::format("nothing came for {} s", limits_.silence.count() / 1000));

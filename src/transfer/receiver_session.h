@@ -1,6 +1,7 @@
 // What a receiver knows of one transfer. For receiver.cpp and receiver_folders.cpp alone.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,13 @@ struct Receiver::Session {
     std::uint64_t bytes = 0;             ///< received
   };
 
+  /// A slow disk of this side is not the sender's silence.
+  [[nodiscard]] bool waits_for_us() const {
+    return state == State::finishing || writing > 0 ||
+           std::any_of(open.begin(), open.end(),
+                       [](const auto& one) { return !one.second.receiving; });
+  }
+
   udp::ConnectionId id;
   State state = State::new_born;
   bool force = false;
@@ -42,6 +50,7 @@ struct Receiver::Session {
   std::uint32_t next_number = 0;
   std::uint64_t packets = 0;  ///< of data that had come when it was last looked at
   std::uint64_t notes = 0;
+  std::uint32_t writing = 0;  ///< blocks that the worker has
   Clock::time_point began = Clock::now();
   Clock::time_point heard = began;
   Clock::time_point parted_at{};  ///< when it was refused, or told that all is stored

@@ -12,6 +12,7 @@ bool Reconnect::worthwhile(udp::Status status) {
     case udp::Status::keys_exhausted:
     // In place of an answer, while the peer is not back yet.
     case udp::Status::timed_out:
+    case udp::Status::unreachable:
     case udp::Status::busy:
       return true;
     default:

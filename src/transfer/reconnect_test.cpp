@@ -38,8 +38,9 @@ TEST(Reconnect, NoTimeIsNoAttempt) { EXPECT_FALSE(Reconnect({}, 1).next(at(secon
 // Who has another key, or says that a rule was broken, will say so again.
 TEST(Reconnect, OnlyWhatCanChange) {
   using udp::Status;
-  for (const Status status : {Status::peer_dead, Status::peer_restarted, Status::peer_aborted,
-                              Status::keys_exhausted, Status::timed_out, Status::busy})
+  for (const Status status :
+       {Status::peer_dead, Status::peer_restarted, Status::peer_aborted, Status::keys_exhausted,
+        Status::timed_out, Status::unreachable, Status::busy})
     EXPECT_TRUE(Reconnect::worthwhile(status)) << udp::text(status);
   for (const Status status : {Status::ok, Status::key_refused, Status::protocol_error,
                               Status::not_listening, Status::refused, Status::connection_closed})

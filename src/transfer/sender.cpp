@@ -47,6 +47,7 @@ struct Sender::Outgoing {
   int needs = 0;
   bool reading = false;  ///< a `Need` is being served
   bool given_up = false;
+  bool unwanted = false;  ///< given up for the receiver, which says why
 
   [[nodiscard]] std::uint32_t blocks() const { return block_count(source->entry.size); }
   [[nodiscard]] bool wants(std::uint32_t block) {
@@ -178,7 +179,7 @@ void Sender::handle(const Done& done) {
   --open_;
   if (done.outcome >= Outcome::refused) {
     const std::string why = fmt::format("{}: {}", printable(source.local), printable(done.text));
-    const bool own = file != files_.end() && file->second->given_up;
+    const bool own = file != files_.end() && file->second->given_up && !file->second->unwanted;
     ++(own ? progress_.skipped : progress_.refused);
     const bool last_straw = done.outcome == Outcome::fatal && !giving_up_;
     if (options_.noted && !own && !last_straw) options_.noted(why);
@@ -191,6 +192,16 @@ void Sender::handle(const Done& done) {
     ++progress_.links;
   }
   if (file != files_.end()) files_.erase(file);
+}
+
+void Sender::handle(const Enough& enough) {
+  const auto found = files_.find(enough.number);
+  if (found == files_.end()) return stop("the receiver answered what was not asked");
+  Outgoing& file = *found->second;
+  if (!file.reading) return;  // its end is on its way
+  file.given_up = file.unwanted = true;
+  file.reading = false;
+  outbox_.send(Skip{enough.number});
 }
 
 void Sender::handle(const Finished& /*finished*/) {

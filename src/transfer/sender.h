@@ -70,6 +70,7 @@ class Sender {
   void handle(const Busy& busy);
   void handle(const Need& need);
   void handle(const Done& done);
+  void handle(const Enough& enough);
   void handle(const Finished& finished);
   template <class Other>
   void handle(const Other& other);

@@ -121,6 +121,7 @@ struct SetUp {
   std::uint16_t path = 0;  ///< the entropy of the last hello, connect or accept
   std::uint32_t accepts_sent = 0;
   std::optional<wire::RejectReason> rejected;
+  bool unreachable = false;  ///< the last question never left: this host knows no way there
 };
 
 /// Unused without a key, but for the counter.

@@ -35,7 +35,7 @@ std::string_view text(Status status) {
     case Status::peer_aborted:
       return "the peer aborted the connection";
     case Status::refused:
-      return "the peer takes no connection of this version or on these terms";
+      return "the peer takes no connection on these terms";
     case Status::key_refused:
       return "the keys of the two sides do not match";
     case Status::busy:
@@ -54,6 +54,14 @@ std::string_view text(Status status) {
       return "a limit is reached";
     case Status::peer_restarted:
       return "the peer was restarted and does not know the connection any more";
+    case Status::version_refused:
+      return "the peer speaks another version of the protocol";
+    case Status::transport_refused:
+      return "the peer does not have this transport";
+    case Status::extension_refused:
+      return "the peer does not know an extension that is needed";
+    case Status::unreachable:
+      return "Network is unreachable: this host has no route there";
   }
   return "?";
 }

@@ -82,7 +82,7 @@ enum class Status : std::uint8_t {
   connection_closed,   ///< the peer closed before this could complete
   peer_dead,           ///< nothing heard from the peer for `peer_timeout`
   peer_aborted,        ///< the peer aborted the connection, or its endpoint has gone
-  refused,             ///< set-up: the peer does not speak this version or take these terms
+  refused,             ///< set-up: the peer does not take these terms
   key_refused,         ///< set-up: the peer has another key, or only one side has one
   busy,                ///< set-up: the peer has no room for another connection
   not_listening,       ///< set-up: the peer takes no connections
@@ -92,6 +92,10 @@ enum class Status : std::uint8_t {
   keys_exhausted,      ///< 2^40 packets under one key: connect anew
   no_resources,        ///< `max_connections`, `max_receives` or `max_regions` is reached
   peer_restarted,      ///< the peer does not know the connection any more: connect anew
+  version_refused,     ///< set-up: the peer speaks another version of the protocol
+  transport_refused,   ///< set-up: the peer does not have `EndpointOptions::transport`
+  extension_refused,  ///< set-up: the peer does not know an extension that this side cannot do without
+  unreachable,        ///< set-up: this host knows no way to the peer
 };
 [[nodiscard]] std::string_view text(Status status);
 

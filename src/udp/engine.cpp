@@ -27,6 +27,11 @@ constexpr AnswerBudget::Rate kRejectsOfAPart{250, 100};
   return std::bit_cast<std::uint64_t>(raw);
 }
 
+[[nodiscard]] Address reply_address(const wire::ForeignHello& hello, Address from) {
+  if (hello.reply_port != 0) from.port = hello.reply_port;
+  return from;
+}
+
 }  // namespace
 
 std::optional<Error> Engine::check(const EndpointOptions& o, Transports transports) {
@@ -240,7 +245,7 @@ void Engine::on_datagram(std::span<std::uint8_t> datagram, const Incoming& from,
     if (decoded.error() == wire::DecodeFault::unknown_version && !options_.listen.empty()) {
       if (const auto hello = wire::foreign_hello(datagram)) {
         send_reject(wire::RejectReason::version, hello->connection_id, hello->echo, hello->version,
-                    from.from);
+                    reply_address(*hello, from.from));
       }
     }
     return;

@@ -167,8 +167,8 @@ class Engine {
   /// A small session packet, sealed where there is a key.
   template <class Encode>
   void send_small(Connection& c, std::uint16_t entropy, bool ect, Encode&& encode);
-  void send_plain(std::span<const std::uint8_t> datagram, const Address& to, const Address& from,
-                  std::uint32_t path, bool patient);
+  SendResult send_plain(std::span<const std::uint8_t> datagram, const Address& to,
+                        const Address& from, std::uint32_t path, bool patient);
   void flush_small();
   void count_sent(std::uint64_t datagrams, std::uint64_t bytes);
 

@@ -39,8 +39,9 @@ struct Outgoing {
 
 enum class SendResult : std::uint8_t {
   ok,
-  too_large,  ///< the own device does not take a datagram, or a burst, of this size
-  lost,       ///< not sent, for another reason; counted by the network
+  too_large,    ///< the own device does not take a datagram, or a burst, of this size
+  lost,         ///< not sent, for another reason; counted by the network
+  unreachable,  ///< lost, since the host knows no way there
 };
 
 /// One datagram, or several of `segment` bytes each (the last may be shorter) that came together.
@@ -85,8 +86,8 @@ class Network {
   /// In this order. What cannot be sent is lost, like anything else on a network. However much is
   /// sent patiently, between two calls of receive() no more than a millisecond is waited.
   virtual SendResult send(std::span<const Outgoing> batch) = 0;
-  /// What has come to the primary port, up to kReceiveBatch; nothing when nothing waits. Resets that
-  /// have come to the other ports are among it, sooner or later [D46].
+  /// What has come to the primary port, up to kReceiveBatch; nothing when nothing waits. Resets and
+  /// rejects that have come to the other ports are among it, sooner or later [D46].
   [[nodiscard]] virtual std::span<Incoming> receive() = 0;
   /// Where the primary port is: its own, and the host's if it is bound to one.
   [[nodiscard]] virtual const Address& address() const = 0;

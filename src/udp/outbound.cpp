@@ -290,8 +290,8 @@ void Engine::flush_small() {
   small_count_ = 0;
 }
 
-void Engine::send_plain(std::span<const std::uint8_t> datagram, const Address& to,
-                        const Address& from, std::uint32_t path, bool patient) {
+SendResult Engine::send_plain(std::span<const std::uint8_t> datagram, const Address& to,
+                              const Address& from, std::uint32_t path, bool patient) {
   const Piece piece{datagram.data(), datagram.size()};
   const Outgoing out{.to = &to,
                      .from = &from,
@@ -301,8 +301,9 @@ void Engine::send_plain(std::span<const std::uint8_t> datagram, const Address& t
                      .segment = 0,
                      .ect = false,
                      .patient = patient};
-  network_.send({&out, 1});
+  const SendResult result = network_.send({&out, 1});
   count_sent(1, datagram.size());
+  return result;
 }
 
 void Engine::count_sent(std::uint64_t datagrams, std::uint64_t bytes) {

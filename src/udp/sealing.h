@@ -64,6 +64,8 @@ namespace detail {
 /// Null where the program was built without it, or this machine has it not.
 [[nodiscard]] const SealingLibrary* ipsec_mb();
 [[nodiscard]] const SealingLibrary* openssl();
+/// By the flags of its manager: the processor has what it needs, and where it tests itself it has passed.
+[[nodiscard]] bool ipsec_mb_is_usable(std::uint64_t features);
 }  // namespace detail
 
 }  // namespace strack::udp

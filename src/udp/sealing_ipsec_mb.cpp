@@ -43,6 +43,7 @@ class IpsecGcm final : public AeadKey {
     wire::Mac tag;
     IMB_AES256_GCM_DEC(manager, &key_, &context, body, body, size, nonce.data(), datagram.data(),
                        kHeader, tag.data(), tag.size());
+    sodium_memzero(&context, sizeof context);
     return sodium_memcmp(tag.data(), body + size, tag.size()) == 0;
   }
 
@@ -104,9 +105,7 @@ const IMB_MGR* load() {
   IMB_MGR* made = make(0);
   if (made == nullptr) return nullptr;
   start(made, nullptr);
-  const bool in_hardware = (made->features & (IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ)) ==
-                           (IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ);
-  return in_hardware ? made : nullptr;
+  return detail::ipsec_mb_is_usable(made->features) ? made : nullptr;
 }
 
 constexpr SealingLibrary kIpsecMb{
@@ -116,6 +115,12 @@ constexpr SealingLibrary kIpsecMb{
     }};
 
 }  // namespace
+
+bool detail::ipsec_mb_is_usable(std::uint64_t features) {
+  constexpr std::uint64_t kHardware = IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ;
+  if ((features & kHardware) != kHardware) return false;
+  return (features & IMB_FEATURE_SELF_TEST) == 0 || (features & IMB_FEATURE_SELF_TEST_PASS) != 0;
+}
 
 const SealingLibrary* detail::ipsec_mb() {
   manager = load();
@@ -127,6 +132,7 @@ const SealingLibrary* detail::ipsec_mb() {
 #else
 
 namespace strack::udp {
+bool detail::ipsec_mb_is_usable(std::uint64_t /*features*/) { return false; }
 const SealingLibrary* detail::ipsec_mb() { return nullptr; }
 }  // namespace strack::udp
 

@@ -120,6 +120,16 @@ TEST_F(Sealing, EveryBitOfATagCounts) {
   }
 }
 
+// One whose self-test fails is passed over; older ones have none. The flags are those of its header.
+TEST(SealingLibraries, IpsecMbMustHavePassedItsOwnTest) {
+  if (!detail::ipsec_mb_is_usable(~std::uint64_t{0})) GTEST_SKIP() << "built without it";
+  constexpr std::uint64_t kTested = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kPassed = std::uint64_t{1} << 21;
+  EXPECT_TRUE(detail::ipsec_mb_is_usable(~(kTested | kPassed)));
+  EXPECT_FALSE(detail::ipsec_mb_is_usable(~kPassed));
+  EXPECT_FALSE(detail::ipsec_mb_is_usable(kTested | kPassed)) << "a processor without AES";
+}
+
 TEST_F(Sealing, AnEndpointTakesTheNameOfALibraryThatIsHere) {
   EndpointOptions o = testing::options();
   for (const SealingLibrary& library : sealing_libraries()) {

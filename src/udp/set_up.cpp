@@ -29,9 +29,12 @@ Status status_of(wire::RejectReason reason) {
     case wire::RejectReason::not_listening:
       return Status::not_listening;
     case wire::RejectReason::version:
-    case wire::RejectReason::terms:
+      return Status::version_refused;
     case wire::RejectReason::transport:
+      return Status::transport_refused;
     case wire::RejectReason::extension:
+      return Status::extension_refused;
+    case wire::RejectReason::terms:
       return Status::refused;
   }
   return Status::refused;
@@ -103,6 +106,8 @@ Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cook
   c.set_up.mine.mtu = static_cast<std::uint16_t>(largest_payload(address));
   c.set_up.initiator_terms = wire::encode_terms(c.set_up.mine);
   send_hello(c);
+  // Without a route the rest of the time would change nothing that whoever asks again does not find out, too.
+  if (c.set_up.unreachable) c.set_up.give_up_at = now_;
   rearm(c);
   return c.id;
 }
@@ -124,7 +129,8 @@ void Engine::ask(Connection& c, std::size_t size) {
   const std::uint32_t copies = std::min(++c.set_up.attempts, kMostCopies);
   c.set_up.asked_at = network_.now();
   for (std::uint32_t i = 0; i < copies && (i == 0 || may_repeat(c)); ++i)
-    send_plain({scratch_.data(), size}, c.peer, c.local, ++c.set_up.path, true);
+    c.set_up.unreachable = send_plain({scratch_.data(), size}, c.peer, c.local, ++c.set_up.path,
+                                      true) == SendResult::unreachable;
   c.life.unanswered = true;
   c.set_up.retry_interval =
       c.set_up.attempts == 1 ? kFirstRetry : std::min(2 * c.set_up.retry_interval, kLongestRetry);
@@ -242,7 +248,11 @@ void Engine::on_set_up_timer(Connection& c) {
     ask_again();
     c.set_up.give_up_at = c.set_up.retry_at;
   } else if (now_ >= c.set_up.give_up_at) {
-    fail(c, c.set_up.rejected ? status_of(*c.set_up.rejected) : Status::timed_out, std::nullopt);
+    fail(c,
+         c.set_up.rejected      ? status_of(*c.set_up.rejected)
+         : c.set_up.unreachable ? Status::unreachable
+                                : Status::timed_out,
+         std::nullopt);
   } else if (now_ >= c.set_up.retry_at) {
     if (may_send(c)) {
       c.life.place = Instant::never();

@@ -1,5 +1,7 @@
 // Set-up when paths are dead before it begins.
 #include <algorithm>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -103,6 +105,77 @@ TEST(SetUpPaths, OtherVersionsAreTold) {
   const std::vector<std::uint8_t> reject{0x1a, 0, 0, 0, 0, 0, 0, 9, 0, 0,
                                          0,    0, 0, 0, 0, 7, 1, 2, 2, 0};
   EXPECT_EQ(tape[0].bytes, reject);
+}
+
+// Later versions name the port that they listen at, in the same place as this one.
+TEST(SetUpPaths, LaterVersionsAreToldWhereTheyListen) {
+  Duo duo;
+  std::vector<SimulatedWorld::Captured> tape;
+  duo.world.capture = &tape;
+  std::vector<std::uint8_t> hello(wire::kHelloMinBytes);
+  wire::encode(hello, {0, false, 0}, wire::Hello{some_terms(false)});
+  hello[0] = 0x36;
+  Address from = duo.hosts[1]->address();
+  from.port = 31'000;
+  duo.world.inject(*duo.hosts[0], from, hello);
+  duo.settle();
+  ASSERT_EQ(tape.size(), 1u);
+  from.port = 4'794;
+  EXPECT_EQ(tape[0].to, from);
+  EXPECT_EQ(tape[0].bytes[0], 0x3a);
+}
+
+// Whichever way it comes back, and each reason in words of its own.
+TEST(SetUpPaths, EveryReasonOfARejectIsToldApart) {
+  const std::pair<wire::RejectReason, Status> all[] = {
+      {wire::RejectReason::version, Status::version_refused},
+      {wire::RejectReason::key_required, Status::key_refused},
+      {wire::RejectReason::busy, Status::busy},
+      {wire::RejectReason::not_listening, Status::not_listening},
+      {wire::RejectReason::terms, Status::refused},
+      {wire::RejectReason::transport, Status::transport_refused},
+      {wire::RejectReason::extension, Status::extension_refused}};
+  std::vector<std::string_view> texts;
+  for (const auto& [reason, status] : all) {
+    Duo duo(options(false));
+    std::vector<SimulatedWorld::Captured> tape;
+    duo.world.capture = &tape;
+    ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 5));
+    ASSERT_EQ(tape.size(), 1u);
+    const auto header = wire::decode_header(tape[0].bytes);
+    ASSERT_TRUE(header.ok());
+    const auto hello = wire::decode_hello(
+        header.value(), wire::ConstBytes(tape[0].bytes).subspan(wire::kHeaderBytes));
+    ASSERT_TRUE(hello.ok());
+    wire::Reject reject;
+    reject.echo = wire::nonce_echo(hello.value().terms.nonce);
+    reject.reason = reason;
+    std::vector<std::uint8_t> bytes(64);
+    bytes.resize(wire::encode(bytes, {hello.value().terms.connection_id, false, 0}, reject));
+    duo.world.inject(*duo.hosts[1], tape[0].to, bytes);
+    duo.run(us(1), 1);
+    ASSERT_EQ(duo.seen[1].size(), 1u);
+    EXPECT_EQ(duo.seen[1][0].kind, Kind::failed);
+    EXPECT_EQ(duo.seen[1][0].status, status);
+    texts.push_back(text(status));
+  }
+  std::sort(texts.begin(), texts.end());
+  EXPECT_EQ(std::unique(texts.begin(), texts.end()), texts.end());
+}
+
+// Without a route it fails at the next poll and not when the time is over.
+TEST(SetUpPaths, NoRouteIsToldAtOnce) {
+  for (const bool keyed : {false, true}) {
+    SimulatedFaults faults;
+    faults.unreachable = true;
+    Duo duo(options(keyed), faults);
+    ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 5));
+    duo.run(us(1));
+    ASSERT_EQ(duo.seen[1].size(), 1u);
+    EXPECT_EQ(duo.seen[1][0].kind, Kind::failed);
+    EXPECT_EQ(duo.seen[1][0].status, Status::unreachable);
+    EXPECT_EQ(duo.seen[1][0].cookie, 5u);
+  }
 }
 
 // Extensions that nobody knows yet: critical ones are refused, others ignored.

@@ -95,7 +95,7 @@ TEST(Transports, WhatThePeerDoesNotHaveIsRefused) {
     p.run(seconds(1));
     ASSERT_EQ(p.seen[1].size(), 1u);
     EXPECT_EQ(p.seen[1][0].kind, Kind::failed);
-    EXPECT_EQ(p.seen[1][0].status, Status::refused);
+    EXPECT_EQ(p.seen[1][0].status, Status::transport_refused);
     EXPECT_GE(p.engines[0]->statistics().rejected, 1u);
     EXPECT_TRUE(p.seen[0].empty());
   }

@@ -752,9 +752,9 @@ std::optional<ForeignHello> foreign_hello(ConstBytes datagram) {
   if ((datagram[0] & 0x0f) != static_cast<std::uint8_t>(Type::hello)) return std::nullopt;
   if (version == 0 || version == kVersion) return std::nullopt;
   Reader from(datagram.subspan(kHeaderBytes));
-  const std::uint32_t connection_id = from.u32();
-  if (connection_id == 0) return std::nullopt;
-  return ForeignHello{version, connection_id, from.u64()};
+  ForeignHello hello{version, from.u32(), from.u64(), 0};
+  if (version >= 2) hello.reply_port = Reader(datagram.subspan(kHeaderBytes + 68)).u16();
+  return hello.connection_id == 0 ? std::nullopt : std::optional(hello);
 }
 
 }  // namespace strack::wire

@@ -364,11 +364,12 @@ inline constexpr std::size_t kHelloMacAt = kHeaderBytes + kTermsBytes;
 [[nodiscard]] std::uint64_t packet_echo(ConstBytes datagram);
 
 /// A hello of another version: enough to reject it with a hint at the versions spoken here. These
-/// few bytes lie in the same places in every version.
+/// few bytes lie in the same places in every version, the port from version 2 on.
 struct ForeignHello {
   std::uint8_t version = 0;
   std::uint32_t connection_id = 0;
   std::uint64_t echo = 0;
+  std::uint16_t reply_port = 0;  ///< 0: it names none, and is answered where it came from
 };
 [[nodiscard]] std::optional<ForeignHello> foreign_hello(ConstBytes datagram);
 

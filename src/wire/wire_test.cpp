@@ -335,6 +335,9 @@ TEST(Wire, ForeignHello_GivesWhatARejectNeeds) {
   EXPECT_EQ(foreign->version, 1);
   EXPECT_EQ(foreign->connection_id, terms.connection_id);
   EXPECT_EQ(foreign->echo, nonce_echo(terms.nonce));
+  EXPECT_EQ(foreign->reply_port, 0) << "version 1 had none";
+  datagram[0] = 0x36;
+  EXPECT_EQ(foreign_hello(datagram)->reply_port, terms.reply_port);
 
   EXPECT_FALSE(foreign_hello(ConstBytes(datagram).first(1199))) << "the answer might be larger";
   datagram[0] = 0x06;

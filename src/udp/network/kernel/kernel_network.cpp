@@ -198,6 +198,12 @@ Error system_error(const std::string& what, int error) {
   return Error{what + ": " + std::strerror(error)};
 }
 
+SendResult result_of(int error, bool burst) {
+  if (error == EMSGSIZE || (burst && (error == EINVAL || error == EIO)))
+    return SendResult::too_large;
+  return error == ENETUNREACH || error == EHOSTUNREACH ? SendResult::unreachable : SendResult::lost;
+}
+
 int open_socket(const Address& local, int* error) {
   const int fd =
       ::socket(local.v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -300,16 +306,20 @@ int KernelNetwork::entropy_socket(std::uint16_t entropy) {
   }
   set_option(fd, SOL_SOCKET, SO_SNDBUF, static_cast<int>(send_buffer_ / 2));
   set_option(fd, SOL_SOCKET, SO_RCVBUF, 1);
-  // Nothing but a reset is for it, which goes to where the packet came from that it answers. All else
-  // is dropped by the kernel before it is queued. The filter sees the UDP header too.
-  constexpr std::uint32_t kReset =
-      wire::kVersion << 4 | static_cast<std::uint32_t>(wire::Type::reset);
-  std::array<sock_filter, 6> filter{{{BPF_LD | BPF_W | BPF_LEN, 0, 0, 0},
-                                     {BPF_JMP | BPF_JGT | BPF_K, 3, 0, 8 + kLargestReset},
-                                     {BPF_LD | BPF_B | BPF_ABS, 0, 0, 8},
-                                     {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, kReset},
-                                     {BPF_RET | BPF_K, 0, 0, 0xffff},
-                                     {BPF_RET | BPF_K, 0, 0, 0}}};
+  // Nothing but resets and rejects are for it, which go to where the packet came from that they answer: who
+  // rejects a version may know no other port. All else is dropped by the kernel before it is queued. The
+  // filter sees the UDP header too.
+  constexpr auto first_byte = [](wire::Type type) {
+    return wire::kVersion << 4 | static_cast<std::uint32_t>(type);
+  };
+  std::array<sock_filter, 7> filter{
+      {{BPF_LD | BPF_W | BPF_LEN, 0, 0, 0},
+       {BPF_JMP | BPF_JGT | BPF_K, 4, 0, 8 + kLargestReset},
+       {BPF_LD | BPF_B | BPF_ABS, 0, 0, 8},
+       {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, first_byte(wire::Type::reject)},
+       {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, first_byte(wire::Type::reset)},
+       {BPF_RET | BPF_K, 0, 0, 0xffff},
+       {BPF_RET | BPF_K, 0, 0, 0}}};
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0) {
     epoll_event event{};
@@ -426,12 +436,8 @@ SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
         ::poll(&p, 1, 1);
         continue;
       }
-      if (errno == EMSGSIZE ||
-          (batch[done + sent].segment != 0 && (errno == EINVAL || errno == EIO))) {
-        worst = SendResult::too_large;
-      } else if (worst == SendResult::ok) {
-        worst = SendResult::lost;
-      }
+      const SendResult result = result_of(errno, batch[done + sent].segment != 0);
+      if (worst == SendResult::ok || result == SendResult::too_large) worst = result;
       ++(errno == EAGAIN || errno == ENOBUFS ? counters_.send_full : counters_.send_errors);
       ++sent;  // this one is lost
     }

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -204,7 +206,7 @@ TEST_P(KernelNetworkTest, NothingIsReceivedOnEntropyPorts) {
   EXPECT_TRUE(a_->receive().empty());
 }
 
-// [D46] But a reset is: it goes to where the packet came from that it answers.
+// [D46] But resets and rejects are: they go to where the packet came from that they answer.
 TEST_P(KernelNetworkTest, ResetsAreReceivedOnEntropyPorts) {
   std::vector<std::uint8_t> bytes(36, 1);
   const Piece piece{bytes.data(), bytes.size()};
@@ -215,13 +217,16 @@ TEST_P(KernelNetworkTest, ResetsAreReceivedOnEntropyPorts) {
   ASSERT_EQ(question.size(), 1u);
   const Address entropy = question[0].from;
   out = outgoing(entropy, piece, kPrimary, false);
-  ASSERT_EQ(b_->send({&out, 1}), SendResult::ok);  // no reset
-  bytes[0] = wire::kVersion << 4 | static_cast<std::uint8_t>(wire::Type::reset);
-  ASSERT_EQ(b_->send({&out, 1}), SendResult::ok);
-  const auto got = receive(*a_, 1);
-  ASSERT_EQ(got.size(), 1u);
-  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), got[0].bytes.begin(), got[0].bytes.end()));
-  EXPECT_EQ(got[0].from, b_->address());
+  ASSERT_EQ(b_->send({&out, 1}), SendResult::ok);  // neither
+  for (const wire::Type type : {wire::Type::reset, wire::Type::reject}) {
+    bytes[0] = static_cast<std::uint8_t>(wire::kVersion << 4 | static_cast<int>(type));
+    ASSERT_EQ(b_->send({&out, 1}), SendResult::ok);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // they are looked for now and then
+    const auto got = receive(*a_, 1);
+    ASSERT_EQ(got.size(), 1u);
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), got[0].bytes.begin(), got[0].bytes.end()));
+    EXPECT_EQ(got[0].from, b_->address());
+  }
 }
 
 TEST(KernelNetworkErrors, NamesTheAddressAndTheReason) {

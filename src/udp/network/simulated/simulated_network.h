@@ -37,6 +37,7 @@ struct SimulatedFaults {
   std::uint32_t largest = 65'507;           ///< larger datagrams are lost
   std::uint32_t known_largest = 9'000;      ///< what hosts believe
   bool says_too_large = false;              ///< it is the hosts' own devices that are so narrow
+  bool unreachable = false;                 ///< hosts know no way to each other
 };
 
 /// Whether a packet between two hosts meets a dead spine: each direction of each pair has a hash of its
@@ -50,8 +51,12 @@ struct SimulatedFaults {
 }
 
 inline constexpr std::uint16_t kEntropyPorts = 30'000;
-inline constexpr std::uint8_t kResetByte =
-    wire::kVersion << 4 | static_cast<std::uint8_t>(wire::Type::reset);
+/// Whether a port that only sends takes it.
+[[nodiscard]] inline bool is_reset_or_reject(std::uint8_t first_byte) {
+  const auto type = static_cast<wire::Type>(first_byte & 0x0f);
+  return first_byte >> 4 == wire::kVersion &&
+         (type == wire::Type::reset || type == wire::Type::reject);
+}
 
 class SimulatedWorld;
 
@@ -167,10 +172,9 @@ class SimulatedWorld {
   void send(SimulatedHost& from, const Outgoing& out) {
     SimulatedHost* to = nullptr;
     for (SimulatedHost* host : hosts_) {
-      // Ports that only send take resets, and nothing else.
-      const bool reset = out.to->port >= kEntropyPorts &&
-                         *static_cast<const std::uint8_t*>(out.pieces[0].data) == kResetByte;
-      if (host->address_ == *out.to || (reset && host->address_.same_host(*out.to))) to = host;
+      const bool answer = out.to->port >= kEntropyPorts &&
+                          is_reset_or_reject(*static_cast<const std::uint8_t*>(out.pieces[0].data));
+      if (host->address_ == *out.to || (answer && host->address_.same_host(*out.to))) to = host;
     }
     std::vector<std::uint8_t> bytes;
     for (const Piece& piece : out.pieces) {
@@ -253,6 +257,11 @@ inline SendResult SimulatedHost::send(std::span<const Outgoing> batch) {
   SendResult worst = SendResult::ok;
   for (const Outgoing& out : batch) {
     const std::uint32_t size = out.segment != 0 ? out.segment : out.bytes;
+    if (world_.faults_.unreachable) {
+      worst = SendResult::unreachable;
+      ++counters_.send_errors;
+      continue;
+    }
     if (world_.faults_.says_too_large && size > world_.faults_.largest) {
       worst = SendResult::too_large;
       ++counters_.send_errors;
