@@ -190,16 +190,17 @@ TEST(PerfSession, TheEndIsNotWaitedForForEver) {
   const std::atomic<bool> stop{false};
   ServerThread server("127.0.0.1:0");
   Plan plan = plan_for(server.address, 0);
-  plan.time = std::chrono::milliseconds(300);
+  plan.time = std::chrono::milliseconds(500);
   plan.grace = std::chrono::milliseconds(50);
   Client::Events events;
   events.round = [&] {
-    if (server.messages > 10) server.paused = true;
+    if (server.messages > 0) server.paused = true;
   };
   const ClientResult result = run(plan, stop, std::move(events));
-  EXPECT_EQ(result.problem, "4 messages were not acknowledged within 0.05 s after the end");
+  EXPECT_NE(result.problem.find(" not acknowledged within 0.05 s after the end"), std::string::npos)
+      << result.problem;
   EXPECT_FALSE(result.ok);
-  EXPECT_GE(result.messages, 10u);
+  EXPECT_GE(result.messages, 1u);
 }
 
 // Whoever comes by mistake, as `strack cp` does, is no test.

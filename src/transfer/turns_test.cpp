@@ -79,10 +79,11 @@ TEST_F(SessionTest, ASlowDiskIsNotTheSendersSilence) {
   limits.patience = std::chrono::milliseconds(1'600);  // it is looked eight times in this
   limits.silence = limits.hush = std::chrono::milliseconds(250);
   open_receiver(limits);
-  std::atomic<bool> slow{true};
+  // Outlives this test, should the worker look at it once more.
+  const auto slow = std::make_shared<std::atomic<bool>>(true);
   worker_.run(
-      [&] {
-        while (slow) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      [slow] {
+        while (*slow) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       },
       [] {});
   Puppet puppet(address());
@@ -93,7 +94,7 @@ TEST_F(SessionTest, ASlowDiskIsNotTheSendersSilence) {
       [&] { return std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(700); });
   EXPECT_EQ(puppet.last<Refusal>(), nullptr);
   EXPECT_TRUE(notes_.empty());
-  slow = false;
+  *slow = false;
 }
 
 }  // namespace
