@@ -8,6 +8,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "run/batch.h"
+
 namespace strack::cli {
 
 struct Command {
@@ -25,6 +27,9 @@ struct Command {
 struct SweepOptions;
 /// What sweeps, comparisons and costs have in common; `folder` is where their results usually go.
 void add_pool_options(CLI::App* command, SweepOptions& options, const std::string& folder);
+
+/// Where else than here runs may be made.
+void add_batch_options(CLI::App* command, run::BatchOptions& batch);
 
 /// A group without one of its commands: says where they are listed, and returns 2.
 int no_command(const char* help);

@@ -266,6 +266,7 @@ int paper_run(const PaperRunOptions& options) {
   PoolView view{options.jobs, options.threads, options.quiet, std::nullopt};
   if (const auto missing = use_gpu(options, view); missing && !options.quiet)
     fmt::print("no GPU is used: {}\n", *missing);
+  view.batch = options.batch;
   if (options.stop_after_s > 0)
     view.stop_after = std::chrono::milliseconds(std::llround(options.stop_after_s * 1e3));
   const int status = run_set(view, set);

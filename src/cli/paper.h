@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "run/batch.h"
+
 namespace strack::cli {
 
 /// What all of them are told.
@@ -26,6 +28,7 @@ struct PaperRunOptions : PaperOptions {
   double stop_after_s = 0;     ///< 0: when all is done
   std::vector<std::filesystem::path> have;  ///< tables of runs made elsewhere
   std::filesystem::path table;              ///< where such a table goes at the end; empty: nowhere
+  run::BatchOptions batch = {};
   bool dry_run = false;
   bool force = false;
   bool quiet = false;

@@ -13,18 +13,32 @@ namespace strack::cli {
 
 bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
   ProgressLine line(!view.quiet);
+  const auto show = [&line](const run::PoolProgress& p) {
+    if (!line.due()) return;
+    line.show(fmt::format("{} of {} runs done, {} {}{}  {}", p.done, p.missing, p.running,
+                          p.waiting ? "to come" : "running",
+                          p.failed > 0 ? fmt::format(", {} FAILED", p.failed) : std::string(),
+                          time_left(line.seconds(), p.share)));
+  };
+  if (view.batch.kind != run::BatchKind::none) {
+    run::BatchOptions batch = view.batch;
+    batch.threads = view.threads;
+    batch.on_progress = show;
+    const auto made = run::run_batch(batch, runs, stop_on_signals());
+    if (made) return made.value();
+    // Once is enough.
+    const auto first =
+        std::find_if(runs.begin(), runs.end(), [](const run::PoolRun* one) { return !one->there; });
+    (*first)->failure = made.error().message;
+    return true;
+  }
   run::PoolOptions options;
   options.jobs = view.jobs;
   options.threads = view.threads;
   options.stop_after = view.stop_after;
   options.gpu_jobs = view.gpu_jobs;
   options.gpu_engine = view.gpu_engine;
-  options.on_progress = [&line](const run::PoolProgress& p) {
-    if (!line.due()) return;
-    line.show(fmt::format("{} of {} runs done, {} running{}  {}", p.done, p.missing, p.running,
-                          p.failed > 0 ? fmt::format(", {} FAILED", p.failed) : std::string(),
-                          time_left(line.seconds(), p.share)));
-  };
+  options.on_progress = show;
   return run::run_all(options, runs, stop_on_signals());
 }
 
@@ -64,7 +78,9 @@ int run_set(const PoolView& view, RunSet& set) {
                set.folder.string());
     std::fflush(stdout);
   }
-  const bool whole = run_pool(view, pool);
+  PoolView here = view;
+  here.batch.folder = set.folder;
+  const bool whole = run_pool(here, pool);
   std::size_t failed = 0;
   std::size_t done = there;
   for (const run::PoolRun& one : set.runs) {

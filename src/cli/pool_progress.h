@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "run/batch.h"
 #include "run/pool.h"
 
 namespace strack::cli {
@@ -19,9 +20,14 @@ struct PoolView {
   std::optional<std::chrono::milliseconds> stop_after = std::nullopt;
   unsigned gpu_jobs = 0;  ///< as in run::PoolOptions
   std::string gpu_engine = "gpu";
+  run::BatchOptions batch = {};  ///< other machines make them
 };
 
-/// run::run_all for somebody at a terminal. False: Ctrl-C came first, or the time was over.
+struct SweepOptions;
+/// As a command with runs in such a folder was told.
+[[nodiscard]] PoolView view_of(const SweepOptions& options, const std::filesystem::path& folder);
+
+/// run::run_all for somebody at a terminal, or run::run_batch. False: Ctrl-C came first, or the time was over.
 [[nodiscard]] bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs);
 
 /// Instead of running them: each result file, and whether it is there already. Returns 0.

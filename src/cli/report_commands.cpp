@@ -69,6 +69,7 @@ Command add_paper_run(CLI::App* paper) {
       ->transform(
           CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"min", 60}, {"h", 3'600}}))
       ->type_name("TIME");
+  add_batch_options(paper_run_command, paper_runs.batch);
   paper_run_command
       ->add_option("--have", paper_runs.have, "tables (--table) of runs made before or elsewhere")
       ->type_name("FILE");

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "run/batch.h"
+
 namespace strack::cli {
 
 struct RunOptions {
@@ -23,7 +25,8 @@ struct RunOptions {
   bool quiet = false;
   bool json = false;
   bool dry_run = false;
-  std::string engine = "cpu";  ///< one of run::kEngines
+  std::string
+      engine;  ///< a word of sim::engine_named(); none: cpu, or mpi where mpirun started this
 };
 int sim_run(const RunOptions& options);
 
@@ -51,6 +54,7 @@ struct SweepOptions {
   bool force = false;
   bool quiet = false;
   bool compare = false;  ///< the first axis is what is compared
+  run::BatchOptions batch = {};
   bool json = false;
   bool dry_run = false;
 };

@@ -9,6 +9,29 @@
 
 namespace strack::cli {
 
+void add_batch_options(CLI::App* command, run::BatchOptions& batch) {
+  CLI::Option* slurm = command->add_flag_callback(
+      "--slurm", [&batch] { batch.kind = run::BatchKind::slurm; },
+      "as tasks of a Slurm array job; SBATCH_PARTITION and its like choose where");
+  command
+      ->add_option_function<double>(
+          "--task-minutes", [&batch](double minutes) { batch.task_seconds = minutes * 60; },
+          "runs are packed into tasks of about this long; 30")
+      ->check(CLI::PositiveNumber)
+      ->needs(slurm)
+      ->type_name("NUMBER");
+  command
+      ->add_option_function<std::string>(
+          "--ssh",
+          [&batch](const std::string& hosts) {
+            batch.kind = run::BatchKind::ssh;
+            batch.hosts = hosts;
+          },
+          "on these machines, by GNU parallel, such as a,b,8/c (8 at a time)")
+      ->excludes(slurm)
+      ->type_name("HOSTS");
+}
+
 void add_pool_options(CLI::App* command, SweepOptions& options, const std::string& folder) {
   command->add_option("--seeds", options.seeds, "such as 1,2,5-8; instead of the scenario's");
   command->add_option("--jobs", options.jobs, "runs at the same time; one per processor")
@@ -21,6 +44,7 @@ void add_pool_options(CLI::App* command, SweepOptions& options, const std::strin
                     "run nothing: list the runs, and which are there");
   command->add_flag("--quiet", options.quiet, "no progress, only what came of it");
   command->add_flag("--json", options.json, "for programs: times in ps, sizes in bytes");
+  add_batch_options(command, options.batch);
 }
 
 Command add_version(CLI::App& app) {

@@ -58,7 +58,7 @@ int sim_cost(const SweepOptions& options) {
     fmt::print("{} runs, results in {}\n", runs.size(), folder.string());
     std::fflush(stdout);
   }
-  const bool whole = run_pool({options.jobs, options.threads, options.quiet || options.json}, pool);
+  const bool whole = run_pool(view_of(options, folder), pool);
   if (!whole && signal_came()) {
     fmt::print(stderr, "not all runs are done; the same command goes on from here\n");
     return kInterruptedStatus;

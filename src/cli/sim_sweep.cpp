@@ -35,6 +35,13 @@ void announce(const std::vector<run::SweepRun>& runs, const fs::path& folder) {
 
 }  // namespace
 
+PoolView view_of(const SweepOptions& options, const fs::path& folder) {
+  PoolView view{options.jobs, options.threads, options.quiet || options.json};
+  view.batch = options.batch;
+  view.batch.folder = folder;
+  return view;
+}
+
 int sim_sweep(const SweepOptions& options) {
   fs::path folder = options.out;
   if (folder.empty()) {
@@ -55,7 +62,7 @@ int sim_sweep(const SweepOptions& options) {
   if (options.dry_run) return list_runs(pool);
   const bool quiet = options.quiet || options.json;
   if (!quiet) announce(runs, folder);
-  const bool whole = run_pool({options.jobs, options.threads, quiet}, pool);
+  const bool whole = run_pool(view_of(options, folder), pool);
 
   // The seed is worth a column where it tells runs apart.
   const bool show_seed =

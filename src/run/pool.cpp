@@ -21,24 +21,7 @@ enum class Place : std::uint8_t { cpu, gpu };
 
 /// In a process group of its own, so that Ctrl-C reaches it once: from us.
 pid_t start(const PoolOptions& options, PoolRun& run, Place place) {
-  std::vector<std::string> words{"strack",  // the program's name
-                                 "sim", "run", run.file.string()};
-  for (const std::string& set : run.set) {
-    words.emplace_back("--set");
-    words.push_back(set);
-  }
-  if (!run.seed_is_the_scenarios) {
-    words.emplace_back("--seed");
-    words.push_back(fmt::format("{}", run.seed));
-  }
-  for (const std::string& word :
-       {std::string("--out"), run.out.string(), std::string("--force"), std::string("--quiet")}) {
-    words.push_back(word);
-  }
-  if (options.threads) {
-    words.emplace_back("--threads");
-    words.push_back(fmt::format("{}", *options.threads));
-  }
+  std::vector<std::string> words = words_of("strack", run, options.threads);  // the program's name
   if (place == Place::gpu) {
     words.emplace_back("--engine");
     words.push_back(options.gpu_engine);
@@ -68,6 +51,28 @@ std::string last_words(PoolRun& run, int status) {
 }
 
 }  // namespace
+
+std::vector<std::string> words_of(const std::string& program, const PoolRun& run,
+                                  std::optional<std::uint32_t> threads) {
+  std::vector<std::string> words{program, "sim", "run", run.file.string()};
+  for (const std::string& set : run.set) {
+    words.emplace_back("--set");
+    words.push_back(set);
+  }
+  if (!run.seed_is_the_scenarios) {
+    words.emplace_back("--seed");
+    words.push_back(fmt::format("{}", run.seed));
+  }
+  for (const std::string& word :
+       {std::string("--out"), run.out.string(), std::string("--force"), std::string("--quiet")}) {
+    words.push_back(word);
+  }
+  if (threads) {
+    words.emplace_back("--threads");
+    words.push_back(fmt::format("{}", *threads));
+  }
+  return words;
+}
 
 Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run) {
   std::error_code ignored;

@@ -41,6 +41,10 @@ struct PoolRun {
   std::unique_ptr<std::FILE, CloseFile> said;  ///< the process's standard error
 };
 
+/// The command that makes it: this program, or as another machine knows it.
+[[nodiscard]] std::vector<std::string> words_of(const std::string& program, const PoolRun& run,
+                                                std::optional<std::uint32_t> threads);
+
 /// What lies at `run.out` from earlier.
 enum class OldResult : std::uint8_t {
   none,      ///< nothing, or a partial result that may be replaced
@@ -60,7 +64,8 @@ struct PoolProgress {
   std::size_t missing = 0;  ///< of those that were not there before
   std::size_t running = 0;
   std::size_t failed = 0;
-  double share = 0;  ///< of the work, in parts of one
+  double share = 0;      ///< of the work, in parts of one
+  bool waiting = false;  ///< those that run may still be waiting for a machine
 };
 
 struct PoolOptions {
