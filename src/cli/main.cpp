@@ -68,10 +68,9 @@ void add_run_options(CLI::App* command, RunOptions& run, const CLI::Validator& s
   command
       ->add_option(
           "--engine", run.engine,
-          "what runs it: cpu, gpu, auto, or emulated (the GPU's steps on this processor, for "
-          "tests); results do not depend on it")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"cpu", "gpu", "auto", "emulated"}));
+          "what runs it: cpu (the default), gpu, auto, mpi (the default under mpirun), or emulated "
+          "(the GPU's steps on this processor, for tests); results do not depend on it")
+      ->check(CLI::IsMember({"cpu", "gpu", "auto", "mpi", "emulated"}));
   command->add_option("--out", run.out, "the result file; results/<name>-<scheme>-s<seed>.db")
       ->type_name("FILE");
   command->add_flag("--force", run.force, "replace an existing result file");

@@ -17,6 +17,8 @@
 #include "metrics/result_file.h"
 #include "metrics/summary.h"
 #include "run/run.h"
+#include "sim/cluster/rank_exchange.h"
+#include "sim/mpi/engine.h"
 #include "sim/scenario/lossless.h"
 
 namespace strack::cli {
@@ -83,6 +85,56 @@ std::string pfc_text(const sim::SimConfig& config) {
   return fmt::format("{}; headroom {}", buffers, headrooms);
 }
 
+/// Before it begins: what is run.
+void announce(const std::filesystem::path& file, const run::Plan& plan) {
+  const metrics::RunInfo& info = plan.info;
+  fmt::print("{}: {}, seed {}, {} hosts, {}, {} in all\n", info.name, info.scheme, info.seed,
+             info.hosts, what_is_sent(plan.work), size_text(info.bytes));
+  if (sim::is_trace_name(file)) {
+    const sim::TopologyParams& t = plan.config.topology;
+    fmt::print(
+        "no scenario: {} racks of {} hosts at {}, {} tiers, oversubscription {}:{}, base RTT "
+        "{}; --topo, --scheme and --set change that\n",
+        t.racks, t.hosts_per_rack, rate_text(t.host_rate), t.tiers,
+        plan.scenario.oversubscription.num, plan.scenario.oversubscription.den,
+        time_text(info.base_rtt));
+  }
+  std::fflush(stdout);
+  for (const std::string& note : plan.scenario.notes) fmt::print(stderr, "warning: {}\n", note);
+  if (plan.seeds > 1) {
+    fmt::print("the scenario has {} seeds; `strack sim sweep` runs them all\n", plan.seeds);
+  }
+  std::fflush(stdout);
+}
+
+/// Says why there is no run, where this rank is the one to say it.
+int fail_with(const run::Problem& problem, sim::Ranks* ranks) {
+  int status = 2;
+  if (!problem.message.empty()) {
+    status = fail(ranks != nullptr && ranks->rank() != 0
+                      ? fmt::format("rank {}: {}", ranks->rank(), problem.message)
+                      : problem.message);
+  }
+  std::fflush(nullptr);
+  if (problem.fatal && ranks != nullptr) ranks->abort();
+  return status;
+}
+
+/// Plans a run; of several ranks that cannot, one says so.
+Result<run::Plan, run::Problem> plan_together(const run::Request& request) {
+  auto planned = run::plan(request);
+  if (request.ranks == nullptr) return planned;
+  sim::Vote vote;
+  try {
+    vote = sim::vote(*request.ranks, planned.ok());
+  } catch (const sim::RankLost& lost) {
+    return run::Problem{planned ? lost.what() : planned.error().message, true};
+  }
+  if (vote.all) return planned;
+  if (planned || (!vote.first && request.ranks->rank() != 0)) return run::Problem{};
+  return planned;
+}
+
 }  // namespace
 
 int sim_run(const RunOptions& options) {
@@ -94,31 +146,22 @@ int sim_run(const RunOptions& options) {
   }
   if (!options.scheme.empty()) set.push_back("transport.scheme=" + options.scheme);
   if (options.dry_run) return sim_show({options.file, set, options.seed});
-  const bool quiet = options.quiet || options.json;
-  const auto planned = run::plan({options.file, set, options.seed, options.threads, options.out,
-                                  options.force, sim::engine_named(options.engine)});
-  if (!planned) return fail(planned.error().message);
+  sim::Engine engine = sim::engine_named(options.engine);
+  if (options.engine.empty() && sim::started_by_mpi()) engine = sim::Engine::mpi;
+  sim::Ranks* ranks = nullptr;
+  if (engine == sim::Engine::mpi) {
+    const auto opened = sim::open_mpi();
+    if (!opened) return fail(opened.error());
+    ranks = opened.value();
+  }
+  const bool first = ranks == nullptr || ranks->rank() == 0;  // who speaks
+  const bool quiet = options.quiet || options.json || !first;
+  const auto planned = plan_together({options.file, set, options.seed, options.threads, options.out,
+                                      options.force, engine, ranks});
+  if (!planned) return fail_with(planned.error(), ranks);
   const run::Plan& plan = planned.value();
   const metrics::RunInfo& info = plan.info;
-  if (!quiet) {
-    fmt::print("{}: {}, seed {}, {} hosts, {}, {} in all\n", info.name, info.scheme, info.seed,
-               info.hosts, what_is_sent(plan.work), size_text(info.bytes));
-    if (sim::is_trace_name(options.file)) {
-      const sim::TopologyParams& t = plan.config.topology;
-      fmt::print(
-          "no scenario: {} racks of {} hosts at {}, {} tiers, oversubscription {}:{}, base RTT "
-          "{}; --topo, --scheme and --set change that\n",
-          t.racks, t.hosts_per_rack, rate_text(t.host_rate), t.tiers,
-          plan.scenario.oversubscription.num, plan.scenario.oversubscription.den,
-          time_text(info.base_rtt));
-    }
-    std::fflush(stdout);
-    for (const std::string& note : plan.scenario.notes) fmt::print(stderr, "warning: {}\n", note);
-    if (plan.seeds > 1) {
-      fmt::print("the scenario has {} seeds; `strack sim sweep` runs them all\n", plan.seeds);
-    }
-    std::fflush(stdout);
-  }
+  if (!quiet) announce(options.file, plan);
   std::string replay = fmt::format("strack sim run {}", options.file.string());
   for (const std::string& one : set) replay += fmt::format(" --set '{}'", one);
   replay += fmt::format(" --seed {} --out replay.db", info.seed);
@@ -128,7 +171,7 @@ int sim_run(const RunOptions& options) {
     return run::execute(plan, terminal, stop_on_signals());
   }();
   set_replay_hint(nullptr);
-  if (!executed) return fail(executed.error().message);
+  if (!executed) return fail_with(executed.error(), ranks);
   const run::Outcome& outcome = executed.value();
 
   if (!quiet) {
@@ -145,7 +188,7 @@ int sim_run(const RunOptions& options) {
         size_text(peak_memory()));
     fmt::print("results: {}\n", plan.out.string());
   }
-  if (options.json) {
+  if (options.json && first) {
     const auto summary = metrics::summarise(plan.out);
     if (!summary) return fail(summary.error().message);
     fmt::print("{}", json_list({{plan.out.string(), summary.value()}}));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <new>
 #include <set>
 
@@ -13,6 +14,7 @@
 #include "run/build_info.h"
 #include "run/ideal_fct.h"
 #include "sim/cluster.h"
+#include "sim/cluster/rank_exchange.h"
 #include "sim/scenario/expected_time.h"
 
 namespace strack::run {
@@ -24,8 +26,12 @@ using metrics::RunStatus;
 class Recorder final : public sim::Observer {
  public:
   Recorder(metrics::ResultWriter& writer, Watcher& watcher, std::atomic<bool>& stop,
-           const std::vector<Picoseconds>& ideal_jobs)
-      : writer_(writer), watcher_(watcher), stop_(stop), ideal_jobs_(ideal_jobs) {}
+           const std::vector<Picoseconds>& ideal_jobs, Instant& reached)
+      : writer_(writer),
+        watcher_(watcher),
+        stop_(stop),
+        ideal_jobs_(ideal_jobs),
+        reached_(reached) {}
 
   void on_flow(const metrics::FlowRecord& flow) override { writer_.add(flow); }
   void on_job(const metrics::JobRecord& job) override {
@@ -37,6 +43,7 @@ class Recorder final : public sim::Observer {
   void on_flow_sample(const metrics::FlowSample& sample) override { writer_.add(sample); }
   void on_flow_event(const metrics::FlowEvent& event) override { writer_.add(event); }
   void on_progress(const sim::Progress& progress) override {
+    reached_ = progress.now;
     writer_.tick(progress.now);
     if (writer_.error()) stop_.store(true, std::memory_order_relaxed);
     watcher_.on_progress(progress);
@@ -51,6 +58,7 @@ class Recorder final : public sim::Observer {
   std::set<std::string> said_;  ///< once is enough
   std::atomic<bool>& stop_;
   const std::vector<Picoseconds>& ideal_jobs_;
+  Instant& reached_;
 };
 
 double cpu_seconds() {
@@ -148,6 +156,41 @@ Problem too_large(const Plan& plan) {
       plan.request.file.string(), strack::size_text(sim::memory_estimate(plan.scenario)))};
 }
 
+/// Before anything is built: all ranks are there, with the same run.
+std::optional<Problem> muster(const Plan& plan, bool ready) {
+  sim::Ranks* ranks = plan.config.ranks;
+  if (ranks == nullptr) return std::nullopt;
+  const std::string run = fmt::format("{} {} {} {}", plan.info.scenario, plan.info.seed,
+                                      plan.info.version, plan.info.commit);
+  const sim::Vote vote = sim::vote(*ranks, ready, std::hash<std::string>{}(run));
+  if (vote.all && vote.same) return std::nullopt;
+  if (!vote.all || ranks->rank() != 0) return Problem{};
+  return Problem{
+      plan.request.file.string() +
+      ": other ranks read another scenario, or are of another build. put the same files on "
+      "all machines"};
+}
+
+/// What all but the first of several ranks do: they take part.
+Result<Outcome, Problem> assist(const Plan& plan, const std::atomic<bool>& stop) {
+  Outcome outcome;
+  try {
+    if (const auto missing = muster(plan, true)) return *missing;
+    auto cluster = sim::make_cluster(plan.request.engine, plan.config, plan.work);
+    if (!cluster) return Problem{};
+    sim::Simulation simulation(std::move(cluster.value()));
+    sim::Observer nobody;
+    outcome.status = status_of(simulation.run(nobody, &stop));
+  } catch (const std::bad_alloc&) {
+    Problem problem = too_large(plan);
+    problem.fatal = true;
+    return problem;
+  } catch (const sim::RankLost&) {
+    return Problem{"", true};
+  }
+  return outcome;
+}
+
 }  // namespace
 
 Result<Plan, Problem> plan(const Request& request) {
@@ -167,6 +210,7 @@ Result<Plan, Problem> plan(const Request& request) {
   plan.scenario = std::move(loaded).value();
   plan.config = sim::make_config(plan.scenario, seed);
   if (request.threads) plan.config.threads = *request.threads;
+  plan.config.ranks = request.ranks;
   try {
     plan.work = sim::make_workload(plan.scenario, seed);
   } catch (const std::bad_alloc&) {
@@ -188,25 +232,39 @@ Result<Plan, Problem> plan(const Request& request) {
 }
 
 Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic<bool>& stop) {
+  sim::Ranks* ranks = plan.config.ranks;
+  if (ranks != nullptr) ranks->watch(&stop);
+  if (ranks != nullptr && ranks->rank() != 0) return assist(plan, stop);
   const auto created =
       metrics::ResultWriter::create(plan.out, plan.info, {.force = plan.request.force});
-  if (!created) return Problem{created.error().message};
+  if (!created) {
+    Problem problem{created.error().message};
+    try {
+      static_cast<void>(muster(plan, false));
+    } catch (const sim::RankLost&) {
+      problem.fatal = true;
+    }
+    return problem;
+  }
   metrics::ResultWriter& writer = *created.value();
+  const auto failed = [&](Problem problem, Instant now = {}) {
+    static_cast<void>(writer.finish(RunStatus::failed, now, {}, 0, 0));
+    return problem;
+  };
   Outcome outcome;
   const auto began = std::chrono::steady_clock::now();
   const double cpu_before = cpu_seconds();
+  Instant reached{};
   try {
+    if (auto problem = muster(plan, true)) return failed(*std::move(problem));
     auto cluster = sim::make_cluster(engine_of(plan), plan.config, plan.work);
-    if (!cluster) {
-      static_cast<void>(writer.finish(RunStatus::failed, Instant{}, {}, 0, 0));
-      return Problem{plan.request.file.string() + ": " + cluster.error()};
-    }
+    if (!cluster) return failed(Problem{plan.request.file.string() + ": " + cluster.error()});
     sim::Simulation simulation(std::move(cluster.value()));
     if (plan.config.record.interval > ps(0)) {
       for (const metrics::LinkInfo& link : simulation.links()) writer.add(link);
     }
     for (const metrics::ChannelInfo& channel : simulation.channels()) writer.add(channel);
-    Recorder recorder(writer, watcher, stop, plan.ideal_jobs);
+    Recorder recorder(writer, watcher, stop, plan.ideal_jobs, reached);
     outcome.status = status_of(simulation.run(recorder, &stop));
     outcome.wall_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -216,8 +274,15 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
                                          outcome.wall_seconds, outcome.cpu_seconds);
     if (unwritten) return Problem{unwritten->message};
   } catch (const std::bad_alloc&) {
-    static_cast<void>(writer.finish(RunStatus::failed, Instant{}, {}, 0, 0));
-    return too_large(plan);
+    Problem problem = too_large(plan);
+    problem.fatal = ranks != nullptr;
+    return failed(std::move(problem));
+  } catch (const sim::RankLost& lost) {
+    return failed(
+        {fmt::format("{}: {}. {} has what was recorded before that, and is marked as failed",
+                     plan.request.file.string(), lost.what(), plan.out.string()),
+         true},
+        reached);
   }
   return outcome;
 }

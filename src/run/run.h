@@ -29,7 +29,8 @@ namespace strack::run {
 
 /// Why something cannot be run, for the one who asked for it.
 struct Problem {
-  std::string message;
+  std::string message;  ///< none where another rank says it
+  bool fatal = false;   ///< other ranks would wait for this one for ever
 };
 
 struct Request {
@@ -40,6 +41,8 @@ struct Request {
   std::filesystem::path out;             ///< empty: results/<name>-<scheme>-s<seed>.db
   bool force = false;                    ///< replace an existing result file
   sim::Engine engine = sim::Engine::cpu;
+  sim::Ranks* ranks =
+      nullptr;  ///< Engine::mpi: processes that all call plan() and execute() with the same
 };
 
 /// A run with everything decided: what it is called, what it sends, where its rows go.
@@ -73,7 +76,7 @@ struct Outcome {
 
 /// `stop` may be set at any time, from a signal handler too: then the run ends as interrupted. It
 /// is also set where the file can no longer be written. metrics::summarise(plan.out) adds up what
-/// the file holds.
+/// the file holds. Of several ranks the first has the file, the counters and the watcher.
 [[nodiscard]] Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher,
                                                std::atomic<bool>& stop);
 

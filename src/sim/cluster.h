@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "sim/cluster/network.h"
 #include "sim/cluster/pause_guard.h"
 #include "sim/cluster/placement.h"
+#include "sim/cluster/rank_exchange.h"
 #include "sim/cluster/recorder.h"
 #include "sim/cluster/windows.h"
 #include "sim/engine/exchange.h"
@@ -62,7 +64,8 @@ class ClusterOf final : public Cluster {
         lookahead_(network_.topology.smallest_latency()) {
     STRACK_CHECK(lookahead_ > ps(0));
     network_.scale_queues(port_rules_);
-    for (std::uint32_t h = 0; h < placement_.hosts.size(); ++h)
+    STRACK_CHECK(alone() || !NetworkType::kLossless);
+    for (std::uint32_t h = network_.part.first_host(); h < network_.part.end_host(); ++h)
       network_.hosts[h].prepare(std::move(placement_.hosts[h]), *host_rules_.transport);
     placement_.hosts = {};
     for (JobRun& run : placement_.jobs) run.recorded = config_.record.messages;
@@ -70,16 +73,16 @@ class ClusterOf final : public Cluster {
 
   Ending run(Observer& observer, const std::atomic<bool>* stop) override {
     recorder_.begin();
-    const std::unique_ptr<Exchange> exchange = windows_.make_exchange();
+    const std::unique_ptr<Exchange> exchange = windows_.make_exchange(config_.ranks, things());
     recorder_.report_empty_jobs(observer);
-    Instant next = windows_.start();
+    Instant next = exchange->start(windows_.start(), stop);
     const Picoseconds interval = config_.record.interval;
     Instant next_sample = interval > ps(0) ? Instant{} + interval : Instant::never();
     std::uint64_t hops_at_progress = 0;
     while (true) {
-      if (recorder_.all_done()) return finish(observer, next_sample, Ending::finished);
-      if (stop != nullptr && stop->load(std::memory_order_relaxed))
-        return finish(observer, next_sample, Ending::interrupted);
+      if (exchange->all_done(recorder_.all_done()))
+        return finish(observer, next_sample, Ending::finished);
+      if (exchange->stopped()) return finish(observer, next_sample, Ending::interrupted);
       if (next == Instant::never() || guard_.deadlocked())
         return finish(observer, next_sample, Ending::stalled);
       if (next >= config_.end) {
@@ -97,19 +100,20 @@ class ClusterOf final : public Cluster {
       windows_.begin(end_);
       next = exchange->run_window();
       windows_.finish();
+      hops_elsewhere_ = exchange->hops_elsewhere();
       windows_.for_each_report([&](HostReport& report) { recorder_.take(report); });
       recorder_.report_finished(observer);
       if (recorder_.inspects() && windows_.window() % kWindowsPerReport == 0) {
         windows_.look();
-        recorder_.report_events(observer);
+        tell(observer, [&](Observer& to) { recorder_.report_events(to); });
         windows_.give_back();
       }
 #if defined(STRACK_DCHECK_ENABLED) && STRACK_DCHECK_ENABLED
-      check_conservation(network_, windows_.window());
+      if (alone()) check_conservation(network_, windows_.window());
 #endif
       if constexpr (NetworkType::kLossless)
         guard_.check(network_.switches, begin_, recorder_.bytes_acked, observer);
-      const std::uint64_t hops = windows_.packet_hops();
+      const std::uint64_t hops = packet_hops();
       if (hops - hops_at_progress > kProgressHops) {
         hops_at_progress = hops;
         observer.on_progress(progress());
@@ -118,10 +122,10 @@ class ClusterOf final : public Cluster {
   }
 
   [[nodiscard]] metrics::Counters counters() const override {
-    metrics::Counters c = counters_of(network_, std::max(begin_, end_));
+    metrics::Counters c = of_all_ ? *of_all_ : counters_of(network_, std::max(begin_, end_));
     c.victim_flows += recorder_.victim_flows();
     c.pause_loops = guard_.loops();
-    c.packet_hops = windows_.packet_hops();
+    c.packet_hops = packet_hops();
     c.windows = windows_.window() - 1;
     c.acked = bytes(static_cast<std::int64_t>(recorder_.bytes_acked));
     return c;
@@ -153,25 +157,63 @@ class ClusterOf final : public Cluster {
 
   static std::uint32_t workers_of(const SimConfig& config) { return std::max(1u, config.threads); }
 
+  [[nodiscard]] bool alone() const { return network_.part.alone(); }
+  [[nodiscard]] std::uint64_t packet_hops() const {
+    return windows_.packet_hops() + hops_elsewhere_;
+  }
+  /// Flows, and nodes of jobs: each of them is done some day.
+  [[nodiscard]] std::uint64_t things() const {
+    std::uint64_t all = workload_.flows.size();
+    for (const workload::Job& job : workload_.jobs) all += job.graph->size();
+    return all;
+  }
+
+  /// Has what(observer) tell something. Where there are several ranks all of them do so, and rank 0's observer
+  /// is told.
+  template <class What>
+  void tell(Observer& observer, What&& what) {
+    if (alone()) {
+      what(observer);
+      return;
+    }
+    Gathering told;
+    what(told);
+    told.gather(*config_.ranks);
+    told.tell(observer);
+  }
+
   void sample(Observer& observer, Instant time) {
     windows_.look();
-    recorder_.sample(observer, time);
+    tell(observer, [&](Observer& to) { recorder_.sample(to, time); });
     windows_.give_back();
   }
 
   Ending finish(Observer& observer, Instant next_sample, Ending ending) {
     windows_.look();
-    recorder_.report_events(observer);
+    tell(observer, [&](Observer& to) { recorder_.report_events(to); });
     if (config_.record.interval > ps(0)) {
+      const auto sample = [&](Instant time) {
+        tell(observer, [&](Observer& to) { recorder_.sample(to, time); });
+      };
       for (; ending == Ending::time_limit && next_sample < config_.end;
            next_sample = next_sample + config_.record.interval)
-        recorder_.sample(observer, next_sample);
+        sample(next_sample);
       // The last one may be shorter.
-      recorder_.sample(observer, std::min(next_sample, std::max(end_, begin_)));
+      sample(std::min(next_sample, std::max(end_, begin_)));
     }
-    if (ending != Ending::finished) recorder_.report_unfinished(observer);
+    if (ending != Ending::finished) report_unfinished(observer);
+    if (!alone()) of_all_ = gather(*config_.ranks, counters_of(network_, now()));
     observer.on_progress(progress());
     return ending;
+  }
+
+  void report_unfinished(Observer& observer) {
+    Gathering told;
+    recorder_.report_unfinished_flows(told);
+    if (!alone()) told.gather(*config_.ranks);
+    for (metrics::FlowRecord& record : told.flows) recorder_.complete(record);
+    told.tell(observer);
+    recorder_.report_unfinished_jobs(observer);
   }
 
   [[nodiscard]] Progress progress() const {
@@ -182,7 +224,7 @@ class ClusterOf final : public Cluster {
             workload_.jobs.size(),
             recorder_.bytes_acked,
             placement_.bytes,
-            windows_.packet_hops()};
+            packet_hops()};
   }
 
   static constexpr std::uint64_t kWindowsPerReport = 64;  ///< events wait so long at most
@@ -202,6 +244,8 @@ class ClusterOf final : public Cluster {
   const Picoseconds lookahead_;
   Instant begin_{};
   Instant end_{};
+  std::uint64_t hops_elsewhere_ = 0;         ///< on other ranks
+  std::optional<metrics::Counters> of_all_;  ///< ranks' nodes, once the run is over
 };
 
 }  // namespace strack::sim

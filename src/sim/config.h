@@ -157,6 +157,7 @@ struct RecordParams {
 };
 
 class Transport;  // sim/transport.h
+class Ranks;      // sim/engine/ranks.h
 
 struct SimConfig {
   TopologyParams topology;
@@ -169,6 +170,7 @@ struct SimConfig {
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;
   Instant end = Instant::never();  ///< stop here though flows be unfinished
+  Ranks* ranks = nullptr;          ///< processes that run it together; null: this one alone
 
   [[nodiscard]] Bytes mtu() const;  ///< the transport's
 };

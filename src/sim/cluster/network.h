@@ -11,7 +11,9 @@
 
 #include "base/check.h"
 #include "base/prng.h"
+#include "sim/cluster/partition.h"
 #include "sim/config.h"
+#include "sim/engine/ranks.h"
 #include "sim/net/lane.h"
 #include "sim/net/port.h"
 #include "sim/net/shared_buffer.h"
@@ -29,6 +31,7 @@ class Network {
 
   explicit Network(const SimConfig& config)
       : topology(config.topology),
+        part(part_of(config, topology)),
         lanes(std::make_unique<Lane[]>(topology.links())),
         hosts(std::make_unique<HostType[]>(topology.hosts())),
         config_(config) {
@@ -43,6 +46,7 @@ class Network {
   }
 
   const Topology topology;
+  const Partition part;  ///< what of it runs here; the rest is there, and stays as it is
   std::unique_ptr<Lane[]> lanes;
   std::unique_ptr<HostType[]> hosts;
   std::vector<std::unique_ptr<SwitchType>> switches;
@@ -76,6 +80,12 @@ class Network {
   }
 
  private:
+  static Partition part_of(const SimConfig& config, const Topology& topology) {
+    const bool apart = !kLossless && config.switches.routing == Routing::ecmp;
+    if (config.ranks == nullptr) return Partition(topology, 0, 1, apart);
+    return Partition(topology, config.ranks->rank(), config.ranks->count(), apart);
+  }
+
   void build_switches(const Rng& root) {
     Rng salts = root.stream("ecmp");
     Rng marks = root.stream("marking");

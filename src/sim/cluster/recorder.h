@@ -117,19 +117,26 @@ class Recorder {
     }
   }
 
-  /// The run stops without them.
-  void report_unfinished(Observer& observer) const {
+  /// The run stops without them. Of flows this tells all that their hosts know: complete() adds the rest.
+  void report_unfinished_flows(Observer& observer) const {
     for (const auto& host : network_.all_hosts()) {
-      host.for_each_unfinished([&](metrics::FlowRecord record) {
-        complete(record);
-        observer.on_flow(record);
-      });
+      host.for_each_unfinished(
+          [&](const metrics::FlowRecord& record) { observer.on_flow(record); });
     }
+  }
+  void report_unfinished_jobs(Observer& observer) const {
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
       for (const auto& [node, times] : job_tallies_[j].under_way)
         observer.on_flow(message_record(j, node, times));
       if (job_tallies_[j].done < jobs_[j].graph->size()) observer.on_job(job_record(j));
     }
+  }
+
+  /// Adds what only others than the sender know.
+  void complete(metrics::FlowRecord& record) const {
+    record.src = flows_[record.flow].src;
+    record.delivered = delivered_[record.flow];
+    record.victim_packets = victims_[record.flow];
   }
 
   // ---- Samples and events ----
@@ -223,13 +230,6 @@ class Recorder {
     return record;
   }
 
-  /// Adds what only others than the sender know.
-  void complete(metrics::FlowRecord& record) const {
-    record.src = flows_[record.flow].src;
-    record.delivered = delivered_[record.flow];
-    record.victim_packets = victims_[record.flow];
-  }
-
   void sample_hosts(Observer& observer, Instant time) {
     std::uint32_t link = 0;
     for (auto& host : network_.all_hosts()) {
@@ -260,6 +260,7 @@ class Recorder {
   }
 
   void sample_flow(Observer& observer, Instant time, std::uint32_t f) {
+    if (!network_.part.has_host(senders_[f].src)) return;
     const auto* o = network_.hosts[senders_[f].src].outgoing(senders_[f].slot);
     SenderWatch& watch = watches[f];
     const std::int64_t acked = std::exchange(watch.acked, 0);

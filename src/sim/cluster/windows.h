@@ -6,9 +6,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
+#include "sim/cluster/partition.h"
+#include "sim/cluster/rank_exchange.h"
 #include "sim/engine/exchange.h"
 #include "sim/host/host.h"
 #include "sim/net/port.h"
@@ -28,21 +32,30 @@ class Windows {
         host_rules_(host_rules),
         mail_(network.topology.nodes()),
         next_event_(network.topology.nodes(), Instant::never()),
-        workers_(workers) {
+        workers_(workers, Worker(network.part.ranks())) {
     for (Worker& worker : workers_) worker.report.jobs.resize(jobs);
   }
 
   /// Hosts are ready: returns the first thing that happens at all.
   Instant start() {
-    for (std::uint32_t h = 0; h < network_.topology.hosts(); ++h)
+    for (std::uint32_t h = network_.part.first_host(); h < network_.part.end_host(); ++h)
       next_event_[h] = network_.hosts[h].next_event();
     return *std::min_element(next_event_.begin(), next_event_.end());
   }
 
-  /// What runs windows, from here on.
-  [[nodiscard]] std::unique_ptr<Exchange> make_exchange() {
-    return std::make_unique<ThreadExchange>(static_cast<std::uint32_t>(workers_.size()),
-                                            [this](std::uint32_t worker) { return run(worker); });
+  /// What runs windows, from here on: all that there is to do is `things`, by this process or with others.
+  [[nodiscard]] std::unique_ptr<Exchange> make_exchange(Ranks* ranks, std::uint64_t things) {
+    auto own =
+        std::make_unique<ThreadExchange>(static_cast<std::uint32_t>(workers_.size()),
+                                         [this](std::uint32_t worker) { return run(worker); });
+    if (network_.part.alone()) return own;
+    RankPart part{ranks, &network_.part, network_.lanes.get(), &mail_, {}, {}, {}, things};
+    for (Worker& worker : workers_) {
+      part.outboxes.push_back(&worker.outbox);
+      part.reports.push_back(&worker.report);
+      part.contexts.push_back(&worker.context);
+    }
+    return std::make_unique<RankExchange>(std::move(part), std::move(own));
   }
 
   /// Hosts, switches and what they write of flows are about to be looked at, and perhaps changed. Then
@@ -54,7 +67,7 @@ class Windows {
   void begin(Instant end) {
     end_ = end;
     next_switch_.store(0, std::memory_order_relaxed);
-    next_hosts_.store(0, std::memory_order_relaxed);
+    next_hosts_.store(network_.part.first_host(), std::memory_order_relaxed);
   }
   /// And after it.
   void finish() { ++window_; }
@@ -67,14 +80,18 @@ class Windows {
     context.end = end_;
     context.mail = &mail_;
     context.next_event = Instant::never();
-    const std::uint32_t hosts = network_.topology.hosts();
-    const auto switches = static_cast<std::uint32_t>(network_.switches.size());
+    const std::uint32_t hosts = network_.part.end_host();
+    const std::span<const std::uint32_t> switches = network_.part.switches();
     // Switches first: they are the large pieces.
-    for (std::uint32_t i = next_switch_.fetch_add(1, std::memory_order_relaxed); i < switches;
-         i = next_switch_.fetch_add(1, std::memory_order_relaxed)) {
-      const NodeId node = hosts + i;
-      if (has_work(node))
-        next_event_[node] = network_.switches[i]->run(port_rules_, context, worker.scratch);
+    for (std::uint32_t i = next_switch_.fetch_add(1, std::memory_order_relaxed);
+         i < switches.size(); i = next_switch_.fetch_add(1, std::memory_order_relaxed)) {
+      const std::uint32_t s = switches[i];
+      const NodeId node = network_.topology.hosts() + s;
+      if (has_work(node)) {
+        next_event_[node] = network_.switches[s]->run(port_rules_, context, worker.scratch);
+        if (const auto cuts = network_.part.cuts(s); !cuts.empty())
+          worker.outbox.take(cuts, network_.part, network_.lanes.get(), window_);
+      }
       context.next_event = std::min(context.next_event, next_event_[node]);
     }
     for (std::uint32_t chunk = next_hosts_.fetch_add(kHostChunk, std::memory_order_relaxed);
@@ -106,9 +123,12 @@ class Windows {
  private:
   /// What one thread works with. Aligned so that threads do not share cache lines.
   struct alignas(128) Worker {
+    explicit Worker(std::uint32_t ranks) : outbox(ranks) {}
+
     WindowContext context;
     typename SwitchType::Scratch scratch;
     HostReport report;
+    Outbox outbox;  ///< where there are other ranks
   };
 
   static constexpr std::uint32_t kHostChunk = 64;

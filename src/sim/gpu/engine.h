@@ -1,5 +1,5 @@
-// Which engine runs a simulation: threads of this program, or a GPU by way of the module libstrack-gpu.so,
-// which is loaded when it is first asked for. All give the same bits.
+// Which engine runs a simulation: threads of this program, a GPU by way of the module libstrack-gpu.so, which
+// is loaded when it is first asked for, or ranks of MPI (sim/mpi/engine.h). All give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,10 @@ enum class Engine : std::uint8_t {
   gpu,        ///< or an error: never another one in its place
   automatic,  ///< the GPU where there is one that can run it, else threads
   emulated,   ///< the GPU's steps, one after the other on this processor: for tests
+  mpi,        ///< threads of several processes; SimConfig::ranks has them
 };
 
-/// By the word of the command line: cpu, gpu, auto, emulated.
+/// By the word of the command line: cpu, gpu, auto, emulated, mpi.
 [[nodiscard]] Engine engine_named(std::string_view word);
 
 /// Why no GPU can run it, if so.

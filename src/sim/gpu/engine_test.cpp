@@ -39,6 +39,7 @@ TEST(Engine, IsNamedByAWord) {
   EXPECT_EQ(engine_named("gpu"), Engine::gpu);
   EXPECT_EQ(engine_named("auto"), Engine::automatic);
   EXPECT_EQ(engine_named("emulated"), Engine::emulated);
+  EXPECT_EQ(engine_named("mpi"), Engine::mpi);
 }
 
 TEST(Engine, AGpuHasNoLosslessSwitchesAndNoneThatSpray) {

@@ -80,7 +80,8 @@ class GpuWindows {
     return first;
   }
 
-  [[nodiscard]] std::unique_ptr<Exchange> make_exchange() {
+  [[nodiscard]] std::unique_ptr<Exchange> make_exchange(Ranks* /*ranks*/,
+                                                        std::uint64_t /*things*/) {
     report_.jobs.resize(jobs_);
     fresh_jobs_.resize(jobs_);
     const Tally nothing;

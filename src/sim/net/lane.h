@@ -48,6 +48,28 @@ class Lane {
     return b.data[b.size++];
   }
 
+  /// Appends what was written in window k elsewhere, to a lane that nobody writes here.
+  void deposit(std::uint64_t window, const void* transits, std::uint32_t count) {
+    Buffer& b = buffers_[(window + 1) & 1];
+    if (b.window != window) {
+      b.window = window;
+      b.size = 0;
+    }
+    while (b.capacity - b.size < count) grow(b);
+    std::memcpy(static_cast<void*>(b.data + b.size), transits, count * sizeof(Transit));
+    b.size += count;
+  }
+  /// What has been written in window k, for one who takes some of it away before anybody reads it.
+  [[nodiscard]] std::span<Transit> written(std::uint64_t window) {
+    Buffer& b = buffers_[(window + 1) & 1];
+    if (b.window != window) return {};
+    return {b.data, b.size};
+  }
+  /// Of that, only the first so many are left.
+  void truncate(std::uint64_t window, std::size_t size) {
+    buffers_[(window + 1) & 1].size = static_cast<std::uint32_t>(size);
+  }
+
   /// What was written in the window before this one.
   [[nodiscard]] std::span<const Transit> arrivals(std::uint64_t window) const {
     const Buffer& b = buffers_[window & 1];
