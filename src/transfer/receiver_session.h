@@ -32,11 +32,12 @@ struct Receiver::Session {
     std::uint64_t bytes = 0;             ///< received
   };
 
-  /// A slow disk of this side is not the sender's silence.
+  /// A slow disk of this side is not the sender's silence. Where a file is on its way it is the sender's turn,
+  /// though others of it wait.
   [[nodiscard]] bool waits_for_us() const {
-    return state == State::finishing || writing > 0 ||
-           std::any_of(open.begin(), open.end(),
-                       [](const auto& one) { return !one.second.receiving; });
+    if (state == State::finishing || writing > 0) return true;
+    return !open.empty() && std::none_of(open.begin(), open.end(),
+                                         [](const auto& one) { return one.second.receiving; });
   }
 
   udp::ConnectionId id;

@@ -73,6 +73,22 @@ TEST_F(SessionTest, SilenceDoesNotFillALog) {
   EXPECT_EQ(notes_[0], "there is more to say, which is not shown here");
 }
 
+// A file that cannot begin before another one has ended is no excuse.
+TEST_F(SessionTest, WhoseOtherFileWaitsMaySpeak) {
+  Receiver::Limits limits = patient();
+  limits.patience = std::chrono::milliseconds(1'600);
+  limits.silence = std::chrono::milliseconds(250);
+  limits.most_files = 2;  // of which one is left for others
+  open_receiver(limits);
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  puppet.say(Entry{0, EntryKind::file, 0644, 0, 5, "f", {}});
+  puppet.say(Entry{1, EntryKind::file, 0644, 0, 5, "g", {}});
+  run(puppet, [&] { return puppet.last<Refusal>() != nullptr; });
+  ASSERT_NE(puppet.last<Refusal>(), nullptr);
+  EXPECT_EQ(puppet.last<Refusal>()->text, "nothing came for 0 s");
+}
+
 // While the receiver's disk is at work the sender has nothing to say.
 TEST_F(SessionTest, ASlowDiskIsNotTheSendersSilence) {
   Receiver::Limits limits = patient();
