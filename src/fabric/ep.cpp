@@ -1,0 +1,348 @@
+// An endpoint: what is bound to it, how it opens and ends, what it tells.
+#include <poll.h>
+#include <rdma/fi_collective.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "fabric/provider.h"
+
+namespace strack::fabric {
+namespace {
+
+/// How often it is looked whether the program makes progress itself.
+constexpr int kLookMs = 2;
+constexpr int kLongestSleepMs = 200;
+
+void print_statistics(Ep& ep) {
+  const udp::EndpointStatistics& all = ep.rdm->endpoint().statistics();
+  const auto n = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+  std::fprintf(stderr,
+               "strack: %s: %llu datagrams and %llu bytes sent, %llu datagrams and %llu bytes "
+               "received, %llu connections made, %llu failed\n",
+               ep.name.text().c_str(), n(all.datagrams_sent), n(all.bytes_sent),
+               n(all.datagrams_received), n(all.bytes_received), n(all.connections_made),
+               n(all.connections_failed));
+}
+
+int close_ep(fid* inner) {
+  auto& ep = self<Ep, fid_ep>(inner);
+  if (ep.keeper.joinable()) {
+    ep.ends = true;
+    const std::uint64_t one = 1;
+    static_cast<void>(!write(ep.keeper_wakes, &one, sizeof one));
+    ep.keeper.join();
+  }
+  if (ep.enabled) {
+    const std::lock_guard lock(ep.mutex);
+    ep.rdm->finish();
+  }
+  for (Cq* cq : {ep.tx, ep.rx}) {
+    if (cq == nullptr) continue;
+    cq->progressed.unbind(ep);
+    --cq->users;
+  }
+  for (Cntr* cntr : ep.counters) {
+    if (cntr == nullptr) continue;
+    cntr->progressed.unbind(ep);
+    --cntr->users;
+  }
+  if (settings().statistics) print_statistics(ep);
+  if (ep.av != nullptr) --ep.av->users;
+  if (ep.keeper_wakes >= 0) close(ep.keeper_wakes);
+  --ep.domain->users;
+  delete &ep;
+  return 0;
+}
+
+int bind_cq(Ep& ep, Cq& cq, std::uint64_t flags) {
+  if ((flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)) != 0) return -FI_EBADFLAGS;
+  const bool selective = (flags & FI_SELECTIVE_COMPLETION) != 0;
+  if (((flags & FI_TRANSMIT) != 0 && ep.tx != nullptr) ||
+      ((flags & FI_RECV) != 0 && ep.rx != nullptr))
+    return -FI_EINVAL;
+  if ((flags & FI_TRANSMIT) != 0) {
+    ep.tx = &cq;
+    ep.tx_selective = selective;
+    ++cq.users;
+  }
+  if ((flags & FI_RECV) != 0) {
+    ep.rx = &cq;
+    ep.rx_selective = selective;
+    ++cq.users;
+  }
+  cq.progressed.bind(ep);
+  return 0;
+}
+
+int bind_cntr(Ep& ep, Cntr& cntr, std::uint64_t flags) {
+  constexpr std::array<std::uint64_t, kCounters> kFlags{FI_SEND,  FI_RECV,        FI_READ,
+                                                        FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE};
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    if ((flags & kFlags[i]) == 0) continue;
+    if (ep.counters[i] != nullptr) return -FI_EINVAL;
+    ep.counters[i] = &cntr;
+    ++cntr.users;
+  }
+  cntr.progressed.bind(ep);
+  return 0;
+}
+
+int bind_ep(fid* inner, fid* other, std::uint64_t flags) {
+  auto& ep = self<Ep, fid_ep>(inner);
+  switch (other->fclass) {
+    case FI_CLASS_AV:
+      if (ep.av != nullptr) return -FI_EINVAL;
+      ep.av = &self<Av, fid_av>(other);
+      ++ep.av->users;
+      return 0;
+    case FI_CLASS_CQ:
+      return bind_cq(ep, self<Cq, fid_cq>(other), flags);
+    case FI_CLASS_CNTR:
+      return bind_cntr(ep, self<Cntr, fid_cntr>(other), flags);
+    case FI_CLASS_EQ:
+      ep.eq = &self<Eq, fid_eq>(other);
+      return 0;
+    default:
+      return -FI_EINVAL;
+  }
+}
+
+int enable(Ep& ep) {
+  if (ep.enabled) return 0;
+  if (ep.av == nullptr) return -FI_ENOAV;
+  if (ep.tx == nullptr && ep.counters[0] == nullptr && (ep.caps & FI_SEND) != 0) return -FI_ENOCQ;
+  if (ep.rx == nullptr && ep.counters[1] == nullptr && (ep.caps & FI_RECV) != 0) return -FI_ENOCQ;
+  ep.enabled = true;
+  ep.keeper_wakes = eventfd(0, EFD_CLOEXEC);
+  ep.keeper = std::thread([&ep] { ep.keep(); });
+  return 0;
+}
+
+int control_ep(fid* inner, int command, void* arg) {
+  auto& ep = self<Ep, fid_ep>(inner);
+  switch (command) {
+    case FI_ENABLE:
+      return enable(ep);
+    case FI_GETOPSFLAG: {
+      auto& flags = *static_cast<std::uint64_t*>(arg);
+      const bool tx = (flags & FI_TRANSMIT) != 0;
+      if (tx == ((flags & FI_RECV) != 0)) return -FI_EINVAL;
+      flags = tx ? ep.tx_flags : ep.rx_flags;
+      return 0;
+    }
+    case FI_SETOPSFLAG: {
+      const std::uint64_t flags = *static_cast<std::uint64_t*>(arg);
+      const bool tx = (flags & FI_TRANSMIT) != 0;
+      if (tx == ((flags & FI_RECV) != 0)) return -FI_EINVAL;
+      (tx ? ep.tx_flags : ep.rx_flags) = flags & ~(FI_TRANSMIT | FI_RECV);
+      return 0;
+    }
+    default:
+      return -FI_ENOSYS;
+  }
+}
+
+int get_name(fid* inner, void* out, std::size_t* size) {
+  const auto& ep = self<Ep, fid_ep>(inner);
+  const std::size_t room = *size;
+  *size = to_sockaddr(ep.name, out, room);
+  return room < *size ? -FI_ETOOSMALL : 0;
+}
+
+ssize_t cancel(fid* inner, void* context) {
+  auto& ep = self<Ep, fid_ep>(inner);
+  const std::lock_guard lock(ep.mutex);
+  return ep.rdm->cancel(context);
+}
+
+int get_option(fid* inner, int level, int option, void* out, std::size_t* size) {
+  auto& ep = self<Ep, fid_ep>(inner);
+  if (level != FI_OPT_ENDPOINT || option != FI_OPT_MIN_MULTI_RECV) return -FI_ENOPROTOOPT;
+  if (*size < sizeof(std::size_t)) return -FI_ETOOSMALL;
+  const std::lock_guard lock(ep.mutex);
+  *static_cast<std::size_t*>(out) = ep.rdm->least_multi_receive();
+  *size = sizeof(std::size_t);
+  return 0;
+}
+
+int set_option(fid* inner, int level, int option, const void* value, std::size_t size) {
+  auto& ep = self<Ep, fid_ep>(inner);
+  if (level != FI_OPT_ENDPOINT || option != FI_OPT_MIN_MULTI_RECV) return -FI_ENOPROTOOPT;
+  if (size != sizeof(std::size_t)) return -FI_EINVAL;
+  const std::lock_guard lock(ep.mutex);
+  ep.rdm->set_least_multi_receive(*static_cast<const std::size_t*>(value));
+  return 0;
+}
+
+fi_ops base{.size = sizeof(fi_ops),
+            .close = close_ep,
+            .bind = bind_ep,
+            .control = control_ep,
+            .ops_open = kMissing,
+            .tostr = kMissing,
+            .ops_set = kMissing};
+fi_ops_ep operations{.size = sizeof(fi_ops_ep),
+                     .cancel = cancel,
+                     .getopt = get_option,
+                     .setopt = set_option,
+                     .tx_ctx = kMissing,
+                     .rx_ctx = kMissing,
+                     .rx_size_left = kMissing,
+                     .tx_size_left = kMissing};
+fi_ops_collective collective_operations{.size = sizeof(fi_ops_collective),
+                                        .barrier = kMissing,
+                                        .broadcast = kMissing,
+                                        .alltoall = kMissing,
+                                        .allreduce = kMissing,
+                                        .allgather = kMissing,
+                                        .reduce_scatter = kMissing,
+                                        .reduce = kMissing,
+                                        .scatter = kMissing,
+                                        .gather = kMissing,
+                                        .msg = kMissing,
+                                        .barrier2 = kMissing};
+fi_ops_cm names{.size = sizeof(fi_ops_cm),
+                .setname = kMissing,
+                .getname = get_name,
+                .getpeer = kMissing,
+                .connect = kMissing,
+                .listen = kMissing,
+                .accept = kMissing,
+                .reject = kMissing,
+                .shutdown = kMissing,
+                .join = kMissing};
+
+}  // namespace
+
+void Ep::done(const Done& done) {
+  Cntr* cntr = counters[static_cast<std::size_t>(done.counted)];
+  if (cntr != nullptr) cntr->add(1, done.error != 0);
+  if (!done.report && done.error == 0) return;
+  const bool tells_receiver = done.counted == Counted::receive ||
+                              done.counted == Counted::remote_read ||
+                              done.counted == Counted::remote_write;
+  Cq* cq = tells_receiver ? rx : tx;
+  if (cq == nullptr) return;
+  Cq::Entry entry;
+  entry.entry.op_context = done.context;
+  entry.entry.flags = done.flags;
+  entry.entry.len = done.length;
+  entry.entry.buf = done.buffer;
+  entry.entry.data = done.immediate;
+  entry.entry.tag = done.tag;
+  entry.entry.olen = done.excess;
+  entry.entry.err = done.error;
+  entry.entry.prov_errno = done.error;
+  if (done.source != nullptr && av != nullptr && (caps & FI_SOURCE) != 0) {
+    Peer& peer = *done.source;
+    const std::uint64_t epoch = av->epoch;
+    if (peer.name_epoch != epoch) {
+      peer.name = av->name_of(peer.address);
+      peer.name_epoch = epoch;
+    }
+    entry.source = peer.name;
+  }
+  cq->push(entry);
+}
+
+std::byte* Ep::region(const Segment& segment, std::uint64_t access) {
+  const std::lock_guard lock(domain->mutex);
+  const auto found = domain->regions.find(segment.key);
+  if (found == domain->regions.end()) return nullptr;
+  const Region& region = *found->second;
+  const std::uint64_t offset = segment.address - region.base;
+  if ((region.access & access) == 0 || segment.address < region.base || offset > region.size ||
+      segment.length > region.size - offset)
+    return nullptr;
+  return region.memory + offset;
+}
+
+void Ep::progress() {
+  looked.fetch_add(1, std::memory_order_relaxed);
+  const std::unique_lock lock(mutex, std::try_to_lock);
+  if (lock.owns_lock() && enabled) rdm->progress();  // otherwise somebody else does just that
+}
+
+/// Answers peers, sends again and takes what comes while the program does something else; while it asks for
+/// completions itself, this only looks on.
+void Ep::keep() {
+  std::uint32_t seen = looked;
+  bool alone = false;
+  while (!ends) {
+    std::array<pollfd, 2> fds{{{keeper_wakes, POLLIN, 0}, {-1, POLLIN, 0}}};
+    int sleep = kLookMs;
+    if (alone) {
+      const std::lock_guard lock(mutex);
+      fds[1].fd = rdm->endpoint().file_descriptor();
+      const auto due =
+          std::chrono::ceil<std::chrono::milliseconds>(std::min<std::chrono::nanoseconds>(
+              rdm->endpoint().next_deadline(), std::chrono::milliseconds(kLongestSleepMs)));
+      sleep = static_cast<int>(due.count());
+    }
+    static_cast<void>(::poll(fds.data(), fds.size(), sleep));
+    if (ends) return;
+    const std::uint32_t now = looked;
+    alone = now == seen;
+    seen = now;
+    if (!alone) continue;
+    const std::lock_guard lock(mutex);
+    rdm->progress();
+  }
+}
+
+Peer* Ep::peer_of(fi_addr_t wanted) {
+  const std::uint64_t epoch = av->epoch;
+  if (peers_epoch != epoch) {
+    peers.clear();
+    peers_epoch = epoch;
+  }
+  if (wanted < peers.size() && peers[wanted] != nullptr) return peers[wanted];
+  udp::Address address;
+  if (!av->find(wanted, address)) return nullptr;
+  if (wanted >= peers.size()) peers.resize(wanted + 1);
+  peers[wanted] = rdm->peer(address);
+  return peers[wanted];
+}
+
+int open_ep(fid_domain* outer, fi_info* info, fid_ep** out, void* context) {
+  if (info == nullptr || info->ep_attr == nullptr || info->ep_attr->type != FI_EP_RDM)
+    return -FI_EINVAL;
+  auto ep = std::make_unique<Ep>();
+  udp::Address address = default_address(info->addr_format == FI_SOCKADDR_IN6);
+  if (info->src_addr != nullptr && !from_sockaddr(info->src_addr, info->src_addrlen, address))
+    return -FI_EINVAL;
+  udp::EndpointOptions options = settings().endpoint;
+  if (options.burst == 0) options.burst = address.is_loopback() ? 8 : 1;
+  options.listen = address.text();
+  auto opened = udp::Endpoint::open(options);
+  if (!opened) return -FI_EADDRNOTAVAIL;
+  ep->name = address;
+  ep->name.port = opened.value().local_port();
+  Limits limits = settings().limits;
+  if (info->tx_attr != nullptr) {
+    limits.outstanding = std::max(limits.outstanding, info->tx_attr->size);
+    ep->tx_flags = info->tx_attr->op_flags;
+  }
+  if (info->rx_attr != nullptr) ep->rx_flags = info->rx_attr->op_flags;
+  ep->caps = info->caps;
+  ep->domain = static_cast<Domain*>(outer);
+  ep->rdm = std::make_unique<Rdm>(std::move(opened.value()), ep->name, *ep, limits);
+  ep->fid = {FI_CLASS_EP, context, &base};
+  ep->ops = &operations;
+  ep->cm = &names;
+  ep->msg = &message_operations;
+  ep->tagged = &tagged_operations;
+  ep->rma = &rma_operations;
+  ep->atomic = &atomic_operations;
+  ep->collective = &collective_operations;
+  ++ep->domain->users;
+  *out = ep.release();
+  return 0;
+}
+
+}  // namespace strack::fabric

@@ -1,0 +1,149 @@
+// Address vectors, event queues, poll sets and memory: what does not send anything.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "fabric/testing.h"
+
+namespace strack::fabric {
+namespace {
+
+sockaddr_in address(const char* ip, std::uint16_t port) {
+  sockaddr_in out{};
+  out.sin_family = AF_INET;
+  out.sin_port = htons(port);
+  EXPECT_EQ(inet_pton(AF_INET, ip, &out.sin_addr), 1);
+  return out;
+}
+
+// Names are given back in the order of insertion, looked up, removed and used again.
+TEST(AddressVector, NamesAreIndices) {
+  World world(0);
+  const std::array<sockaddr_in, 3> all{address("192.0.2.1", 10), address("192.0.2.2", 20),
+                                       address("192.0.2.3", 30)};
+  std::array<fi_addr_t, 3> names{};
+  ASSERT_EQ(fi_av_insert(world.av, all.data(), 3, names.data(), 0, nullptr), 3);
+  EXPECT_EQ(names, (std::array<fi_addr_t, 3>{0, 1, 2}));
+  sockaddr_in found{};
+  std::size_t size = sizeof found;
+  ASSERT_EQ(fi_av_lookup(world.av, 1, &found, &size), 0);
+  EXPECT_EQ(size, sizeof found);
+  EXPECT_EQ(found.sin_port, htons(20));
+  char text[64];
+  size = sizeof text;
+  EXPECT_STREQ(fi_av_straddr(world.av, &found, text, &size), "fi_sockaddr_in://192.0.2.2:20");
+  EXPECT_EQ(fi_av_remove(world.av, &names[1], 1, 0), 0);
+  EXPECT_EQ(fi_av_remove(world.av, &names[1], 1, 0), -FI_EINVAL);
+  EXPECT_EQ(fi_av_lookup(world.av, 1, &found, &size), -FI_EINVAL);
+  fi_addr_t again = 99;
+  ASSERT_EQ(fi_av_insert(world.av, all.data(), 1, &again, 0, nullptr), 1);
+  EXPECT_EQ(again, 1u);
+  int error = 0;
+  const sockaddr_in bad = address("0.0.0.0", 5);
+  EXPECT_EQ(fi_av_insert(world.av, &bad, 1, nullptr, FI_SYNC_ERR, &error), 0);
+  EXPECT_EQ(error, FI_EINVAL);
+  EXPECT_EQ(fi_av_insert(world.av, &bad, 1, nullptr, FI_PEEK, nullptr), -FI_EBADFLAGS);
+}
+
+TEST(AddressVector, NamesOfHosts) {
+  World world(0);
+  fi_addr_t name = 99;
+  ASSERT_EQ(fi_av_insertsvc(world.av, "127.0.0.1", "4000", &name, 0, nullptr), 1);
+  EXPECT_EQ(name, 0u);
+  std::array<fi_addr_t, 4> names{};
+  ASSERT_EQ(fi_av_insertsym(world.av, "127.0.0.9", 2, "5009", 2, names.data(), 0, nullptr), 4);
+  sockaddr_in found{};
+  std::size_t size = sizeof found;
+  ASSERT_EQ(fi_av_lookup(world.av, names[3], &found, &size), 0);
+  EXPECT_EQ(found.sin_port, htons(5'010));
+  EXPECT_EQ(found.sin_addr.s_addr, htonl(0x7f00000a));
+}
+
+// Insertions may end with events: those that failed, then how many did not.
+TEST(AddressVector, InsertionsTellTheEventQueue) {
+  World world(0);
+  fid_eq* eq = nullptr;
+  fi_eq_attr eq_attr{};
+  eq_attr.wait_obj = FI_WAIT_UNSPEC;
+  eq_attr.flags = FI_WRITE;
+  ASSERT_EQ(fi_eq_open(world.fabric, &eq_attr, &eq, nullptr), 0);
+  fid_av* av = nullptr;
+  fi_av_attr attr{};
+  attr.flags = FI_EVENT;
+  ASSERT_EQ(fi_av_open(world.domain, &attr, &av, nullptr), 0);
+  const std::array<sockaddr_in, 2> all{address("192.0.2.1", 10), address("192.0.2.2", 0)};
+  EXPECT_EQ(fi_av_insert(av, all.data(), 2, nullptr, 0, nullptr), -FI_ENOEQ);
+  ASSERT_EQ(fi_av_bind(av, &eq->fid, 0), 0);
+  int context = 0;
+  EXPECT_EQ(fi_av_insert(av, all.data(), 2, nullptr, 0, &context), 0);
+  std::uint32_t event = 99;
+  fi_eq_entry entry{};
+  EXPECT_EQ(fi_eq_sread(eq, &event, &entry, sizeof entry, 1'000, 0), -FI_EAVAIL);
+  fi_eq_err_entry error{};
+  EXPECT_EQ(fi_eq_readerr(eq, &error, 0), static_cast<ssize_t>(sizeof error));
+  EXPECT_EQ(error.err, FI_EINVAL);
+  EXPECT_EQ(error.data, 1u);
+  EXPECT_EQ(fi_eq_read(eq, &event, &entry, sizeof entry, 0), static_cast<ssize_t>(sizeof entry));
+  EXPECT_EQ(event, static_cast<std::uint32_t>(FI_AV_COMPLETE));
+  EXPECT_EQ(entry.data, 1u);
+  EXPECT_EQ(entry.context, &context);
+  EXPECT_EQ(fi_eq_read(eq, &event, &entry, sizeof entry, 0), -FI_EAGAIN);
+  entry.data = 5;
+  EXPECT_EQ(fi_eq_write(eq, FI_NOTIFY, &entry, sizeof entry, 0),
+            static_cast<ssize_t>(sizeof entry));
+  EXPECT_EQ(fi_eq_read(eq, &event, &entry, 1, 0), -FI_ETOOSMALL);
+  EXPECT_EQ(fi_eq_sread(eq, &event, &entry, sizeof entry, -1, 0),
+            static_cast<ssize_t>(sizeof entry));
+  EXPECT_EQ(fi_eq_sread(eq, &event, &entry, sizeof entry, 1, 0), -FI_EAGAIN);
+  EXPECT_EQ(fi_close(&av->fid), 0);
+  EXPECT_EQ(fi_close(&eq->fid), 0);
+}
+
+// A poll set names the queues that have something.
+TEST(PollSet, NamesWhoHasSomething) {
+  World world;
+  fid_poll* set = nullptr;
+  fi_poll_attr attr{};
+  ASSERT_EQ(fi_poll_open(world.domain, &attr, &set), 0);
+  world[1].rx->fid.context = &world;
+  ASSERT_EQ(fi_poll_add(set, &world[1].rx->fid, 0), 0);
+  ASSERT_EQ(fi_poll_add(set, &world[1].tx->fid, 0), 0);
+  EXPECT_EQ(fi_poll_add(set, &world.av->fid, 0), -FI_EINVAL);
+  std::uint64_t value = 0;
+  ASSERT_EQ(fi_recv(world[1].ep, &value, 8, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  ASSERT_EQ(fi_inject(world[0].ep, &value, 8, 1), 0);
+  void* who = nullptr;
+  int found = 0;
+  const auto start = std::chrono::steady_clock::now();
+  while (found == 0 && std::chrono::steady_clock::now() - start < std::chrono::seconds(20))
+    found = fi_poll(set, &who, 1);
+  EXPECT_EQ(found, 1);
+  EXPECT_EQ(who, &world);
+  World::next(world[1].rx);
+  EXPECT_EQ(fi_poll_del(set, &world[1].rx->fid, 0), 0);
+  EXPECT_EQ(fi_poll_del(set, &world[1].rx->fid, 0), -FI_EINVAL);
+  EXPECT_EQ(fi_close(&set->fid), 0);
+}
+
+// Keys are the user's, and each is there once.
+TEST(Memory, KeysAreTheUsers) {
+  World world(0);
+  std::array<char, 64> bytes{};
+  fid_mr* one = nullptr;
+  fid_mr* other = nullptr;
+  ASSERT_EQ(fi_mr_reg(world.domain, bytes.data(), 64, FI_REMOTE_READ, 0, 7, 0, &one, nullptr), 0);
+  EXPECT_EQ(fi_mr_key(one), 7u);
+  EXPECT_EQ(fi_mr_reg(world.domain, bytes.data(), 64, FI_REMOTE_READ, 0, 7, 0, &other, nullptr),
+            -FI_ENOKEY);
+  EXPECT_EQ(fi_close(&world.domain->fid), -FI_EBUSY);
+  EXPECT_EQ(fi_close(&one->fid), 0);
+  const iovec two[2] = {{bytes.data(), 1}, {bytes.data(), 1}};
+  EXPECT_EQ(fi_mr_regv(world.domain, two, 2, FI_SEND, 0, 8, 0, &one, nullptr), -FI_EINVAL);
+}
+
+}  // namespace
+}  // namespace strack::fabric

@@ -1,0 +1,65 @@
+// The user's memory, in a few pieces.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace strack::fabric {
+
+inline constexpr std::size_t kMostPieces = 4;
+
+class Pieces {
+ public:
+  Pieces() = default;
+  Pieces(const iovec* iov, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) add(iov[i].iov_base, iov[i].iov_len);
+  }
+  Pieces(void* bytes, std::size_t size) { add(bytes, size); }
+
+  void add(void* bytes, std::size_t size) {
+    if (size == 0 || count_ == kMostPieces) return;
+    pieces_[count_++] = {static_cast<std::byte*>(bytes), size};
+    total_ += size;
+  }
+  [[nodiscard]] std::size_t size() const { return total_; }
+  [[nodiscard]] void* first() const { return count_ > 0 ? pieces_[0].data() : nullptr; }
+  [[nodiscard]] bool contiguous() const { return count_ <= 1; }
+  /// All of it, where it is contiguous.
+  [[nodiscard]] std::span<std::byte> whole() const {
+    return count_ > 0 ? pieces_[0] : std::span<std::byte>();
+  }
+
+  void copy_to(std::byte* to) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      std::memcpy(to, pieces_[i].data(), pieces_[i].size());
+      to += pieces_[i].size();
+    }
+  }
+  /// As many of these bytes as there is room for behind the first `offset`.
+  void fill(std::size_t offset, std::span<const std::byte> from) const {
+    for (std::size_t i = 0; i < count_ && !from.empty(); ++i) {
+      const std::span<std::byte> piece = pieces_[i];
+      if (offset >= piece.size()) {
+        offset -= piece.size();
+        continue;
+      }
+      const std::size_t n = std::min(piece.size() - offset, from.size());
+      std::memcpy(piece.data() + offset, from.data(), n);
+      from = from.subspan(n);
+      offset = 0;
+    }
+  }
+
+ private:
+  std::array<std::span<std::byte>, kMostPieces> pieces_{};
+  std::size_t count_ = 0;
+  std::size_t total_ = 0;
+};
+
+}  // namespace strack::fabric

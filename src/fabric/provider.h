@@ -1,0 +1,259 @@
+// libfabric's objects. Each derives from the struct that libfabric knows it by.
+//
+// Locks: `Ep::mutex` guards all that an endpoint does; those of queues, counters, address vectors and domains are
+// taken last and hold nothing up. `Progressed::mutex` is taken before an endpoint's.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+#include <rdma/providers/fi_prov.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "fabric/rdm.h"
+
+namespace strack::fabric {
+
+/// Stands for every operation that this provider does not have: it converts to a function that says so.
+struct Missing {
+  template <class R, class... A>
+  using Function = R (*)(A...);
+  template <class R, class... A>
+  constexpr operator Function<R, A...>() const {
+    return [](A...) -> R { return static_cast<R>(-FI_ENOSYS); };
+  }
+};
+inline constexpr Missing kMissing;
+
+inline constexpr std::size_t kMostInjected = 4'096;
+inline constexpr std::size_t kQueueSize = 1'024;
+inline constexpr std::size_t kLongestMessage = 0xffff'ffff;
+
+/// From FI_STRACK_*, read once.
+struct Settings {
+  udp::EndpointOptions endpoint;
+  std::string address;  ///< of this host, for peers
+  Limits limits;
+  bool statistics = false;
+};
+/// Defines them with libfabric and reads them; false, said in the log, if one makes no sense.
+[[nodiscard]] bool read_settings(fi_provider& provider);
+[[nodiscard]] const Settings& settings();
+[[nodiscard]] udp::Address default_address(bool v6);
+
+[[nodiscard]] bool from_sockaddr(const void* bytes, std::size_t size, udp::Address& out);
+/// Its size; as much of it as there is room for is written.
+[[nodiscard]] std::size_t to_sockaddr(const udp::Address& address, void* out, std::size_t room);
+
+int get_info(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,
+             const fi_info* hints, fi_info** info);
+int open_fabric(fi_fabric_attr* attr, fid_fabric** fabric, void* context);
+
+struct Ep;
+
+/// What someone waits at: an event, and the sockets of the endpoints that make it come true.
+class Waiting {
+ public:
+  Waiting();
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  void add(int fd) const;
+  void remove(int fd) const;
+  void signal();
+  void clear();
+  /// Until something is to be done, for at most so many milliseconds.
+  void wait(int timeout_ms) const;
+  [[nodiscard]] int file_descriptor() const { return all_; }
+
+ private:
+  int all_ = -1;
+  int event_ = -1;
+  std::atomic<bool> signalled_{false};
+};
+
+/// The endpoints bound to a queue or counter, which make progress when it is asked.
+class Progressed {
+ public:
+  void bind(Ep& ep);
+  void unbind(Ep& ep);
+  void progress();
+  /// Progress until `done` says so, the time is over (negative: never), or someone calls `interrupt`.
+  bool wait_until(int timeout_ms, const std::function<bool()>& done);
+  void interrupt() {
+    interrupted_ = true;
+    waiting.signal();
+  }
+  Waiting waiting;
+
+ private:
+  std::mutex mutex_;
+  std::vector<Ep*> eps_;
+  std::atomic<bool> interrupted_{false};
+};
+
+struct Fabric : fid_fabric {
+  std::atomic<int> users{0};
+};
+
+struct Region : fid_mr {
+  struct Domain* domain = nullptr;
+  std::byte* memory = nullptr;
+  std::uint64_t size = 0;
+  std::uint64_t base = 0;  ///< what peers call its first byte
+  std::uint64_t access = 0;
+};
+
+struct Domain : fid_domain {
+  Fabric* fabric = nullptr;
+  bool virtual_addresses = false;  ///< peers name memory by its address here
+  bool own_keys = false;           ///< the provider chooses keys
+  std::atomic<int> users{0};
+
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, Region*> regions;
+  std::uint64_t next_key = 0;
+};
+int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);
+extern fi_ops_mr memory_operations;
+
+struct Event {
+  std::uint32_t event = 0;
+  std::vector<std::byte> bytes;
+  int error = 0;
+  fi_eq_err_entry entry{};
+};
+
+struct Eq : fid_eq {
+  Fabric* fabric = nullptr;
+  bool writable = false;
+  std::mutex mutex;
+  std::deque<Event> events;
+  Waiting waiting;
+
+  void push(Event event);
+};
+int open_eq(fid_fabric* fabric, fi_eq_attr* attr, fid_eq** eq, void* context);
+
+struct Av : fid_av {
+  Domain* domain = nullptr;
+  Eq* eq = nullptr;
+  bool tells = false;  ///< insertions end with an event
+  std::atomic<int> users{0};
+
+  std::mutex mutex;
+  std::vector<udp::Address> entries;  ///< port 0: free
+  std::vector<fi_addr_t> free;        ///< entries that were removed
+  std::unordered_map<std::string, std::uint64_t> names;
+  std::atomic<std::uint64_t> epoch{1};  ///< another with every change
+
+  /// False: no such entry.
+  [[nodiscard]] bool find(fi_addr_t name, udp::Address& out);
+  [[nodiscard]] fi_addr_t name_of(const udp::Address& address);
+};
+int open_av(fid_domain* domain, fi_av_attr* attr, fid_av** av, void* context);
+
+struct Cq : fid_cq {
+  Domain* domain = nullptr;
+  fi_cq_format format = FI_CQ_FORMAT_CONTEXT;
+  std::size_t entry_size = 0;
+  bool waits = false;
+  std::atomic<int> users{0};
+  Progressed progressed;
+
+  struct Entry {
+    fi_cq_err_entry entry{};
+    fi_addr_t source = FI_ADDR_NOTAVAIL;
+  };
+  std::mutex mutex;
+  std::deque<Entry> entries;
+
+  void push(const Entry& entry);
+  [[nodiscard]] bool empty();
+};
+int open_cq(fid_domain* domain, fi_cq_attr* attr, fid_cq** cq, void* context);
+
+struct Cntr : fid_cntr {
+  Domain* domain = nullptr;
+  std::atomic<int> users{0};
+  std::atomic<std::uint64_t> value{0};
+  std::atomic<std::uint64_t> errors{0};
+  std::atomic<std::uint64_t> seen{0};  ///< by a poll set
+  Progressed progressed;
+
+  void add(std::uint64_t n, bool failed);
+};
+int open_cntr(fid_domain* domain, fi_cntr_attr* attr, fid_cntr** cntr, void* context);
+
+int open_poll(fid_domain* domain, fi_poll_attr* attr, fid_poll** poll);
+int try_wait(fid_fabric* fabric, fid** fids, int count);
+
+/// An endpoint of libfabric's.
+struct Ep : fid_ep, Host {
+  Domain* domain = nullptr;
+  Av* av = nullptr;
+  Eq* eq = nullptr;
+  Cq* tx = nullptr;
+  Cq* rx = nullptr;
+  std::array<Cntr*, kCounters> counters{};
+  bool tx_selective = false;
+  bool rx_selective = false;
+  std::uint64_t caps = 0;
+  std::uint64_t tx_flags = 0;
+  std::uint64_t rx_flags = 0;
+  std::size_t most_injected = kMostInjected;
+  bool enabled = false;
+  udp::Address name;
+
+  std::mutex mutex;
+  std::unique_ptr<Rdm> rdm;
+  std::vector<Peer*> peers;  ///< by the address vector's names, as of `peers_epoch`
+  std::uint64_t peers_epoch = 0;
+
+  // [D85] Someone answers peers while the program computes.
+  std::thread keeper;
+  int keeper_wakes = -1;
+  std::atomic<bool> ends{false};
+  std::atomic<std::uint32_t> looked{0};  ///< how often the program made progress itself
+
+  void done(const Done& done) override;
+  std::byte* region(const Segment& segment, std::uint64_t access) override;
+
+  void progress();
+  void keep();
+  /// Null: no such name.
+  [[nodiscard]] Peer* peer_of(fi_addr_t name);
+};
+int open_ep(fid_domain* domain, fi_info* info, fid_ep** ep, void* context);
+extern fi_ops_msg message_operations;
+extern fi_ops_tagged tagged_operations;
+extern fi_ops_rma rma_operations;
+extern fi_ops_atomic atomic_operations;
+int query_atomic(fid_domain* domain, fi_datatype datatype, fi_op op, fi_atomic_attr* attr,
+                 std::uint64_t flags);
+
+/// The object of ours that libfabric knows by this struct within another of its own.
+template <class T, class Outer>
+[[nodiscard]] T& self(fid* inner) {
+  return static_cast<T&>(*reinterpret_cast<Outer*>(inner));  // its first member
+}
+
+}  // namespace strack::fabric

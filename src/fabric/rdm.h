@@ -1,0 +1,216 @@
+// Reliable datagram messages, remote memory and atomics over one UDP endpoint: everything that the provider does
+// but for libfabric's own objects. Like the endpoint it belongs to one thread at a time.
+//
+// Short messages travel with their header in one message of the endpoint's, and are copied once at either side.
+// Longer ones are offered first, and fetched when the receiver knows where they go: straight out of the sender's
+// memory into the receiver's [D82]. Whoever has been asked answers on the connection that the question came by,
+// and all that one endpoint sends to another of its own accord goes by one connection, so that order follows from
+// the endpoint's; a connection opens with the first message to a peer, or is the peer's if that was earlier [D81].
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_errno.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "fabric/matching.h"
+#include "fabric/message.h"
+#include "fabric/pieces.h"
+#include "udp/address.h"
+#include "udp/endpoint.h"
+
+namespace strack::fabric {
+
+struct Link;
+
+/// An endpoint somewhere, known by its address.
+struct Peer {
+  udp::Address address;
+  Link* out = nullptr;                    ///< where messages to it go; null: no connection yet
+  std::uint64_t name = FI_ADDR_NOTAVAIL;  ///< in the address vector, as of `name_epoch`
+  std::uint64_t name_epoch = 0;
+};
+
+struct Segments {
+  std::array<Segment, kMostPieces> all{};
+  std::uint8_t count = 0;
+};
+
+/// What the user asks for.
+struct Request {
+  Pieces local;    ///< what is sent, or where it goes
+  Pieces result;   ///< of an atomic: what was there before
+  Pieces compare;  ///< of an atomic: what it compares with
+  Segments remote;
+  Peer* peer = nullptr;  ///< of a receive: null for any
+  void* context = nullptr;
+  std::uint64_t tag = 0;
+  std::uint64_t ignore = 0;
+  std::uint64_t immediate = 0;
+  /// FI_TAGGED or FI_MSG; FI_INJECT, FI_REMOTE_CQ_DATA, FI_DELIVERY_COMPLETE, FI_MULTI_RECV
+  std::uint64_t flags = 0;
+  bool report = true;  ///< in the completion queue, if it succeeds
+  fi_op op = FI_MIN;
+  fi_datatype datatype = FI_INT8;
+};
+
+/// Which of an endpoint's counters something counts in.
+enum class Counted : std::uint8_t { send, receive, read, write, remote_read, remote_write };
+inline constexpr std::size_t kCounters = 6;
+
+/// Something is done, or failed.
+struct Done {
+  Counted counted{};
+  bool report = true;
+  void* context = nullptr;
+  std::uint64_t flags = 0;
+  std::uint64_t length = 0;
+  void* buffer = nullptr;
+  std::uint64_t immediate = 0;
+  std::uint64_t tag = 0;
+  Peer* source = nullptr;
+  int error = 0;
+  std::uint64_t excess = 0;  ///< bytes that the receive had no room for
+};
+
+/// Who owns an Rdm: is told what is done, and knows registered memory.
+class Host {
+ public:
+  virtual ~Host() = default;
+  virtual void done(const Done& done) = 0;
+  /// Null where that memory is not registered for `access` (FI_REMOTE_READ, FI_REMOTE_WRITE).
+  [[nodiscard]] virtual std::byte* region(const Segment& segment, std::uint64_t access) = 0;
+};
+
+struct Limits {
+  std::size_t eager = 16'384;      ///< longer messages are offered
+  std::size_t outstanding = 1024;  ///< messages on their way
+  std::size_t buffers = 256;       ///< for messages with a header that come
+  std::size_t least_multi_receive = 64;
+
+  /// Of an atomic's operands: what they are compared with travels in the same message.
+  [[nodiscard]] std::size_t most_atomic() const { return eager / 2; }
+};
+
+struct Operation;
+struct Outgoing;
+struct Buffer;
+struct Placing;
+
+/// A message that no receive was posted for.
+struct Unexpected {
+  const Peer* peer = nullptr;
+  std::uint64_t tag = 0;
+  Header header;
+  Link* link = nullptr;
+  std::vector<std::byte> bytes;
+};
+
+class Rdm {
+ public:
+  Rdm(udp::Endpoint endpoint, const udp::Address& name, Host& host, const Limits& limits);
+  Rdm(const Rdm&) = delete;
+  Rdm& operator=(const Rdm&) = delete;
+  ~Rdm();
+
+  [[nodiscard]] Peer* peer(const udp::Address& address);
+
+  // All return 0 or a negative FI_E...; -FI_EAGAIN: again after progress.
+  int send(const Request& request);
+  int receive(const Request& request);
+  /// FI_PEEK, FI_CLAIM, FI_DISCARD among the flags.
+  int probe(const Request& request);
+  int write(const Request& request);
+  int read(const Request& request);
+  int atomic(const Request& request);
+  /// Takes a receive back; it ends as cancelled.
+  int cancel(const void* context);
+
+  void progress();
+  /// Whether all that was sent has arrived.
+  [[nodiscard]] bool idle() const { return outgoing_ == 0 && operations_.empty(); }
+  /// Delivers what is under way and ends connections, for some seconds at most.
+  void finish();
+
+  void set_least_multi_receive(std::size_t size) { limits_.least_multi_receive = size; }
+  [[nodiscard]] std::size_t least_multi_receive() const { return limits_.least_multi_receive; }
+  [[nodiscard]] const Limits& limits() const { return limits_; }
+  [[nodiscard]] udp::Endpoint& endpoint() { return endpoint_; }
+
+ private:
+  using Messages = Matching<Peer, Operation, Unexpected>;
+
+  // Connections.
+  [[nodiscard]] Link* link_to(Peer& peer);
+  void on(const udp::Completion& completion);
+  void on_accepted(udp::ConnectionId id);
+  void on_end(udp::ConnectionId id, udp::Status status);
+  // Out.
+  [[nodiscard]] std::unique_ptr<Outgoing> message(const Header& header,
+                                                  std::span<const Segment> segments,
+                                                  const Pieces& local, std::size_t room = 0);
+  void post(Link& link, std::unique_ptr<Outgoing> outgoing, Operation* operation = nullptr);
+  void drain(Link& link);
+  void sent(Outgoing* raw, udp::Status status);
+  void reply(Link& link, Type type, std::uint32_t operation, int error, std::uint64_t length = 0,
+             std::uint64_t tag = 0);
+  [[nodiscard]] int ready(const Request& request, Link*& link);
+  Operation* begin(const Request& request, Counted counted, std::uint64_t done_flags, Link* link);
+  void remember(Operation& operation);
+  void finish(Operation* operation, int error, std::uint64_t length);
+  int offer(Link& link, Operation& operation, Header header);
+  // In.
+  void received(const udp::Completion& completion);
+  void on_message(Link& link, std::span<const std::byte> bytes);
+  void on_hello(Link& link, std::span<const std::byte> bytes);
+  void on_incoming(Link& link, const Header& header, std::span<const std::byte> bytes);
+  void on_fetch(Link& link, const Header& header);
+  void on_answer(const Link& link, const Header& header, std::span<const std::byte> bytes);
+  void deliver(Operation& receive, const Unexpected& message, std::span<const std::byte> bytes);
+  void accept_offer(Operation& receive, const Unexpected& message);
+  void discard(const Unexpected& message);
+  void received_one(Operation& receive, const Unexpected& message, std::size_t offset,
+                    std::size_t length, int error);
+  void place(std::unique_ptr<Placing> placing, const Pieces& where, std::uint64_t length);
+  void placed(Placing* raw, udp::Status status);
+  void post_buffer(Buffer& buffer);
+  [[nodiscard]] Messages& messages(std::uint64_t flags) {
+    return (flags & FI_TAGGED) != 0 ? tagged_ : plain_;
+  }
+  // Remote memory.
+  [[nodiscard]] bool resolve(const Header& header, std::span<const std::byte>& bytes,
+                             std::uint64_t access, Pieces& where);
+  void on_write(Link& link, const Header& header, std::span<const std::byte> bytes);
+  void on_read(Link& link, const Header& header, std::span<const std::byte> bytes);
+  void on_atomic(Link& link, const Header& header, std::span<const std::byte> bytes);
+  void remote_done(const Link& link, const Header& header, Counted counted, std::uint64_t flags);
+
+  udp::Endpoint endpoint_;
+  udp::Address name_;
+  Host& host_;
+  Limits limits_;
+  Messages tagged_;
+  Messages plain_;
+  std::unordered_map<const void*, Unexpected> claimed_;
+  std::unordered_map<std::string, std::unique_ptr<Peer>> peers_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Link>> links_;
+  std::unordered_map<std::uint32_t, Operation*> operations_;  ///< that a peer will speak of
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::uint32_t next_operation_ = 0;
+  std::uint64_t next_tag_ = 0;
+  std::size_t outgoing_ = 0;
+  bool ending_ = false;
+};
+
+/// What of libfabric's codes says it best.
+[[nodiscard]] int error_of(udp::Status status);
+
+}  // namespace strack::fabric

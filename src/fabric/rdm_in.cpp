@@ -1,0 +1,279 @@
+// The way in: messages find their receives, and longer ones are fetched into place.
+#include <algorithm>
+#include <utility>
+
+#include "fabric/rdm_internal.h"
+
+namespace strack::fabric {
+
+void Rdm::post_buffer(Buffer& buffer) {
+  static_cast<void>(endpoint_.post_receive(udp::kAnyConnection, udp::Match::exactly(kWithHeader),
+                                           buffer.bytes, buffer.number()));
+}
+
+void Rdm::received(const udp::Completion& completion) {
+  auto* cookie = reinterpret_cast<Cookie*>(completion.cookie);
+  if (cookie->kind == Cookie::Kind::placing)
+    return placed(static_cast<Placing*>(cookie), completion.status);
+  auto& buffer = *static_cast<Buffer*>(cookie);
+  const auto found = links_.find(std::uint64_t(completion.connection));
+  if (completion.status == udp::Status::ok && found != links_.end() && !ending_)
+    on_message(*found->second, std::span(buffer.bytes).first(completion.length));
+  if (completion.status != udp::Status::cancelled) post_buffer(buffer);
+}
+
+/// What makes no sense is left alone: an honest provider of this version sends no such thing.
+void Rdm::on_message(Link& link, std::span<const std::byte> bytes) {
+  Header header;
+  if (!take(bytes, header) || header.version != kMessageVersion) return;
+  if (header.type == Type::hello) return on_hello(link, bytes);
+  if (link.peer == nullptr) return;
+  switch (header.type) {
+    case Type::send:
+      if (bytes.size() != header.length) return;
+      return on_incoming(link, header, bytes);
+    case Type::offer:
+      return on_incoming(link, header, {});
+    case Type::fetch:
+      return on_fetch(link, header);
+    case Type::answer:
+      return on_answer(link, header, bytes);
+    case Type::write:
+    case Type::write_offer:
+      return on_write(link, header, bytes);
+    case Type::read:
+      return on_read(link, header, bytes);
+    case Type::atomic:
+      return on_atomic(link, header, bytes);
+    default:
+      return;
+  }
+}
+
+void Rdm::on_incoming(Link& link, const Header& header, std::span<const std::byte> bytes) {
+  Unexpected message{link.peer, header.tag, header, &link, {}};
+  Messages& all = (header.bits & bits::kTagged) != 0 ? tagged_ : plain_;
+  Operation* receive = all.find(message.peer, message.tag);
+  if (receive == nullptr) {
+    message.bytes.assign(bytes.begin(), bytes.end());
+    all.keep(std::move(message));
+  } else if (header.type == Type::send) {
+    deliver(*receive, message, bytes);
+  } else {
+    accept_offer(*receive, message);
+  }
+}
+
+int Rdm::receive(const Request& request) {
+  const bool several = (request.flags & FI_MULTI_RECV) != 0;
+  auto* operation =
+      begin(request, Counted::receive,
+            FI_RECV | ((request.flags & FI_TAGGED) != 0 ? FI_TAGGED : FI_MSG), nullptr);
+  operation->pattern = {request.peer, request.tag, request.ignore};
+  Messages& all = messages(request.flags);
+  // It is found by messages from now on, and may be over with the first.
+  all.post(operation);
+  while (auto message = all.take(operation->pattern)) {
+    // A buffer for several takes as many as there are, until it is spent.
+    const bool last = !several || operation->request.local.size() - operation->used <
+                                      limits_.least_multi_receive + message->header.length;
+    if (message->header.type == Type::send) {
+      deliver(*operation, *message, message->bytes);
+    } else {
+      accept_offer(*operation, *message);
+    }
+    if (last) break;
+  }
+  return 0;
+}
+
+/// Where the next message goes in a receive's buffer. The receive is no longer posted when this was its last.
+static std::size_t reserve(Operation& receive, std::size_t length, std::size_t least) {
+  const std::size_t offset = receive.used;
+  receive.used = std::min(receive.request.local.size(), offset + length);
+  receive.spent = (receive.request.flags & FI_MULTI_RECV) == 0 ||
+                  receive.request.local.size() - receive.used < least;
+  ++receive.arriving;
+  return offset;
+}
+
+void Rdm::deliver(Operation& receive, const Unexpected& message, std::span<const std::byte> bytes) {
+  const std::size_t offset = reserve(receive, bytes.size(), limits_.least_multi_receive);
+  if (receive.spent) messages(receive.request.flags).remove(&receive);
+  receive.request.local.fill(offset, bytes);
+  if ((message.header.bits & bits::kWantsAnswer) != 0)
+    reply(*message.link, Type::answer, message.header.operation, 0);
+  received_one(receive, message, offset, receive.used - offset, 0);
+}
+
+void Rdm::accept_offer(Operation& receive, const Unexpected& message) {
+  const std::size_t offset = reserve(receive, message.header.length, limits_.least_multi_receive);
+  if (receive.spent) messages(receive.request.flags).remove(&receive);
+  const std::size_t length = receive.used - offset;
+  if (length == 0) {  // nothing of it is wanted
+    reply(*message.link, Type::fetch, message.header.operation, 0);
+    return received_one(receive, message, offset, 0, 0);
+  }
+  auto placing = std::make_unique<Placing>();
+  placing->link = message.link;
+  placing->operation = &receive;
+  placing->message = message;
+  placing->offset = offset;
+  const Pieces& local = receive.request.local;
+  place(std::move(placing),
+        local.contiguous()
+            ? Pieces(static_cast<std::byte*>(local.first()) + offset, local.size() - offset)
+            : local,
+        length);
+}
+
+/// Has `length` bytes fetched, to `where`.
+void Rdm::place(std::unique_ptr<Placing> placing, const Pieces& where, std::uint64_t length) {
+  placing->where = where;
+  placing->length = length;
+  std::span<std::byte> target = where.whole();
+  if (!where.contiguous()) {
+    placing->joined.reset(new std::byte[length]);
+    target = {placing->joined.get(), length};
+  }
+  Placing* raw = placing.release();
+  const std::uint64_t tag = ++next_tag_;
+  Link& link = *raw->link;
+  const std::uint32_t operation = raw->message.header.operation;
+  const udp::Status status = endpoint_.post_receive(link.id, udp::Match::exactly(tag),
+                                                    target.first(length), raw->number());
+  if (status != udp::Status::ok) {
+    reply(link, Type::fetch, operation, error_of(status));
+    return placed(raw, status);
+  }
+  reply(link, Type::fetch, operation, 0, length, tag);
+}
+
+void Rdm::placed(Placing* raw, udp::Status status) {
+  const std::unique_ptr<Placing> placing(raw);
+  const bool ok = status == udp::Status::ok;
+  if (ok && placing->joined)
+    placing->where.fill(placing->operation == nullptr ? 0 : placing->offset,
+                        {placing->joined.get(), placing->length});
+  Operation* operation = placing->operation;
+  if (operation == nullptr) {
+    if (!ok || ending_) return;
+    const Header& header = placing->message.header;
+    remote_done(*placing->link, header, Counted::remote_write, FI_REMOTE_WRITE);
+    reply(*placing->link, Type::answer, header.operation, 0);
+  } else if (operation->counted == Counted::receive) {
+    received_one(*operation, placing->message, placing->offset, placing->length, error_of(status));
+  } else {
+    finish(operation, operation->error != 0 ? operation->error : error_of(status), placing->length);
+  }
+}
+
+/// One message is in a receive's buffer, or failed. The buffer goes back to the user with its last.
+void Rdm::received_one(Operation& receive, const Unexpected& message, std::size_t offset,
+                       std::size_t length, int error) {
+  --receive.arriving;
+  const Request& request = receive.request;
+  const bool over = receive.spent && receive.arriving == 0;
+  const Header& header = message.header;
+  const bool several = (request.flags & FI_MULTI_RECV) != 0;
+  if (!ending_) {
+    std::uint64_t flags = receive.done_flags;
+    if ((header.bits & bits::kImmediate) != 0) flags |= FI_REMOTE_CQ_DATA;
+    if (several && over) flags |= FI_MULTI_RECV;
+    auto* start = static_cast<std::byte*>(request.local.first());
+    host_.done({.counted = Counted::receive,
+                .report = request.report,
+                .context = request.context,
+                .flags = flags,
+                .length = length,
+                .buffer = start != nullptr && several ? start + offset : start,
+                .immediate = header.immediate,
+                .tag = header.tag,
+                .source = message.link->peer,
+                .error = error != 0               ? error
+                         : length < header.length ? FI_ETRUNC
+                                                  : 0,
+                .excess = header.length - length});
+  }
+  if (over) delete &receive;
+}
+
+int Rdm::cancel(const void* context) {
+  const auto wanted = [context](const Operation& one) { return one.request.context == context; };
+  for (Messages* all : {&tagged_, &plain_}) {
+    Operation* receive = all->remove_if(wanted);
+    if (receive == nullptr) continue;
+    receive->spent = true;
+    const Request& request = receive->request;
+    host_.done({.counted = Counted::receive,
+                .context = request.context,
+                .flags = receive->done_flags,
+                .buffer = request.local.first(),
+                .tag = request.tag,
+                .error = FI_ECANCELED});
+    if (receive->arriving == 0) delete receive;
+    return 0;
+  }
+  return -FI_ENOENT;
+}
+
+/// Nobody wants it; its sender is done nevertheless.
+void Rdm::discard(const Unexpected& message) {
+  if (message.header.type == Type::offer) {
+    reply(*message.link, Type::fetch, message.header.operation, 0);
+  } else if ((message.header.bits & bits::kWantsAnswer) != 0) {
+    reply(*message.link, Type::answer, message.header.operation, 0);
+  }
+}
+
+int Rdm::probe(const Request& request) {
+  Messages& all = messages(request.flags);
+  const std::uint64_t done_flags =
+      FI_RECV | ((request.flags & FI_TAGGED) != 0 ? FI_TAGGED : FI_MSG);
+  const Pattern<Peer> pattern{request.peer, request.tag, request.ignore};
+  Done done{.counted = Counted::receive, .context = request.context, .flags = done_flags};
+  const auto describe = [&](const Unexpected& message) {
+    if ((message.header.bits & bits::kImmediate) != 0) done.flags |= FI_REMOTE_CQ_DATA;
+    done.length = message.header.length;
+    done.immediate = message.header.immediate;
+    done.tag = message.tag;
+    done.source = message.link->peer;
+  };
+  if ((request.flags & FI_PEEK) == 0) {  // claimed before
+    const auto found = claimed_.find(request.context);
+    if (found == claimed_.end()) return -FI_ENOMSG;
+    const Unexpected message = std::move(found->second);
+    claimed_.erase(found);
+    if ((request.flags & FI_DISCARD) != 0) {
+      describe(message);
+      discard(message);
+      host_.done(done);
+      return 0;
+    }
+    Operation* receive = begin(request, Counted::receive, done_flags, nullptr);
+    if (message.header.type == Type::send) {
+      deliver(*receive, message, message.bytes);
+    } else {
+      accept_offer(*receive, message);
+    }
+    return 0;
+  }
+  progress();
+  const Unexpected* message = all.peek(pattern);
+  if (message == nullptr) {
+    done.error = FI_ENOMSG;
+    done.tag = request.tag;
+    host_.done(done);
+    return 0;
+  }
+  describe(*message);
+  if ((request.flags & FI_DISCARD) != 0) {
+    if (const auto taken = all.take(pattern)) discard(*taken);
+  } else if ((request.flags & FI_CLAIM) != 0) {
+    if (auto taken = all.take(pattern)) claimed_[request.context] = std::move(*taken);
+  }
+  host_.done(done);
+  return 0;
+}
+
+}  // namespace strack::fabric

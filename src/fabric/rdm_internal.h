@@ -1,0 +1,75 @@
+// What an Rdm has under way. Each is a cookie of the endpoint's, which says what it is.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "fabric/rdm.h"
+
+namespace strack::fabric {
+
+struct Cookie {
+  enum class Kind : std::uint8_t { outgoing, buffer, placing };
+  explicit Cookie(Kind k) : kind(k) {}
+  Kind kind;
+
+  [[nodiscard]] std::uint64_t number() const { return reinterpret_cast<std::uint64_t>(this); }
+};
+
+struct Link {
+  udp::ConnectionId id{};
+  Peer* peer = nullptr;  ///< null until an accepted one's hello
+  bool full = false;     ///< the endpoint takes no more now
+  bool closing = false;
+  std::deque<std::unique_ptr<Outgoing>> waiting;
+};
+
+/// Of the user's, until it is done.
+struct Operation {
+  Request request;
+  Counted counted{};
+  std::uint64_t done_flags = 0;
+  std::uint32_t id = 0;  ///< in the table of those that a peer will speak of; 0: not there
+  Link* link = nullptr;
+  bool unsent = false;                  ///< the endpoint has it
+  bool unanswered = false;              ///< the peer has still to say that it is done
+  int error = 0;                        ///< as the peer says
+  std::uint64_t posted = 0;             ///< of a read: the cookie of its buffer
+  std::unique_ptr<std::byte[]> joined;  ///< of pieces that have to travel as one
+
+  // Of receives.
+  Pattern<Peer> pattern;
+  std::size_t used = 0;        ///< of a buffer for several messages
+  std::uint32_t arriving = 0;  ///< messages that are being placed there
+  bool spent = false;          ///< no longer posted
+};
+
+/// A message on its way out.
+struct Outgoing : Cookie {
+  Outgoing() : Cookie(Kind::outgoing) {}
+  Link* link = nullptr;
+  std::uint64_t tag = kWithHeader;
+  std::unique_ptr<std::byte[]> own;
+  std::span<const std::byte> bytes;  ///< its own, or the user's
+  Operation* operation = nullptr;    ///< that is done with it, or null
+};
+
+/// For a message with a header.
+struct Buffer : Cookie {
+  explicit Buffer(std::size_t size) : Cookie(Kind::buffer), bytes(size) {}
+  std::vector<std::byte> bytes;
+};
+
+/// Bytes that come without a header.
+struct Placing : Cookie {
+  Placing() : Cookie(Kind::placing) {}
+  Link* link = nullptr;
+  Operation* operation = nullptr;  ///< a receive or a read; null: a peer's write
+  Unexpected message;              ///< receives and writes
+  std::size_t offset = 0;          ///< in the receive's buffer
+  Pieces where;
+  std::uint64_t length = 0;
+  std::unique_ptr<std::byte[]> joined;  ///< where `where` is in pieces
+};
+
+}  // namespace strack::fabric

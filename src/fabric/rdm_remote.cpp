@@ -1,0 +1,204 @@
+// Remote memory, by messages: whoever is written to or read from does it itself, when it makes progress [D84].
+#include <algorithm>
+#include <utility>
+
+#include "fabric/atomics.h"
+#include "fabric/rdm_internal.h"
+
+namespace strack::fabric {
+namespace {
+
+/// What an atomic does, in a header's `tag`.
+std::uint64_t pack(const Request& request, bool compares, bool fetches) {
+  return std::uint64_t{static_cast<std::uint8_t>(request.op)} |
+         std::uint64_t{static_cast<std::uint8_t>(request.datatype)} << 8 |
+         std::uint64_t{compares} << 16 | std::uint64_t{fetches} << 17;
+}
+
+std::span<const Segment> span_of(const Segments& segments) {
+  return {segments.all.data(), segments.count};
+}
+
+}  // namespace
+
+int Rdm::write(const Request& request) {
+  Link* link = nullptr;
+  if (const int error = ready(request, link)) return error;
+  const std::size_t size = request.local.size();
+  Header header{.type = Type::write, .length = size};
+  if ((request.flags & FI_REMOTE_CQ_DATA) != 0) {
+    header.bits |= bits::kImmediate;
+    header.immediate = request.immediate;
+  }
+  Operation* operation = begin(request, Counted::write, FI_RMA | FI_WRITE, link);
+  const bool injected = (request.flags & FI_INJECT) != 0 && size <= limits_.eager;
+  if (!injected) {
+    operation->unanswered = true;
+    header.bits |= bits::kWantsAnswer;
+  }
+  if (size > limits_.eager) {
+    header.type = Type::write_offer;
+    return offer(*link, *operation, header);
+  }
+  if (!injected) remember(*operation);
+  header.operation = operation->id;
+  post(*link, message(header, span_of(request.remote), request.local));
+  if (injected) finish(operation, 0, size);
+  if ((request.flags & FI_MORE) == 0) static_cast<void>(endpoint_.poll());
+  return 0;
+}
+
+int Rdm::read(const Request& request) {
+  Link* link = nullptr;
+  if (const int error = ready(request, link)) return error;
+  const std::size_t size = request.local.size();
+  Operation* operation = begin(request, Counted::read, FI_RMA | FI_READ, link);
+  auto placing = std::make_unique<Placing>();
+  placing->link = link;
+  placing->operation = operation;
+  placing->where = request.local;
+  placing->length = size;
+  std::span<std::byte> target = request.local.whole();
+  if (!request.local.contiguous()) {
+    placing->joined.reset(new std::byte[size]);
+    target = {placing->joined.get(), size};
+  }
+  const std::uint64_t tag = ++next_tag_;
+  const udp::Status status =
+      endpoint_.post_receive(link->id, udp::Match::exactly(tag), target, placing->number());
+  if (status != udp::Status::ok) {
+    delete operation;
+    return status == udp::Status::would_block ? -FI_EAGAIN : -error_of(status);
+  }
+  operation->posted = placing.release()->number();
+  remember(*operation);
+  post(*link, message({.type = Type::read, .operation = operation->id, .length = size, .tag = tag},
+                      span_of(request.remote), {}));
+  if ((request.flags & FI_MORE) == 0) static_cast<void>(endpoint_.poll());
+  return 0;
+}
+
+int Rdm::atomic(const Request& request) {
+  const bool compares = request.compare.size() > 0;
+  const bool fetches = request.result.size() > 0;
+  const std::size_t values = std::max(request.local.size(), request.result.size());
+  if (values > limits_.most_atomic()) return -FI_EMSGSIZE;
+  Link* link = nullptr;
+  if (const int error = ready(request, link)) return error;
+  Operation* operation = begin(request, fetches ? Counted::read : Counted::write,
+                               FI_ATOMIC | (fetches ? FI_READ : FI_WRITE), link);
+  const bool injected = (request.flags & FI_INJECT) != 0 && !fetches;
+  Header header{.type = Type::atomic, .length = values, .tag = pack(request, compares, fetches)};
+  if (!injected) {
+    operation->unanswered = true;
+    remember(*operation);
+    header.operation = operation->id;
+    header.bits |= bits::kWantsAnswer;
+  }
+  // Operands, then what they are compared with. A read has none.
+  auto outgoing = message(header, span_of(request.remote), request.local, request.compare.size());
+  if (compares)
+    request.compare.copy_to(outgoing->own.get() + outgoing->bytes.size() - request.compare.size());
+  post(*link, std::move(outgoing));
+  if (injected) finish(operation, 0, values);
+  static_cast<void>(endpoint_.poll());
+  return 0;
+}
+
+/// The memory that a message's segments name. False: there is none such, or it is not for this.
+bool Rdm::resolve(const Header& header, std::span<const std::byte>& bytes, std::uint64_t access,
+                  Pieces& where) {
+  if (header.segments > kMostPieces) return false;
+  for (unsigned i = 0; i < header.segments; ++i) {
+    Segment segment;
+    if (!take(bytes, segment)) return false;
+    std::byte* memory = host_.region(segment, access);
+    if (memory == nullptr) return false;
+    where.add(memory, segment.length);
+  }
+  return where.size() == header.length;
+}
+
+void Rdm::remote_done(const Link& link, const Header& header, Counted counted,
+                      std::uint64_t flags) {
+  const bool immediate = (header.bits & bits::kImmediate) != 0;
+  host_.done({.counted = counted,
+              .report = immediate,
+              .flags = FI_RMA | flags | (immediate ? FI_REMOTE_CQ_DATA : 0),
+              .length = header.length,
+              .immediate = header.immediate,
+              .source = link.peer});
+}
+
+void Rdm::on_write(Link& link, const Header& header, std::span<const std::byte> bytes) {
+  Pieces where;
+  const bool offered = header.type == Type::write_offer;
+  const bool known = resolve(header, bytes, FI_REMOTE_WRITE, where);
+  if (!known || (!offered && bytes.size() != header.length)) {
+    if ((header.bits & bits::kWantsAnswer) != 0)
+      reply(link, offered ? Type::fetch : Type::answer, header.operation, FI_EACCES);
+    return;
+  }
+  if (offered) {
+    auto placing = std::make_unique<Placing>();
+    placing->link = &link;
+    placing->message = {link.peer, 0, header, &link, {}};
+    return place(std::move(placing), where, header.length);
+  }
+  where.fill(0, bytes);
+  remote_done(link, header, Counted::remote_write, FI_REMOTE_WRITE);
+  if ((header.bits & bits::kWantsAnswer) != 0) reply(link, Type::answer, header.operation, 0);
+}
+
+void Rdm::on_read(Link& link, const Header& header, std::span<const std::byte> bytes) {
+  Pieces where;
+  if (!resolve(header, bytes, FI_REMOTE_READ, where))
+    return reply(link, Type::answer, header.operation, FI_EACCES);
+  auto outgoing = std::make_unique<Outgoing>();
+  outgoing->tag = header.tag;
+  outgoing->bytes = where.whole();
+  if (!where.contiguous()) {
+    outgoing->own.reset(new std::byte[where.size()]);
+    where.copy_to(outgoing->own.get());
+    outgoing->bytes = {outgoing->own.get(), where.size()};
+  }
+  post(link, std::move(outgoing));
+  remote_done(link, header, Counted::remote_read, FI_REMOTE_READ);
+}
+
+void Rdm::on_atomic(Link& link, const Header& header, std::span<const std::byte> bytes) {
+  const auto op = static_cast<fi_op>(header.tag & 0xff);
+  const auto datatype = static_cast<fi_datatype>(header.tag >> 8 & 0xff);
+  const bool compares = (header.tag >> 16 & 1) != 0;
+  const bool fetches = (header.tag >> 17 & 1) != 0;
+  const bool reads = op == FI_ATOMIC_READ;
+  const AtomicKind kind = compares  ? AtomicKind::compare
+                          : fetches ? AtomicKind::fetch
+                                    : AtomicKind::plain;
+  Pieces where;
+  const bool known = is_atomic(datatype, op, kind) &&
+                     resolve(header, bytes, reads ? FI_REMOTE_READ : FI_REMOTE_WRITE, where) &&
+                     header.length % size_of(datatype) == 0 &&
+                     header.length <= limits_.most_atomic();
+  const std::size_t operands = reads ? 0 : header.length;
+  if (!known || bytes.size() < operands + (compares ? header.length : 0)) {
+    if ((header.bits & bits::kWantsAnswer) != 0)
+      reply(link, Type::answer, header.operation, FI_EACCES);
+    return;
+  }
+  // In one piece, since values may lie across segments.
+  std::vector<std::byte> values(header.length);
+  std::vector<std::byte> before(header.length);
+  where.copy_to(values.data());
+  apply_atomic(datatype, op, header.length / size_of(datatype), values.data(),
+               reads ? nullptr : bytes.data(), compares ? bytes.data() + operands : nullptr,
+               before.data());
+  if (!reads) where.fill(0, values);
+  remote_done(link, header, fetches ? Counted::remote_read : Counted::remote_write,
+              FI_ATOMIC | (fetches ? FI_REMOTE_READ : FI_REMOTE_WRITE));
+  if ((header.bits & bits::kWantsAnswer) == 0) return;
+  post(link, message({.type = Type::answer, .operation = header.operation}, {},
+                     fetches ? Pieces(before.data(), before.size()) : Pieces()));
+}
+
+}  // namespace strack::fabric

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Open MPI over the provider for libfabric: a program that knows nothing of it, and counters that prove which way its bytes went.
+
+    mpi_test.py PROVIDER_FOLDER
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIP = 77
+RANKS = 4
+LEAST = 5_000_000  # bytes that each rank sends in the program, and more
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIP)
+
+
+def main():
+    provider = pathlib.Path(sys.argv[1]).resolve()
+    for program, package in (("mpirun", "openmpi-bin"), ("mpicc", "libopenmpi-dev")):
+        if shutil.which(program) is None:
+            skip(f"no {program} (Debian: {package})")
+    if "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout:
+        skip("mpirun is not Open MPI's")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_mpi_"))
+    try:
+        program = folder / "program"
+        subprocess.run(["mpicc", "-O1", "-o", program, HERE / "mpi_program.c"], check=True)
+        env = {**os.environ, "FI_PROVIDER_PATH": str(provider), "OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi", "OMPI_MCA_mtl_ofi_provider_include": "strack",
+               "FI_STRACK_STATS": "1", "TMPDIR": str(folder), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        done = subprocess.run(["mpirun", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n", str(RANKS), program], env=env,
+                              capture_output=True, text=True, timeout=100, check=False)
+        print(done.stdout, done.stderr, sep="")
+        assert done.returncode == 0, f"exit status {done.returncode}"
+        assert f"{RANKS} ranks, 0 failures" in done.stdout
+        sent = [int(n) for n in re.findall(r"datagrams and (\d+) bytes sent", done.stderr)]
+        failed = [int(n) for n in re.findall(r"(\d+) failed", done.stderr)]
+        assert len(sent) == RANKS and min(sent) > LEAST, f"bytes over STrack by rank: {sent}"
+        assert not any(failed), f"connections that failed: {failed}"
+        print(f"{RANKS} ranks sent {sum(sent)} bytes over STrack")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
