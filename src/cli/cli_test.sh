@@ -38,6 +38,22 @@ expect "keys of the baseline" 0 "^\[rocev2\]$" "$strack" help scenario
 expect "keys of lossless operation" 0 "^\[pfc\]$" "$strack" help scenario
 expect "schemes" 0 "rocev2" "$strack" help sim compare
 
+# Vectors: what is exported is what the core answers, in both forms; a wrong answer is found.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+for form in "" --json; do
+  "$strack" vectors export $form >"$folder/vectors$form"
+  expect "vectors agree $form" 0 "^31 vectors of [0-9]+ steps: every decision and every state agrees$" "$strack" vectors check "$folder/vectors$form"
+  "$strack" vectors export $form --events --out "$folder/events$form" >/dev/null
+  expect "unanswered vectors $form" 1 "error: .*events$form: 31 problems in 31 vectors" "$strack" vectors check "$folder/events$form"
+done
+sed 's/^< loss cause=timeout/< loss cause=probe/' "$folder/vectors" >"$folder/wrong"
+expect "a wrong answer" 1 "wrong: line [0-9]+: sender-dark, step .*the core says .loss cause=timeout" "$strack" vectors check "$folder/wrong"
+expect "vectors are not replaced" 2 "exists. choose another --out, or --force" "$strack" vectors export --out "$folder/wrong"
+expect "no vectors" 2 "it begins neither with" "$strack" vectors check "$strack"
+expect "no file of vectors" 2 "error: $folder/none: " "$strack" vectors check "$folder/none"
+expect "branches of vectors" 0 "^sender-counted-before-told +inflight_floored +5$" "$strack" vectors list
+
 # The same seed gives the same bytes, and another seed others.
 a=$("$strack" demo --seed 7 | cksum)
 b=$("$strack" demo --seed 7 | cksum)

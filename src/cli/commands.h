@@ -17,8 +17,10 @@ struct Command {
   std::function<int()> run;
 };
 
-[[nodiscard]] std::vector<Command> add_reports(CLI::App& app);  ///< those of the league among them
+/// Those of the league and of vectors among them.
+[[nodiscard]] std::vector<Command> add_reports(CLI::App& app);
 [[nodiscard]] std::vector<Command> add_league(CLI::App& app);
+[[nodiscard]] std::vector<Command> add_vectors(CLI::App& app);
 [[nodiscard]] std::vector<Command> add_udp(CLI::App& app);
 [[nodiscard]] Command add_cost(CLI::App& sim);
 [[nodiscard]] Command add_diff(CLI::App& to);

@@ -182,7 +182,9 @@ std::vector<Command> add_reports(CLI::App& app) {
       {paper_report_command, [] { return paper_report(paper_page); }},
       {paper, [] { return no_command("paper --help"); }},
   };
-  for (Command& command : add_league(app)) commands.push_back(std::move(command));
+  for (const auto add : {add_league, add_vectors}) {
+    for (Command& command : add(app)) commands.push_back(std::move(command));
+  }
   return commands;
 }
 
