@@ -191,10 +191,17 @@ Result<Outcome, Problem> assist(const Plan& plan, const std::atomic<bool>& stop)
   return outcome;
 }
 
+Result<sim::Scenario, sim::ScenarioError> load(const Request& request,
+                                               const std::vector<std::string>& overrides) {
+  if (!request.text) return sim::load(request.file, overrides);
+  return sim::load_text(*request.text, request.file.string(), request.file.parent_path(),
+                        overrides);
+}
+
 }  // namespace
 
 Result<Plan, Problem> plan(const Request& request) {
-  auto loaded = sim::load(request.file, request.set);
+  auto loaded = load(request, request.set);
   if (!loaded) return Problem{loaded.error().text()};
   Plan plan;
   plan.request = request;
@@ -204,7 +211,7 @@ Result<Plan, Problem> plan(const Request& request) {
     // Once more with this one seed, so that the scenario in the file is that of this very run.
     std::vector<std::string> overrides = request.set;
     overrides.push_back(fmt::format("run.seed={}", seed));
-    loaded = sim::load(request.file, overrides);
+    loaded = load(request, overrides);
     if (!loaded) return Problem{loaded.error().text()};
   }
   plan.scenario = std::move(loaded).value();

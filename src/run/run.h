@@ -43,6 +43,8 @@ struct Request {
   sim::Engine engine = sim::Engine::cpu;
   sim::Ranks* ranks =
       nullptr;  ///< Engine::mpi: processes that all call plan() and execute() with the same
+  /// The scenario itself: then `file` is what messages call it, and others it names are sought beside that.
+  std::optional<std::string> text = std::nullopt;
 };
 
 /// A run with everything decided: what it is called, what it sends, where its rows go.

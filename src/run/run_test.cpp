@@ -101,6 +101,23 @@ TEST_F(RunTest, Plan_SaysWhatIsWrongWithTheScenario) {
   EXPECT_THAT(planned.error().message, HasSubstr("hosts is 0"));
 }
 
+// A scenario that is no file: what it is called is in messages, and others are sought beside that.
+TEST_F(RunTest, Plan_TakesATextInPlaceOfAFile) {
+  Request wanted = request();
+  wanted.file = folder_ / "nowhere.toml";
+  wanted.text = kScenario;
+  wanted.seed = 7;
+  const auto planned = plan(wanted);
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_EQ(planned.value().info.hosts, 8u);
+  EXPECT_EQ(planned.value().config.seed, 7u);
+  EXPECT_FALSE(fs::exists(wanted.file));
+  wanted.text = "hosts = 8\n";
+  const auto wrong = plan(wanted);
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message, HasSubstr("nowhere.toml:1: "));
+}
+
 TEST_F(RunTest, Execute_WritesAFileThatCanBeSummarised) {
   const auto planned = plan(request());
   ASSERT_TRUE(planned);

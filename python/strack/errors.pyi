@@ -1,0 +1,6 @@
+class ScenarioError(ValueError):
+    file: str
+    line: int
+    def __init__(self, text: str, file: str = ..., line: int = ...) -> None: ...
+
+class RunError(RuntimeError): ...

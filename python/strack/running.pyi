@@ -1,0 +1,26 @@
+from os import PathLike
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Protocol, Sequence, Union
+
+import pandas
+
+from .result import Report, Result
+from .scenario import Source
+
+class Cancel(Protocol):
+    def is_set(self) -> bool: ...
+
+def run(scenario: Source, *, seed: Optional[int] = ..., threads: Optional[int] = ..., out: Union[str, PathLike[str], None] = ...,
+        force: bool = ..., progress: Union[bool, Callable[[Dict[str, int]], object], None] = ...,
+        cancel: Optional[Cancel] = ...) -> Result: ...
+def sweep(scenario: Source, axes: Optional[Mapping[str, Sequence[Any]]] = ..., *, seeds: Optional[Sequence[int]] = ...,
+          folder: Union[str, PathLike[str], None] = ..., jobs: Optional[int] = ..., threads: int = ..., force: bool = ...,
+          progress: Optional[bool] = ..., cancel: Optional[Cancel] = ...) -> Sweep: ...
+
+class Sweep:
+    axes: List[str]
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int) -> Result: ...
+    def __iter__(self) -> Iterator[Result]: ...
+    @property
+    def frame(self) -> pandas.DataFrame: ...
+    def report(self, title: str = ...) -> Report: ...
