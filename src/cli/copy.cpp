@@ -315,7 +315,7 @@ int copy_files(const CopyOptions& options) {
   const auto addresses =
       transfer::addresses_of(destination.value().host_and_port, options.protection);
   if (!addresses) return fail(addresses.error());
-  const auto scanned = transfer::scan(options.sources, destination.value());
+  const auto scanned = transfer::scan(options.sources, destination.value(), options.exclude);
   if (!scanned) return fail(scanned.error());
   const transfer::Tree& tree = scanned.value();
   warn_of(tree);

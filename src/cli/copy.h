@@ -28,6 +28,7 @@ struct CopyOptions {
   std::vector<std::string> sources;
   std::string destination;  ///< HOST[:PORT]:[DEST]
   transfer::Protection protection;
+  std::vector<std::string> exclude;  ///< patterns
   bool force = false;
   bool resume = true;
   bool quiet = false;

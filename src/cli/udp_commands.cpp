@@ -63,6 +63,18 @@ void add_perf_transport(CLI::App* command, PerfTransport& transport) {
 
 // What CLI11 fills in must outlive these functions, and there is one command line.
 
+/// Who sends, how fast, and from when on it counts.
+void add_course(CLI::App* command, perf::PlanWords& plan) {
+  command->add_flag("--reverse", plan.reverse, "the server sends (streams only)");
+  command
+      ->add_option("--target-rate", plan.target_rate,
+                   "of all connections together; else as fast as it goes")
+      ->type_name("RATE");
+  command
+      ->add_option("--warm-up", plan.warm_up, "before the time that counts, and not in the figures")
+      ->type_name("TIME");
+}
+
 std::vector<Command> add_perf(CLI::App& app) {
   CLI::App* perf = app.add_subcommand(
       "perf",
@@ -118,6 +130,7 @@ std::vector<Command> add_perf(CLI::App& app) {
       ->add_option("--interval", perf_client_options.plan.interval,
                    "a line of figures every so often")
       ->type_name("TIME");
+  add_course(perf_client_command, perf_client_options.plan);
   perf_client_command->add_flag("--json", perf_client_options.json, "for programs, at the end");
   add_reconnect(perf_client_command, perf_client_options.reconnect);
   add_perf_transport(perf_client_command, perf_client_options.transport);
@@ -171,6 +184,13 @@ Command add_copy(CLI::App& app) {
       ->required()
       ->expected(2, -1)
       ->type_name("");
+  copy_command
+      ->add_option("--exclude", copy_options.exclude,
+                   "leave out what has this name or, with a slash in it, this path below a source; "
+                   "* and ? as in a shell; may be given again")
+      ->type_name("PATTERN")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   copy_command->add_flag("--force", copy_options.force, "replace files that are there and differ");
   static bool no_resume = false;
   copy_command->add_flag("--no-resume", no_resume,

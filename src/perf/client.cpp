@@ -22,6 +22,8 @@ using udp::Kind;
 using udp::Status;
 
 constexpr auto kStatisticsEvery = std::chrono::milliseconds(50);
+/// What a target rate makes up for at once after a pause.
+constexpr auto kMostCatchUp = std::chrono::milliseconds(10);
 
 double seconds_between(Client::Clock::time_point from, Client::Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -83,9 +85,9 @@ ClientResult Client::run(const std::atomic<bool>& stop) {
   asked_ = Clock::now();
   transfer::Reconnect reconnect(plan_.reconnect, std::random_device{}());
   do {
-    const std::uint64_t before = result_.bytes;
+    const std::uint64_t before = all_bytes();
     if (connect(stop)) test(stop);
-    if (result_.bytes > before) reconnect.progressed();
+    if (all_bytes() > before) reconnect.progressed();
   } while (wait_to_reconnect(reconnect, stop));
   if (endpoint_) finish(stop);
   result_.total_seconds = seconds_between(asked_, Clock::now());
@@ -110,7 +112,7 @@ bool Client::wait_to_reconnect(transfer::Reconnect& reconnect, const std::atomic
         std::min<Clock::duration>(std::chrono::milliseconds(50), until - Clock::now()));
   if (stop || Clock::now() >= end_at_) return false;
   ++result_.reconnects;
-  counted_from_ = result_.bytes;
+  counted_from_ = all_bytes();
   result_.problem.clear();
   lost_ = Status::ok;
   return true;
@@ -180,9 +182,16 @@ void Client::test(const std::atomic<bool>& stop) {
   if (began_ == Clock::time_point{}) {
     began_ = last_ = shown_.at = taken_.at = now;
     result_.setup_seconds = seconds_between(asked_, began_);
-    if (plan_.time.count() > 0) end_at_ = began_ + plan_.time;
+    counts_from_ = began_ + plan_.warm_up;
+    if (plan_.time.count() > 0) end_at_ = counts_from_ + plan_.time;
   }
-  for (Connection& connection : connections_) issue(connection, now);
+  next_at_ = now;
+  for (Connection& connection : connections_) {
+    if (!plan_.reverse) break;
+    for (std::uint32_t i = 0; i < plan_.depth; ++i) post_sink(connection);
+    say(connection, {Say::go, 0, {}});
+  }
+  issue_in_turn(now);
   loop(stop, [&] { return all_idle() || is_late(Clock::now()); });
 }
 
@@ -229,14 +238,14 @@ void Client::finish(const std::atomic<bool>& stop) {
 /// While connections are up: nothing is known of one that was lost.
 void Client::take_statistics(Clock::time_point now) {
   statistics_at_ = now;
-  std::uint64_t sacks = 0;
+  std::uint64_t answers = 0;
   for (Connection& connection : connections_) {
     if (const auto found = endpoint_->statistics(connection.id))
       connection.statistics = found.value();
-    sacks += connection.statistics.sacks_received;
+    answers += connection.statistics.sacks_received + connection.statistics.data_packets_received;
   }
-  if (sacks != sacks_) answered_ = now;
-  sacks_ = sacks;
+  if (answers != answers_) answered_ = now;
+  answers_ = answers;
   result_.endpoint = endpoint_->statistics();
 }
 
@@ -248,10 +257,13 @@ void Client::loop(const std::atomic<bool>& stop, Done done) {
     const auto before = Clock::now();
     if (issuing_ && end_at_ > before)
       longest = std::min<std::chrono::nanoseconds>(longest, end_at_ - before);
+    if (issuing_ && plan_.target_bps > 0 && next_at_ > before)
+      longest = std::min<std::chrono::nanoseconds>(longest, next_at_ - before);
     endpoint_->wait(longest);
     const auto now = Clock::now();
     for (const Completion& completion : endpoint_->completions(taken)) on(completion, now);
     if (now >= end_at_) issuing_ = false;
+    if (plan_.target_bps > 0 && now >= next_at_) issue_in_turn(now);
     if (now - statistics_at_ >= kStatisticsEvery) take_statistics(now);
     if (plan_.interval.count() > 0 && began_ != Clock::time_point{} &&
         now - shown_.at >= plan_.interval) {
@@ -276,7 +288,7 @@ void Client::on(const Completion& completion, Clock::time_point now) {
       for (std::size_t i = 0; i < connection.in.size(); ++i) post_words(connection, i);
       say(connection, {Say::request,
                        static_cast<std::uint8_t>(plan_.pattern),
-                       {plan_.size, plan_.depth, 0, 0}});
+                       {plan_.size, plan_.depth, plan_.reverse ? 1u : 0u, plan_.count}});
       break;
     case Kind::sent:
     case Kind::written:
@@ -292,6 +304,10 @@ void Client::on(const Completion& completion, Clock::time_point now) {
       if (completion.status != Status::ok) break;
       if (completion.tag == kControlTag) {
         on_words(connection, completion.cookie, completion.length);
+      } else if (plan_.reverse) {
+        ++connection.issued;
+        count_message(connection, now);
+        post_sink(connection);
       } else {
         const std::uint32_t slot = connection.echo_order[connection.echo_slot];
         connection.echo_slot = (connection.echo_slot + 1) % plan_.depth;
@@ -361,9 +377,23 @@ void Client::on_words(Connection& connection, std::uint64_t index, std::uint64_t
   }
 }
 
-/// Sends as many as may be under way.
+/// At a target rate, all connections take turns.
+void Client::issue_in_turn(Clock::time_point now) {
+  const std::size_t first = turn_++;
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    Connection& connection = connections_[(first + i) % connections_.size()];
+    if (connection.state == State::running) issue(connection, now);
+  }
+}
+
+/// Sends as many as may be under way, and the rate allows.
 void Client::issue(Connection& connection, Clock::time_point now) {
-  while (issuing_ && !connection.free_slots.empty() &&
+  const auto pace = std::chrono::nanoseconds(
+      plan_.target_bps == 0 ? 0
+                            : static_cast<std::int64_t>(static_cast<double>(plan_.size) * 8e9 /
+                                                        static_cast<double>(plan_.target_bps)));
+  while (issuing_ && !plan_.reverse && !connection.free_slots.empty() &&
+         (pace.count() == 0 || now >= next_at_) &&
          (plan_.count == 0 || connection.issued < plan_.count)) {
     const std::uint32_t slot = connection.free_slots.back();
     const Status status =
@@ -372,16 +402,14 @@ void Client::issue(Connection& connection, Clock::time_point now) {
             : endpoint_->send(connection.id, kDataTag, arena_.first(plan_.size), slot);
     if (status != Status::ok) return;
     if (plan_.pattern == Pattern::pingpong) {
-      // There is room: as much as messages can be under way (max_receives).
-      [[maybe_unused]] const Status posted =
-          endpoint_->post_receive(connection.id, udp::Match::exactly(kDataTag),
-                                  sink_.first(std::max<std::uint64_t>(plan_.size, 1)), 0);
+      post_sink(connection);
     }
     connection.sent_at[slot] = now;
     if (!connection.resent_since.empty()) {
       connection.sent_at[slot] = connection.resent_since.front();
       connection.resent_since.pop_front();
     }
+    next_at_ = std::max(next_at_, now - kMostCatchUp) + pace;
     connection.echo_order[connection.issued % plan_.depth] = slot;
     connection.free_slots.pop_back();
     ++connection.issued;
@@ -390,12 +418,30 @@ void Client::issue(Connection& connection, Clock::time_point now) {
 
 void Client::complete(Connection& connection, std::uint32_t slot, Clock::time_point now) {
   if (slot >= connection.sent_at.size()) return;
-  result_.times.add(static_cast<std::uint64_t>((now - connection.sent_at[slot]).count()));
   connection.free_slots.push_back(slot);
-  ++connection.completed;
-  result_.bytes += plan_.size;
-  last_ = now;
+  if (count_message(connection, now))
+    result_.times.add(static_cast<std::uint64_t>((now - connection.sent_at[slot]).count()));
   issue(connection, now);
+}
+
+/// Whether it is among the figures, after the warm-up.
+bool Client::count_message(Connection& connection, Clock::time_point now) {
+  ++connection.completed;
+  last_ = now;
+  if (now < counts_from_) {
+    result_.warm_up_bytes += plan_.size;
+    return false;
+  }
+  result_.bytes += plan_.size;
+  ++result_.messages;
+  return true;
+}
+
+/// For an answer, or what the server sends. There is room: as much as messages can be under way (max_receives).
+void Client::post_sink(Connection& connection) {
+  [[maybe_unused]] const Status posted =
+      endpoint_->post_receive(connection.id, udp::Match::exactly(kDataTag),
+                              sink_.first(std::max<std::uint64_t>(plan_.size, 1)), 0);
 }
 
 bool Client::all_at(State state) const {
@@ -406,7 +452,7 @@ bool Client::all_at(State state) const {
 /// Nothing is under way, and nothing will be.
 bool Client::all_idle() const {
   return std::all_of(connections_.begin(), connections_.end(), [&](const Connection& c) {
-    return c.completed == c.issued && (!issuing_ || c.issued == plan_.count);
+    return c.completed == c.issued && (!issuing_ || (plan_.count != 0 && c.issued == plan_.count));
   });
 }
 
@@ -418,14 +464,14 @@ bool Client::is_late(Clock::time_point now) const {
 Sample Client::since(Mark& mark, Clock::time_point now) const {
   Sample sample{seconds_between(began_, now),
                 seconds_between(mark.at, now),
-                result_.bytes - mark.bytes,
+                all_bytes() - mark.bytes,
                 {},
                 seconds_between(std::max(answered_, began_), now)};
   for (const Connection& connection : connections_) {
     if (!endpoint_) break;
     if (const auto found = endpoint_->statistics(connection.id)) sample.figures.add(found.value());
   }
-  mark = {now, result_.bytes};
+  mark = {now, all_bytes()};
   return sample;
 }
 
@@ -435,9 +481,8 @@ std::optional<Sample> Client::sample() {
 }
 
 void Client::conclude() {
-  result_.seconds = seconds_between(began_, last_);
+  result_.seconds = std::max(seconds_between(counts_from_, last_), 0.0);
   for (const Connection& connection : connections_) {
-    result_.messages += connection.completed;
     result_.server_messages += connection.report.numbers[0];
     result_.server_bytes += connection.report.numbers[1];
     result_.server_marks += connection.report.numbers[2];
@@ -445,7 +490,7 @@ void Client::conclude() {
     result_.figures.add(connection.statistics);
   }
   // The server counts messages, not writes.
-  const std::uint64_t sent = result_.bytes - counted_from_;
+  const std::uint64_t sent = all_bytes() - counted_from_;
   const bool agrees = plan_.pattern == Pattern::write || result_.server_bytes == sent;
   result_.ok = result_.problem.empty() && !result_.interrupted && agrees && result_.messages > 0;
   if (result_.problem.empty() && !result_.interrupted && !agrees)

@@ -61,7 +61,8 @@ struct ClientResult {
   double total_seconds = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  transfer::Histogram times;  ///< of messages, in nanoseconds
+  std::uint64_t warm_up_bytes = 0;  ///< before the time that counts, and not among `bytes`
+  transfer::Histogram times;        ///< of messages, in nanoseconds
   Figures figures;
   std::string sealing;                ///< the library that seals packets; empty without a key
   udp::EndpointStatistics endpoint;   ///< since the last reconnect, like `figures`
@@ -116,9 +117,13 @@ class Client {
   void post_words(Connection& connection, std::size_t index);
   udp::Status say(Connection& connection, const Words& words);
   void issue(Connection& connection, Clock::time_point now);
+  void issue_in_turn(Clock::time_point now);
+  bool count_message(Connection& connection, Clock::time_point now);
+  void post_sink(Connection& connection);
   void complete(Connection& connection, std::uint32_t slot, Clock::time_point now);
   [[nodiscard]] bool all_at(State state) const;
   [[nodiscard]] bool all_idle() const;
+  [[nodiscard]] std::uint64_t all_bytes() const { return result_.bytes + result_.warm_up_bytes; }
   [[nodiscard]] bool is_late(Clock::time_point now) const;
   [[nodiscard]] Sample since(Mark& mark, Clock::time_point now) const;
   void conclude();
@@ -139,11 +144,14 @@ class Client {
   Clock::time_point asked_{};
   Clock::time_point began_{};
   Clock::time_point last_{};
+  Clock::time_point counts_from_{};  ///< the end of the warm-up
+  Clock::time_point next_at_{};      ///< when the target rate lets another message go
+  std::size_t turn_ = 0;             ///< the connection that it is the turn of
   Clock::time_point end_at_ = Clock::time_point::max();
   Mark shown_;  ///< by `Events::interval`
   Mark taken_;  ///< by `sample`
   Clock::time_point statistics_at_{};
-  std::uint64_t sacks_ = 0;       ///< of all connections, when the statistics were last taken
+  std::uint64_t answers_ = 0;     ///< of all connections, when the statistics were last taken
   Clock::time_point answered_{};  ///< when there was another one
   ClientResult result_;
 };

@@ -1,6 +1,7 @@
 #include "perf/plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,40 @@ std::optional<std::chrono::nanoseconds> parse_seconds(std::string_view text) {
   if (!time) return std::nullopt;
   return std::chrono::nanoseconds(time->count() / 1'000);
 }
+
+namespace {
+
+/// Who sends, how fast, and from when on it counts. Returns what is wrong.
+std::optional<std::string> set_course(const PlanWords& words, Plan& plan) {
+  plan.reverse = words.reverse;
+  if (plan.reverse && plan.pattern != Pattern::stream)
+    return fmt::format("--reverse is for streams, and --pattern is {}", words.pattern);
+  if (plan.reverse && !words.target_rate.empty())
+    return std::string(
+        "--target-rate is for what this side sends, and --reverse has it send nothing");
+  if (!words.target_rate.empty()) {
+    const auto amount = workload::parse_amount(words.target_rate);
+    const auto unit = amount ? workload::rate_unit(amount->unit) : std::nullopt;
+    const auto rate = unit ? workload::exact_product(amount->number, *unit) : std::nullopt;
+    if (!rate || *rate <= 0)
+      return fmt::format("--target-rate {} is not a rate. write one such as 1Gb/s or 20Mb/s",
+                         words.target_rate);
+    plan.target_bps = static_cast<std::uint64_t>(*rate);
+  }
+  if (!words.warm_up.empty()) {
+    const auto warm_up = parse_seconds(words.warm_up);
+    if (!warm_up)
+      return fmt::format("--warm-up {} is not a time. write one such as 1s or 500ms",
+                         words.warm_up);
+    if (words.count)
+      return std::string(
+          "--warm-up is before the time that counts, and --count has none. give --seconds");
+    plan.warm_up = *warm_up;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Result<Plan, std::string> make_plan(const PlanWords& words,
                                     const transfer::Protection& protection) {
@@ -66,6 +101,7 @@ Result<Plan, std::string> make_plan(const PlanWords& words,
                          words.interval);
     plan.interval = *interval;
   }
+  if (auto wrong = set_course(words, plan)) return std::move(*wrong);
   const auto servers = transfer::addresses_of(words.server, protection);
   if (!servers) return servers.error();
   plan.servers = servers.value();

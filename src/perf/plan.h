@@ -24,6 +24,9 @@ struct PlanWords {
   std::string pattern = "stream";  ///< or "pingpong", "write"
   std::uint32_t depth = 0;         ///< messages under way on a connection; 0: follows from the size
   std::string interval;            ///< "1s": a line each; empty: none
+  std::string target_rate;         ///< "1Gb/s", of all connections; empty: as fast as it goes
+  bool reverse = false;            ///< the server sends
+  std::string warm_up;             ///< "1s" that does not count; empty: none
 };
 
 struct Plan {
@@ -34,7 +37,10 @@ struct Plan {
   std::uint32_t connections = 1;
   std::uint32_t depth = 1;
   std::chrono::nanoseconds interval{0};
-  std::vector<std::string> servers;  ///< numeric; those that its name stands for
+  bool reverse = false;                 ///< the server sends
+  std::uint64_t target_bps = 0;         ///< 0: as fast as it goes
+  std::chrono::nanoseconds warm_up{0};  ///< before the time that counts
+  std::vector<std::string> servers;     ///< numeric; those that its name stands for
   transfer::Protection protection;
   /// How long it is tried to get a lost connection back; 0: not at all.
   std::chrono::milliseconds reconnect{0};

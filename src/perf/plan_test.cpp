@@ -31,6 +31,36 @@ TEST(PerfPlan, TimeOrCount) {
   EXPECT_EQ(plan_of(counted).time, milliseconds(2'500));
 }
 
+TEST(PerfPlan, TargetRateAndWarmUp) {
+  EXPECT_EQ(plan_of(words()).target_bps, 0u);
+  PlanWords paced = words();
+  paced.target_rate = "1.5Gb/s";
+  paced.warm_up = "500ms";
+  EXPECT_EQ(plan_of(paced).target_bps, 1'500'000'000u);
+  EXPECT_EQ(plan_of(paced).warm_up, milliseconds(500));
+  paced.count = 3;
+  EXPECT_FALSE(make_plan(paced, {}).ok()) << "what counts would be over before it began";
+  PlanWords wrong = words();
+  wrong.target_rate = "fast";
+  EXPECT_EQ(make_plan(wrong, {}).error(),
+            "--target-rate fast is not a rate. write one such as 1Gb/s or 20Mb/s");
+  wrong = words();
+  wrong.warm_up = "soon";
+  EXPECT_EQ(make_plan(wrong, {}).error(),
+            "--warm-up soon is not a time. write one such as 1s or 500ms");
+}
+
+TEST(PerfPlan, OnlyStreamsGoInReverse) {
+  PlanWords reverse = words();
+  reverse.reverse = true;
+  EXPECT_TRUE(plan_of(reverse).reverse);
+  reverse.pattern = "write";
+  EXPECT_EQ(make_plan(reverse, {}).error(), "--reverse is for streams, and --pattern is write");
+  reverse.pattern = "stream";
+  reverse.target_rate = "1Gb/s";
+  EXPECT_FALSE(make_plan(reverse, {}).ok());
+}
+
 TEST(PerfPlan, DepthFollowsFromTheSize) {
   for (const auto& [size, depth] :
        {std::pair{"64", 256u}, {"64KiB", 64u}, {"1MiB", 4u}, {"1GiB", 2u}}) {

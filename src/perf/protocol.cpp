@@ -22,7 +22,7 @@ std::optional<Words> decode(std::span<const std::byte> in) {
   if (in.size() != kWordsBytes || in[2] != std::byte{0} || in[3] != std::byte{0})
     return std::nullopt;
   const auto type = std::to_integer<std::uint8_t>(in[0]);
-  if (type < 1 || type > 5) return std::nullopt;
+  if (type < 1 || type > 6) return std::nullopt;
   Words words{static_cast<Say>(type), std::to_integer<std::uint8_t>(in[1]), {}};
   for (std::size_t i = 0; i < 4; ++i) {
     for (std::size_t j = 0; j < 8; ++j)

@@ -10,8 +10,8 @@
 
 namespace strack::perf {
 
-/// What endpoints of `strack perf` tell their peers as user data: "STRKPF", version 1.
-inline constexpr std::uint64_t kService = 0x5354'524b'5046'0001;
+/// What endpoints of `strack perf` tell their peers as user data: "STRKPF", version 2.
+inline constexpr std::uint64_t kService = 0x5354'524b'5046'0002;
 inline constexpr std::uint64_t kControlTag = 1;
 inline constexpr std::uint64_t kDataTag = 2;
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 30;
@@ -19,7 +19,14 @@ inline constexpr std::uint32_t kMaxDepth = 1024;
 
 enum class Pattern : std::uint8_t { stream = 1, pingpong = 2, write = 3 };
 [[nodiscard]] const char* text(Pattern pattern);
-enum class Say : std::uint8_t { request = 1, ready = 2, finish = 3, report = 4, refuse = 5 };
+enum class Say : std::uint8_t {
+  request = 1,
+  ready = 2,
+  finish = 3,
+  report = 4,
+  refuse = 5,
+  go = 6,  ///< to a server that is to send
+};
 
 /// All of them have the same shape: type, code, two reserved bytes, and four numbers in network order.
 struct Words {

@@ -20,7 +20,8 @@ TEST(PerfProtocol, BytesAreAsDocumented) {
 }
 
 TEST(PerfProtocol, WhatIsSaidIsHeard) {
-  for (const Say type : {Say::request, Say::ready, Say::finish, Say::report, Say::refuse}) {
+  for (const Say type :
+       {Say::request, Say::ready, Say::finish, Say::report, Say::refuse, Say::go}) {
     const Words words{type, 3, {1, UINT64_MAX, 0, 7}};
     EXPECT_EQ(decode(encode(words)), words);
   }
@@ -30,7 +31,7 @@ TEST(PerfProtocol, OtherBytesAreRefused) {
   const WordsBuffer good = encode({Say::ready, 0, {}});
   EXPECT_EQ(decode(std::span(good).first(kWordsBytes - 1)), std::nullopt);
   EXPECT_EQ(decode(std::vector<std::byte>(kWordsBytes + 1)), std::nullopt);
-  for (const auto& [at, value] : {std::pair{0, 0}, {0, 6}, {2, 1}, {3, 1}}) {
+  for (const auto& [at, value] : {std::pair{0, 0}, {0, 7}, {2, 1}, {3, 1}}) {
     WordsBuffer bad = good;
     bad[static_cast<std::size_t>(at)] = static_cast<std::byte>(value);
     EXPECT_EQ(decode(bad), std::nullopt) << at << ' ' << value;

@@ -73,10 +73,11 @@ std::string json(const Plan& plan, std::string_view policy, double cpu_seconds,
       "\"connections\": {}, \"depth\": {}, \"policy\": \"{}\", \"keyed\": {}, "
       "\"sealing\": {}, \"seconds\": {:.9f}, \"setup_seconds\": {:.9f}, \"total_seconds\": {:.9f}, "
       "\"cpu_seconds\": {:.6f}, \"messages\": {}, \"bytes\": {}, \"gbps\": {:.6f}, "
-      "\"messages_per_second\": {:.1f}, \"reconnects\": {}",
+      "\"messages_per_second\": {:.1f}, \"reconnects\": {}, \"warm_up_bytes\": {}, \"reverse\": {}",
       r.ok, r.interrupted, text(plan.pattern), plan.size, plan.connections, plan.depth, policy,
       f.keyed, json_string(r.sealing), r.seconds, r.setup_seconds, r.total_seconds, cpu_seconds,
-      r.messages, r.bytes, gbps(r.bytes, r.seconds), per_second(r), r.reconnects);
+      r.messages, r.bytes, gbps(r.bytes, r.seconds), per_second(r), r.reconnects, r.warm_up_bytes,
+      plan.reverse);
   out += fmt::format(
       ", \"retransmissions\": {}, \"loss_episodes\": {}, \"timeouts\": {}, \"probes\": {}, "
       "\"sacks\": {}, \"marks\": {}, \"packets\": {}, \"credit_stalls\": {}, \"paths\": {}, "
@@ -115,16 +116,16 @@ std::string json(const Plan& plan, std::string_view policy, double cpu_seconds,
 std::string text(const Plan& plan, const ClientResult& r) {
   if (r.messages == 0) return {};
   const Figures& f = r.figures;
-  std::string out =
-      fmt::format("{} of {} on {} connection{}: {} messages, {} in {:.3f} s\n", text(plan.pattern),
-                  size_of(plan.size), plan.connections, plan.connections == 1 ? "" : "s",
-                  r.messages, size_of(r.bytes), r.seconds);
+  std::string out = fmt::format(
+      "{}{} of {} on {} connection{}: {} messages, {} in {:.3f} s\n",
+      plan.reverse ? "reverse " : "", text(plan.pattern), size_of(plan.size), plan.connections,
+      plan.connections == 1 ? "" : "s", r.messages, size_of(r.bytes), r.seconds);
   out += fmt::format("  throughput   {}, {:.{}f} messages/s\n", rate_text(r.bytes, r.seconds),
                      per_second(r), per_second(r) < 10 ? 2 : 0);
   if (plan.pattern == Pattern::pingpong) {
     out += times_text("  round trip   ", r.times, 1);
     out += times_text("  half of it   ", r.times, 2);
-  } else {
+  } else if (!plan.reverse) {
     out += times_text("  completion   ", r.times, 1);
   }
   out +=
@@ -139,8 +140,9 @@ std::string text(const Plan& plan, const ClientResult& r) {
 
 std::string text(const ServerResult& r) {
   if (!r.ok) return fmt::format("{}: ended early: {}\n", r.peer, r.problem);
-  return fmt::format("{}: {} of {}, {} in {:.2f} s, {}\n", r.peer, text(r.pattern), size_of(r.size),
-                     size_of(r.bytes), r.seconds, rate_text(r.bytes, r.seconds));
+  return fmt::format("{}: {}{} of {}, {} in {:.2f} s, {}\n", r.peer, r.reverse ? "reverse " : "",
+                     text(r.pattern), size_of(r.size), size_of(r.bytes), r.seconds,
+                     rate_text(r.bytes, r.seconds));
 }
 
 std::string json(const ServerResult& r) {

@@ -24,6 +24,12 @@ struct Server::Session {
   std::array<WordsBuffer, 2> in{};
   WordsBuffer out{};
   std::optional<udp::RegionKey> region;
+  bool reverse = false;     ///< this side sends
+  bool finishing = false;   ///< no more of that
+  std::uint64_t count = 0;  ///< of messages to send; 0: until it is to finish
+  std::uint64_t depth = 0;  ///< under way at a time
+  std::uint64_t count_started = 0;
+  std::uint64_t under_way = 0;
   std::uint64_t owed = 0;  ///< answers of a pingpong that found no room
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
@@ -80,7 +86,11 @@ void Server::on(const Completion& completion, Clock::time_point now) {
       }
       break;
     case Kind::sent:
-      if (completion.tag == kDataTag) pay(session);
+      if (completion.tag == kDataTag && session.reverse && completion.status == Status::ok) {
+        on_sent(session, now);
+      } else if (completion.tag == kDataTag) {
+        pay(session);
+      }
       break;
     case Kind::peer_closed:
       endpoint_.close(session.id);
@@ -138,24 +148,53 @@ void Server::on_words(Session& session, std::uint64_t index, std::uint64_t lengt
   post_words(session, index);
   if (!words) return end_rudely(session, "it sent a message that cannot be understood");
   if (words->type == Say::request && !session.running) return begin(session, *words, now);
-  if (words->type == Say::finish && session.running && !session.reported) {
-    session.reported = true;
-    session.last = now;
-    if (const auto statistics = endpoint_.statistics(session.id))
-      session.statistics = statistics.value();
-    say(session, {Say::report,
-                  0,
-                  {session.messages, session.bytes, session.statistics.marks_received,
-                   session.statistics.duplicates_received}});
+  if (words->type == Say::go && session.reverse && session.count_started == 0 && !session.finishing)
+    return send_on(session);
+  if (words->type == Say::finish && session.running && !session.reported && !session.finishing) {
+    session.finishing = true;
+    if (session.under_way == 0) report(session, now);
     return;
   }
   end_rudely(session, "it broke the rules of the test");
 }
 
+void Server::report(Session& session, Clock::time_point now) {
+  session.reported = true;
+  session.last = now;
+  if (const auto statistics = endpoint_.statistics(session.id))
+    session.statistics = statistics.value();
+  say(session, {Say::report,
+                0,
+                {session.messages, session.bytes, session.statistics.marks_received,
+                 session.statistics.duplicates_received}});
+}
+
+/// As many as may be under way.
+void Server::send_on(Session& session) {
+  while (!session.finishing && session.under_way < session.depth &&
+         (session.count == 0 || session.count_started < session.count) &&
+         endpoint_.send(session.id, kDataTag, arena_.first(session.size), kDataTag) == Status::ok) {
+    ++session.under_way;
+    ++session.count_started;
+  }
+}
+
+void Server::on_sent(Session& session, Clock::time_point now) {
+  --session.under_way;
+  ++session.messages;
+  session.bytes += session.size;
+  session.last = session.heard = now;
+  guests_.heard(static_cast<std::uint64_t>(session.id), now);
+  if (session.finishing && session.under_way == 0 && !session.reported) return report(session, now);
+  send_on(session);
+}
+
 void Server::begin(Session& session, const Words& request, Clock::time_point now) {
   const std::uint64_t depth = request.numbers[1];
+  const bool reverse = request.numbers[2] == 1;
   if (request.code < 1 || request.code > 3 || request.numbers[0] > kMaxSize || depth < 1 ||
-      depth > kMaxDepth) {
+      depth > kMaxDepth || request.numbers[2] > 1 ||
+      (reverse && request.code != static_cast<std::uint8_t>(Pattern::stream))) {
     say(session, {Say::refuse, 0, {kMaxSize, kMaxDepth, 0, 0}});
     return;
   }
@@ -163,8 +202,13 @@ void Server::begin(Session& session, const Words& request, Clock::time_point now
   session.size = request.numbers[0];
   session.running = true;
   session.began = now;
+  session.reverse = reverse;
+  session.depth = depth;
+  session.count = request.numbers[3];
   std::uint64_t region = 0;
-  if (session.pattern == Pattern::write) {
+  if (session.reverse) {
+    // Sends when it is told to.
+  } else if (session.pattern == Pattern::write) {
     const auto key = endpoint_.register_region(
         arena_.first(std::max<std::uint64_t>(session.size, 1)), session.id);
     if (!key) return end_rudely(session, key.error().text);
@@ -215,6 +259,7 @@ void Server::end(Session& session, const std::string& problem) {
   result.tested = session.running;
   result.peer = session.peer;
   result.pattern = session.pattern;
+  result.reverse = session.reverse;
   result.size = session.size;
   result.messages = session.messages;
   result.bytes =

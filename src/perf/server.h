@@ -23,6 +23,7 @@ struct ServerResult {
   bool tested = false;  ///< it was a test, and not a mistake
   std::string peer;
   Pattern pattern = Pattern::stream;
+  bool reverse = false;  ///< the server was the one that sent
   std::uint64_t size = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
@@ -75,6 +76,9 @@ class Server {
   udp::Status post_data(Session& session);
   void say(Session& session, const Words& words);
   void pay(Session& session);
+  void send_on(Session& session);
+  void on_sent(Session& session, Clock::time_point now);
+  void report(Session& session, Clock::time_point now);
   void end_rudely(Session& session, const std::string& why);
   void end(Session& session, const std::string& problem);
 

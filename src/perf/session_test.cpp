@@ -110,6 +110,30 @@ TEST(PerfSession, EveryPatternGoesToItsEnd) {
   for (const ServerResult& result : server.results) EXPECT_TRUE(result.ok) << result.problem;
 }
 
+// The server sends: all of a count, or until the time is over, and both sides agree.
+TEST(PerfSession, TheServerSends) {
+  const std::atomic<bool> stop{false};
+  ServerThread server("127.0.0.1:0");
+  Plan plan = plan_for(server.address, 20);
+  plan.reverse = true;
+  plan.connections = 2;
+  ClientResult result = run(plan, stop);
+  EXPECT_EQ(result.problem, "");
+  EXPECT_TRUE(result.ok);
+  EXPECT_EQ(result.messages, 40u);
+  EXPECT_EQ(result.bytes, 400'000u);
+  EXPECT_EQ(result.server_bytes, 400'000u);
+  plan.count = 0;
+  plan.time = std::chrono::milliseconds(50);
+  result = run(plan, stop);
+  EXPECT_EQ(result.problem, "");
+  EXPECT_TRUE(result.ok);
+  EXPECT_EQ(result.server_bytes, result.bytes);
+  server.stop();
+  ASSERT_EQ(server.results.size(), 4u);
+  for (const ServerResult& one : server.results) EXPECT_TRUE(one.ok && one.reverse) << one.problem;
+}
+
 // The second server knows nothing of the test, and gets the rest of it.
 TEST(PerfSession, ATestGoesOnWithAServerThatWasStartedAgain) {
   for (const Pattern pattern : {Pattern::stream, Pattern::pingpong}) {
@@ -201,6 +225,36 @@ TEST(PerfSession, TheEndIsNotWaitedForForEver) {
       << result.problem;
   EXPECT_FALSE(result.ok);
   EXPECT_GE(result.messages, 1u);
+}
+
+// 20 messages of 10 KB a second and a quarter of a second: 5 of them, and one at the start. Nothing of
+// a warm-up is in the figures, and the server has all of it.
+TEST(PerfSession, ATargetRateAndAWarmUp) {
+  const std::atomic<bool> stop{false};
+  ServerThread server("127.0.0.1:0");
+  Plan plan = plan_for(server.address, 0);
+  plan.connections = 2;
+  plan.target_bps = 1'600'000;
+  plan.time = std::chrono::milliseconds(250);
+  const ClientResult slow = run(plan, stop);
+  EXPECT_EQ(slow.problem, "");
+  EXPECT_TRUE(slow.ok);
+  EXPECT_GE(slow.messages, 1u);
+  EXPECT_LE(slow.messages, 6u) << "however late this thread was";
+  EXPECT_EQ(slow.warm_up_bytes, 0u);
+
+  plan.target_bps = 0;
+  plan.warm_up = plan.time = std::chrono::hours(1);
+  std::atomic<bool> enough{false};
+  Client::Events events;
+  const std::uint64_t before = server.messages;
+  events.round = [&] { enough = server.messages > before + 10; };
+  const ClientResult warm = run(plan, enough, std::move(events));
+  EXPECT_EQ(warm.problem, "");
+  EXPECT_GT(warm.warm_up_bytes, 100'000u);
+  EXPECT_EQ(warm.server_bytes, warm.warm_up_bytes);
+  EXPECT_EQ(warm.bytes, 0u);
+  EXPECT_EQ(warm.times.count(), 0u);
 }
 
 // Whoever comes by mistake, as `strack cp` does, is no test.

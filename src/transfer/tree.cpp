@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ namespace {
 
 class Scan {
  public:
-  explicit Scan(Tree& tree) : tree_(tree) {}
+  Scan(Tree& tree, const std::vector<std::string>& exclude) : tree_(tree), exclude_(exclude) {}
 
   /// Returns what is wrong, or an empty text.
   std::string add(const std::string& local, const std::string& path) {
@@ -37,6 +38,7 @@ class Scan {
       return fmt::format("{}: two things would be called '{}' at the receiver", printable(local),
                          printable(path));
     const std::size_t entries = tree_.entries.size();
+    root_ = path.size() + 1;
     add(local, path, found);
     if (S_ISLNK(found.st_mode) && tree_.entries.size() > entries)
       tree_.named_links.push_back(fmt::format("{}: a link to '{}'", printable(local),
@@ -49,6 +51,13 @@ class Scan {
  private:
   void skip(const std::string& local, std::string_view why) {
     tree_.skipped.push_back(fmt::format("{}: {}", printable(local), why));
+  }
+  [[nodiscard]] bool is_excluded(const std::string& name, const std::string& path) const {
+    return std::any_of(exclude_.begin(), exclude_.end(), [&](const std::string& pattern) {
+      const bool whole = pattern.find('/') != std::string::npos;
+      const std::string& text = whole ? path : name;
+      return ::fnmatch(pattern.c_str(), text.c_str() + (whole ? root_ : 0), FNM_PATHNAME) == 0;
+    });
   }
   void skip_unreadable(const std::string& local) {
     skip(local, fmt::format("cannot be read: {}", std::strerror(errno)));
@@ -112,7 +121,9 @@ class Scan {
     for (const std::string& name : names) {
       struct stat found {};
       const std::string within = local + "/" + name;
-      if (::lstat(within.c_str(), &found) != 0) {
+      if (is_excluded(name, path + "/" + name)) {
+        ++tree_.excluded;
+      } else if (::lstat(within.c_str(), &found) != 0) {
         skip(within, std::strerror(errno));
       } else if (std::string called = path + "/" + name; seen_.insert(called).second) {
         add(within, called, found);
@@ -124,6 +135,8 @@ class Scan {
   }
 
   Tree& tree_;
+  const std::vector<std::string>& exclude_;
+  std::size_t root_ = 0;  ///< where in a path the part below its source begins
   std::vector<SourceEntry> folders_;
   std::set<std::string> seen_;
   std::map<std::string, std::pair<dev_t, ino_t>> sources_;  ///< by what they will be called
@@ -138,14 +151,15 @@ std::string own_name(const std::string& source) {
 }  // namespace
 
 Result<Tree, std::string> scan(const std::vector<std::string>& sources,
-                               const Destination& destination) {
+                               const Destination& destination,
+                               const std::vector<std::string>& exclude) {
   if (sources.size() > 1 && !destination.folder)
     return fmt::format(
         "{} things cannot all be called '{}'. end the destination with a slash to "
         "make it a folder",
         sources.size(), printable(destination.path));
   Tree tree;
-  Scan scan(tree);
+  Scan scan(tree, exclude);
   for (std::string source : sources) {
     while (source.size() > 1 && source.ends_with('/')) source.pop_back();
     std::string path = destination.path;

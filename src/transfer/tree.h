@@ -22,6 +22,7 @@ struct Tree {
   std::size_t folder_ends = 0;  ///< how many of these, at the end
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t excluded = 0;        ///< names that a pattern left out, with all below them
   std::vector<std::string> twice;    ///< sources that were given before, by whatever name
   std::vector<std::string> skipped;  ///< what is there and cannot be copied, and why
   /// Sources that are links themselves, with their targets: whoever names one often means what it leads to.
@@ -31,8 +32,10 @@ struct Tree {
 /// Walks over what is there, without following links. What cannot be copied is skipped: a name that the receiver
 /// would refuse, what cannot be read, what has gone meanwhile, what is neither file, folder nor link. Fails
 /// where a source itself is not there, or two things would have one name: better now than after an hour. The same
-/// thing twice is one.
+/// thing twice is one. What is below a source and matches one of the patterns to exclude is left out: as
+/// fnmatch(3) does, by its own name or, where the pattern has a slash, by its path below the source.
 [[nodiscard]] Result<Tree, std::string> scan(const std::vector<std::string>& sources,
-                                             const Destination& destination);
+                                             const Destination& destination,
+                                             const std::vector<std::string>& exclude = {});
 
 }  // namespace strack::transfer

@@ -108,6 +108,31 @@ TEST_F(TreeTest, WhatCannotBeReadIsSkipped) {
   EXPECT_EQ(paths(tree.value()), (std::vector<std::string>{"t/", "t/."}));
 }
 
+// By name anywhere, or by the path below the source; never the source itself.
+TEST(Tree, WhatIsExcludedIsLeftOut) {
+  TemporaryFolder folder;
+  fs::create_directories(folder / "t/build/x");
+  fs::create_directories(folder / "t/src/build");
+  write_file(folder / "t/a.o", "1");
+  write_file(folder / "t/src/b.o", "2");
+  write_file(folder / "t/src/b.c", "3");
+  const auto found = [&](const std::vector<std::string>& exclude) {
+    const auto tree = scan({(folder / "t").string()}, below("", true), exclude);
+    EXPECT_TRUE(tree.ok());
+    return tree.value();
+  };
+  const Tree by_name = found({"*.o", "x", "t"});
+  EXPECT_EQ(paths(by_name),
+            (std::vector<std::string>{"t/", "t/build/", "t/src/", "t/src/b.c", "t/src/build/",
+                                      "t/src/build/.", "t/src/.", "t/build/.", "t/."}));
+  EXPECT_EQ(by_name.excluded, 3u);
+  const Tree by_path = found({"src/*", "build/"});
+  EXPECT_EQ(paths(by_path),
+            (std::vector<std::string>{"t/", "t/a.o", "t/build/", "t/build/x/", "t/src/", "t/src/.",
+                                      "t/build/x/.", "t/build/.", "t/."}));
+  EXPECT_EQ(by_path.excluded, 3u);
+}
+
 TEST(Tree, TheSameSourceTwiceIsOne) {
   const TemporaryFolder folder;
   write_file(folder / "a", "a");
