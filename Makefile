@@ -1,7 +1,7 @@
 # The few commands a person needs; the work is in tools/ and CMakePresets.json.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test prove prove-gpu quick bench format clean
+.PHONY: help run test prove prove-gpu quick bench dist format clean
 
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
@@ -12,6 +12,7 @@ help:
 	@echo "make prove-gpu  of these the GPU engine against the CPU's, where there is a GPU"
 	@echo "make quick    release build and its short tests, while working"
 	@echo "make bench    release build and its benchmarks"
+	@echo "make dist     the sources of the newest commit as build/strack-VERSION.tar.gz, the same bytes every time"
 	@echo "make format   lay out the C++ sources with clang-format"
 	@echo "make clean    remove build/"
 	@echo
@@ -49,6 +50,12 @@ bench:
 	bench/instructions
 	build/release/bench/sim_speed
 	bench/udp_bench.py --program build/release/src/cli/strack --quick
+
+dist: VERSION = $(shell awk '/VERSION/ && /strack/ { print $$3; exit }' CMakeLists.txt)
+dist:
+	@mkdir -p build
+	@git archive --format=tar --prefix=strack-$(VERSION)/ HEAD | gzip -9n >build/strack-$(VERSION).tar.gz
+	@sha256sum build/strack-$(VERSION).tar.gz
 
 format:
 	@tools/setup

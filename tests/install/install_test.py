@@ -166,6 +166,15 @@ class InstallTest(unittest.TestCase):
                     if line.split()[1] != "A"]  # the version itself
         self.assertEqual(sorted(exported), sorted(declared))
 
+    def test_nothing_that_programs_link_is_gone(self):
+        """src/capi/abi.txt remembers what was there."""
+        lines = (SOURCE / "src/capi/abi.txt").read_text().splitlines()
+        self.assertIn(f"libstrack.so.{MAJOR} ", lines[0])
+        symbols = run("nm", "-D", "--defined-only", "--format=posix", self.lib / "libstrack.so")
+        exported = {line.split()[0] for line in symbols.splitlines() if line.split()[1] != "A"}
+        self.assertEqual(sorted(exported), [f"{name}@@STRACK_{MAJOR}" for name in lines[1:]],
+                         "a function that is new has to be added to src/capi/abi.txt")
+
     def test_loads_into_another_language(self):
         script = ("import ctypes, sys\n"
                   "library = ctypes.CDLL(sys.argv[1])\n"
