@@ -40,7 +40,7 @@ std::vector<std::string> differing(const Runs& runs) {
     return run->scheme != infos.front()->scheme;
   });
   if (schemes) keys.emplace_back("transport.scheme");
-  for (std::string& key : differing_keys(infos)) {
+  for (std::string& key : differing_keys(infos, Missing::differs)) {
     if (!is_name(key)) keys.push_back(std::move(key));
   }
   return keys;
@@ -220,6 +220,7 @@ std::string values_of(const Runs& runs, const std::string& key) {
     if (std::find(values.begin(), values.end(), value) == values.end())
       values.push_back(std::move(value));
   }
+  std::sort(values.begin(), values.end());  // in whatever order the files were named
   return fmt::format("{}", fmt::join(values, ", "));
 }
 

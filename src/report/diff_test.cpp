@@ -64,6 +64,19 @@ TEST(Diff, MoreThanTheSpreadIsTold) {
   EXPECT_TRUE(d.pairs[0].notes.empty());
 }
 
+// What only one side has is a difference: a failure, say. In what order files were named is none.
+TEST(Diff, WhatOnlyOneSideHasDiffers) {
+  std::vector<DiffRun> a{run("a1", 1, 50, "2 MB"), run("a2", 1, 70, "4 MB")};
+  std::vector<DiffRun> b{run("b1", 1, 90, "4 MB"), run("b2", 1, 60, "2 MB")};
+  for (DiffRun& one : b)
+    one.summary.run.settings.push_back({"failure.0.switch", "spine 3", {}, "given"});
+  const auto made = diff(a, b);
+  ASSERT_TRUE(made);
+  ASSERT_EQ(made.value().settings.size(), 1U);
+  EXPECT_EQ(made.value().settings[0].key, "failure.0.switch");
+  EXPECT_EQ(made.value().settings[0].b, "spine 3");
+}
+
 TEST(Diff, WhatSeedsExplainIsNoDifference) {
   const std::vector<DiffRun> a{run("a1", 1, 50, "2 MB"), run("a2", 2, 60, "2 MB")};
   const std::vector<DiffRun> b{run("b1", 3, 58, "2 MB"), run("b2", 4, 70, "2 MB")};

@@ -28,9 +28,12 @@ bool is_told_elsewhere(std::string_view key) {
          key.starts_with("run.seed");
 }
 
-bool differ(const RunInfo& run, const Setting& setting, const RunInfo& other) {
+bool differ(const RunInfo& run, const Setting& setting, const RunInfo& other, Missing missing) {
   const Setting* its = setting_of(other, setting.key);
-  if (its == nullptr || its->value == setting.value) return false;
+  if (its == nullptr)
+    return missing == Missing::differs && setting.origin == "given" &&
+           !is_of_another(setting.key, other.scheme);
+  if (its->value == setting.value) return false;
   return other.scheme == run.scheme || setting.origin == "given" || its->origin == "given";
 }
 
@@ -43,7 +46,7 @@ const Setting* setting_of(const RunInfo& run, std::string_view key) {
   return &*found;
 }
 
-std::vector<std::string> differing_keys(std::span<const RunInfo* const> runs) {
+std::vector<std::string> differing_keys(std::span<const RunInfo* const> runs, Missing missing) {
   std::vector<std::string> keys;
   for (const RunInfo* run : runs) {
     for (const Setting& setting : run->settings) {
@@ -52,7 +55,7 @@ std::vector<std::string> differing_keys(std::span<const RunInfo* const> runs) {
           std::find(keys.begin(), keys.end(), setting.key) != keys.end())
         continue;
       if (std::any_of(runs.begin(), runs.end(),
-                      [&](const RunInfo* other) { return differ(*run, setting, *other); }))
+                      [&](const RunInfo* other) { return differ(*run, setting, *other, missing); }))
         keys.push_back(setting.key);
     }
   }

@@ -18,7 +18,8 @@ namespace strack::report {
 /// The keys in which they differ, in the order of the scenarios. Runs of one scheme by whatever does
 /// not follow from other keys; runs of two by what was given to either: the rest is how the schemes
 /// are. Names, schemes and seeds are told elsewhere.
-[[nodiscard]] std::vector<std::string> differing_keys(
-    std::span<const metrics::RunInfo* const> runs);
+enum class Missing : bool { same, differs };  ///< from a run without the key
+[[nodiscard]] std::vector<std::string> differing_keys(std::span<const metrics::RunInfo* const> runs,
+                                                      Missing missing = Missing::same);
 
 }  // namespace strack::report

@@ -493,8 +493,11 @@ void Maker::add_group(std::vector<Loaded*>& runs, const std::string& heading) {
     FlowFigure figure = inspector({unique(id + "-flows"), "Flows, inspected", "", {}}, inspected);
     if (!figure.flows.empty()) shared.emplace_back(std::move(figure));
   }
-  // Failures drawn by the seed come at the same times in all of them.
-  for (Figure& figure : shared) head_of(figure).spans = runs.front()->spans;
+  // Failures drawn by the seed come at the same times in all of them; the longest run has met the most.
+  const auto longest = std::max_element(
+      runs.begin(), runs.end(),
+      [](const Loaded* a, const Loaded* b) { return a->spans.size() < b->spans.size(); });
+  for (Figure& figure : shared) head_of(figure).spans = (*longest)->spans;
   if (!several) add_detail(*runs.front(), section, id);
   for (Figure& figure : shared) section.figures.push_back(std::move(figure));
   out_.report.sections.push_back(std::move(section));

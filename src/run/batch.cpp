@@ -59,10 +59,10 @@ Said ask(std::vector<std::string> words) {
   return said;
 }
 
-/// The folder `batch` beside the results, and who does what in it.
+/// The folder `.batch` beside the results, and who does what in it.
 class Desk {
  public:
-  explicit Desk(const fs::path& results) : folder_(fs::absolute(results) / "batch") {}
+  explicit Desk(const fs::path& results) : folder_(fs::absolute(results) / ".batch") {}
 
   [[nodiscard]] fs::path job() const { return folder_ / "job"; }
   [[nodiscard]] fs::path log() const { return folder_ / "log"; }

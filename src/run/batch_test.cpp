@@ -135,9 +135,9 @@ TEST_F(BatchTest, FailuresAreTold) {
 
 // A job of an earlier command that is still at work is waited for, and nothing is done twice.
 TEST_F(BatchTest, AJobThatIsStillThereIsWaitedFor) {
-  fs::create_directories(options_.folder / "batch");
-  std::ofstream(options_.folder / "batch/job") << "5\n";
-  std::ofstream(options_.folder / "batch/a.db.ended") << "0\n";
+  fs::create_directories(options_.folder / ".batch");
+  std::ofstream(options_.folder / ".batch/job") << "5\n";
+  std::ofstream(options_.folder / ".batch/a.db.ended") << "0\n";
   // Twice it is there.
   program("squeue", "echo x >>" + (folder_ / "asked").string() + "; [ $(wc -l <" +
                         (folder_ / "asked").string() + ") -gt 2 ] || echo 5_0");

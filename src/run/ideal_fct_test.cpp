@@ -282,6 +282,22 @@ TEST(IdealJobs, APortSendsOneThingAtATime) {
   EXPECT_EQ(ideal_of(config, job_of(both, {0, 4, 8, 12})), 2 * (kWire + kFar) + kFarAck);
 }
 
+// A NIC's link that is slow one way slows what goes that way.
+TEST(IdealJobs, SlowLinksCountTheirWay) {
+  auto config = small();
+  sim::Impairment quarter;
+  quarter.link = {sim::LinkRef::Tier::host, 4, 0};
+  quarter.rate = {1, 4};
+  quarter.way = sim::LinkWay::up;
+  config.failures.impairments = {quarter};
+  workload::GraphBuilder builder(2);
+  builder.message(0, 1, kSize);
+  const workload::Job job = job_of(builder, {0, 4});
+  EXPECT_EQ(ideal_of(config, job), kWire + kFar + kFarAck);
+  config.failures.impairments[0].way = sim::LinkWay::down;
+  EXPECT_GT(ideal_of(config, job), 4 * kWire);
+}
+
 // What waits for latency waits, though the port has time: the last of two chunks on the last of two hops.
 TEST(IdealJobs, PortsCountBehindChainsToo) {
   const auto config = small();

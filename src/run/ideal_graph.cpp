@@ -58,11 +58,13 @@ class Chains {
  public:
   Chains(const sim::SimConfig& config, const workload::Job& job)
       : config_(config), t_(config.topology), job_(job), graph_(*job.graph) {
-    rates_.assign(graph_.ranks(), t_.host_rate);
+    for (auto* rates : {&out_rates_, &in_rates_}) rates->assign(graph_.ranks(), t_.host_rate);
     for (const sim::Impairment& bad : config.failures.impairments) {
       if (bad.link.tier != sim::LinkRef::Tier::host) continue;
       for (workload::Rank r = 0; r < graph_.ranks(); ++r) {
-        if (job.hosts[r] == bad.link.lower) rates_[r] = bad.rate * rates_[r];
+        if (job.hosts[r] != bad.link.lower) continue;
+        if (bad.way != sim::LinkWay::down) out_rates_[r] = bad.rate * out_rates_[r];
+        if (bad.way != sim::LinkWay::up) in_rates_[r] = bad.rate * in_rates_[r];
       }
     }
   }
@@ -130,20 +132,20 @@ class Chains {
       return sim::serialisation(t_, packet, reach) + sim::propagation(t_, reach);
     };
     Way way;
-    way.leaving = through(node.rank, wire);
+    way.leaving = through(out_rates_[node.rank], wire);
     way.behind = trip(last) - last / t_.host_rate;
     // On several paths a short last packet may overtake those in front of it.
     way.before = std::min(trip(first) - first / t_.host_rate,
                           (wire - last) / t_.host_rate + trip(last) - last / t_.host_rate) -
                  t_.host_latency;
-    way.arriving = through(to, wire);
+    way.arriving = through(in_rates_[to], wire);
     way.last = t_.host_latency;
     way.back = trip(config_.hosts.control_size);
     return way;
   }
   /// A link that carries nothing says nothing about how long things take.
-  [[nodiscard]] Picoseconds through(workload::Rank rank, Bytes wire) const {
-    return rates_[rank] > BitsPerSecond{0} ? wire / rates_[rank] : ps(0);
+  [[nodiscard]] static Picoseconds through(BitsPerSecond rate, Bytes wire) {
+    return rate > BitsPerSecond{0} ? wire / rate : ps(0);
   }
   [[nodiscard]] Reach reach_of(workload::HostId a, workload::HostId b) const {
     const std::uint32_t from = a / t_.hosts_per_rack;
@@ -210,7 +212,7 @@ class Chains {
   const sim::TopologyParams& t_;
   const workload::Job& job_;
   const Graph& graph_;
-  std::vector<BitsPerSecond> rates_;  ///< of each rank's port
+  std::vector<BitsPerSecond> out_rates_, in_rates_;  ///< of each rank's port
   std::vector<NodeId> order_;
   std::vector<Picoseconds> heads_;   ///< by node: when it can start
   std::vector<Picoseconds> behind_;  ///< by node: from its start to the end of the job

@@ -65,6 +65,7 @@ Result<Dialled, NotDialled> dial(const std::vector<std::string>& addresses,
   Clock::time_point next_at{};
   std::string mistake;
   bool any_began = false;
+  bool silent = false;             // one of them at least
   std::optional<NotDialled> told;  // an answer says more than silence
   while (!stop.load(std::memory_order_relaxed)) {
     const auto now = Clock::now();
@@ -84,11 +85,12 @@ Result<Dialled, NotDialled> dial(const std::vector<std::string>& addresses,
     }
     if (attempts.empty()) {
       if (!any_began) return NotDialled{false, mistake, addresses.front(), {}};
-      return told ? *told
-                  : NotDialled{false,
-                               {},
-                               fmt::format("{}", fmt::join(addresses, " or ")),
-                               udp::Status::timed_out};
+      const bool answered = told && (told->status != udp::Status::unreachable || !silent);
+      return answered ? *told
+                      : NotDialled{false,
+                                   {},
+                                   fmt::format("{}", fmt::join(addresses, " or ")),
+                                   udp::Status::timed_out};
     }
     const std::chrono::nanoseconds alone = next_at - now;
     wait_for_any(attempts, next < addresses.size() ? std::min(kNap, alone) : kNap);
@@ -98,8 +100,13 @@ Result<Dialled, NotDialled> dial(const std::vector<std::string>& addresses,
       if (taken[0].kind == udp::Kind::connected)
         return Dialled{std::move(attempts[i].endpoint), taken[0], attempts[i].address};
       if (taken[0].kind != udp::Kind::failed) continue;
-      if (!told && taken[0].status != udp::Status::timed_out)
-        told = NotDialled{false, {}, attempts[i].address, taken[0].status};
+      // What a peer said counts more than that there was no way to another of its addresses.
+      const udp::Status status = taken[0].status;
+      const bool better =
+          !told || (told->status == udp::Status::unreachable && status != udp::Status::unreachable);
+      silent = silent || status == udp::Status::timed_out;
+      if (better && status != udp::Status::timed_out)
+        told = NotDialled{false, {}, attempts[i].address, status};
       attempts.erase(attempts.begin() + static_cast<std::ptrdiff_t>(i));
       break;
     }

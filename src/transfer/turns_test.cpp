@@ -23,18 +23,13 @@ TEST_F(SessionTest, AFileThatWasTakenOverIsNotSentToItsEnd) {
   const std::string text = random_text(24 * std::size_t{kBlockBytes}, 1);
   write_file(out("f"), text);
   std::unique_ptr<Puppet> newer;
-  bool asked = false;
   EXPECT_EQ(copy({out("f").string()}, "", {},
                  [&](const Sender& sender) {
-                   if (!newer) {
-                     newer = std::make_unique<Puppet>(address());
-                     newer->say(Hello{});
-                   }
-                   newer->turn();
-                   if (!asked && sender.progress().sent_bytes > 0) {
-                     newer->say(Entry{0, EntryKind::file, 0644, 0, 5, "f", {}});
-                     asked = true;
-                   }
+                   if (newer || sender.progress().sent_bytes == 0) return false;
+                   newer = std::make_unique<Puppet>(address());
+                   newer->say(Hello{});
+                   newer->say(Entry{0, EntryKind::file, 0644, 0, 5, "f", {}});
+                   run(*newer, [&] { return newer->last<Need>() != nullptr; });
                    return false;
                  }),
             "");

@@ -92,8 +92,9 @@ void Handshake::mix_hash(ConstBytes bytes) {
 }
 
 void Handshake::mix_key(ConstBytes secret) {
-  const Secret before = chaining_;
+  Secret before = chaining_;
   derive(before, secret, chaining_, key_);
+  sodium_memzero(before.data(), before.size());
   counter_ = 0;
 }
 

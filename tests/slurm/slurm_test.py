@@ -141,7 +141,7 @@ def inside(program, folder):
     there = run(sweep(program, scenario, folder / "slurm", "--slurm"))
     check(there.returncode == 0, there.stdout, there.stderr)
     check(hashes(folder / "slurm") == wanted, "a sweep by Slurm differs")
-    tasks = list((folder / "slurm/batch").glob("task-*.sh"))
+    tasks = list((folder / "slurm/.batch").glob("task-*.sh"))
     check(len(tasks) == 1, "short runs are one task", tasks)
     table = [line for line in there.stdout.splitlines() if "KB" in line]
     check(table == [line for line in here.stdout.splitlines() if "KB" in line], there.stdout, here.stdout)
@@ -154,7 +154,7 @@ def inside(program, folder):
     again = run(sweep(program, scenario, folder / "slurm", "--slurm", "--task-minutes", "0.0001"))
     check(again.returncode == 0, again.stdout, again.stderr)
     check(hashes(folder / "slurm") == wanted, "resumed")
-    check(len(list((folder / "slurm/batch").glob("task-*.sh"))) == 2, "two were missing")
+    check(len(list((folder / "slurm/.batch").glob("task-*.sh"))) == 2, "two were missing")
     kept = [name for name in before if (folder / "slurm" / name).stat().st_mtime_ns == before[name]]
     check(sorted(kept + gone) == sorted(before), kept)
 

@@ -54,3 +54,12 @@ export function save(name: string, content: Blob): void {
 export function fileName(...parts: string[]): string {
   return parts.map((p) => p.replace(/[^A-Za-z0-9_.-]+/g, '-').replace(/^-+|-+$/g, '')).filter((p) => p).join('-');
 }
+
+/// What stands behind '#'. Anybody can write a link, also one with a broken escape.
+export function fragment(): string {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return location.hash.slice(1);
+  }
+}

@@ -5,7 +5,7 @@ import { parseReport, type Report } from './data';
 import { frameFigure, type Framed } from './figure';
 import { buildMessage, buildPage } from './page';
 import { heatHeight } from './heat';
-import { h } from './dom';
+import { fragment, h } from './dom';
 import { isPrinting, onTheme, setPrinting, setRoles, startTheme } from './theme';
 
 declare global {
@@ -140,15 +140,6 @@ function showOne(report: Report, id: string): void {
 function notReady(why: string): void {
   document.documentElement.dataset.error = why;
   document.documentElement.dataset.ready = 'error';
-}
-
-/// What stands behind '#'. Anybody can write a link, also one with a broken escape.
-function fragment(): string {
-  try {
-    return decodeURIComponent(location.hash.slice(1));
-  } catch {
-    return location.hash.slice(1);
-  }
 }
 
 function exportId(): string | null {

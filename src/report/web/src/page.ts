@@ -1,7 +1,7 @@
 // The page around the figures: header, overview of verdicts, navigation, sections, runs.
 
 import type { Check, Report, Run, Section, Verdict } from './data';
-import { button, h, prose, s } from './dom';
+import { button, fragment, h, prose, s } from './dom';
 import { frameFigure, type Framed } from './figure';
 import { Chosen } from './view';
 import { toggleTheme, theme, onTheme } from './theme';
@@ -191,13 +191,14 @@ function chooser(name: string, sections: Section[], elements: HTMLElement[]): HT
   };
   box.addEventListener('change', () => show(Number(box.value)));
   const follow = () => {
-    const goal = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const goal = document.getElementById(fragment());
     const at = goal ? elements.findIndex((one) => one.contains(goal)) : -1;
     if (at < 0 || Number(box.value) === at) return;
     show(at);
     goal!.scrollIntoView({ behavior: 'instant' as ScrollBehavior });
   };
   window.addEventListener('hashchange', follow);
+  requestAnimationFrame(follow);  // once all of it is in the page
   elements.forEach((one, i) => { one.hidden = i !== 0; });
   return h('div', { class: 'choice', 'data-choice': name },
     h('label', { class: 'field choice-field' }, h('span', {}, 'Single run shown'), box), ...elements);

@@ -91,9 +91,16 @@ interface Context {
   width: number;
 }
 
+/// Where its time axis begins; one that is over by then shows all of it.
+function beginning(fig: XyFigure): number {
+  if (!isTime(fig.x)) return 0;
+  const beyond = (p: XyFigure['series'][number]['points'][number]) => typeof p[0] === 'number' && p[0] > skipped();
+  return fig.series.some((one) => one.points.some(beyond)) ? skipped() : 0;
+}
+
 /// The figure without what comes before the beginning of its time axis.
 function begun(fig: XyFigure): XyFigure {
-  const from = isTime(fig.x) ? skipped() : 0;
+  const from = beginning(fig);
   if (from <= 0) return fig;
   return { ...fig, series: fig.series.map((one) => ({ ...one, points: one.points.filter((p) => typeof p[0] !== 'number' || p[0] >= from) })) };
 }
@@ -146,7 +153,7 @@ function xyOption(whole: XyFigure, cx: Context): Option {
     series.push(...spreadSeries(one, i, look, logY));
   });
   series.push(...markSeries(fig.marks, cx.of, cx.width));
-  if (isTime(fig.x)) series.push(...spanSeries(fig.spans, xExtent && { min: skipped() > 0 ? skipped() : Math.min(0, xExtent.min), max: xExtent.max }, cx.of));
+  if (isTime(fig.x)) series.push(...spanSeries(fig.spans, xExtent && { min: beginning(fig) > 0 ? skipped() : Math.min(0, xExtent.min), max: xExtent.max }, cx.of));
 
   const byName = new Map(fig.series.map((one, i) => [one.name, all[i]!]));
   type Param = { seriesName: string; seriesType: string; value: Point };
@@ -160,7 +167,7 @@ function xyOption(whole: XyFigure, cx: Context): Option {
                 data: fig.series.filter((one) => !cx.hidden.has(one.name)).map((one) => ({ name: one.name })) },
     } : {}),
     grid: { left: 74, right: markRoom(fig.marks, cx.width), top: cx.picture ? 84 : fig.marks.some((m) => m.axis === 'x') ? 26 : 14, bottom: 52 },
-    xAxis: isTime(fig.x) && skipped() > 0 ? { ...xAxis, min: skipped() } : xAxis,
+    xAxis: beginning(fig) > 0 ? { ...xAxis, min: skipped() } : xAxis,
     yAxis: axisOption(fig.y, yExtent, cx.of, false),
     dataZoom: cx.picture ? [] : [insideZoom([0], cx.zoom)],
     tooltip: {
