@@ -24,6 +24,12 @@ struct Command {
 [[nodiscard]] std::vector<Command> add_udp(CLI::App& app);
 [[nodiscard]] Command add_cost(CLI::App& sim);
 [[nodiscard]] Command add_diff(CLI::App& to);
+[[nodiscard]] Command add_export(CLI::App& sim);
+[[nodiscard]] Command add_watch(CLI::App& sim);
+
+struct ExportOptions;
+/// What a run can be written as for other tools.
+void add_exports(CLI::App* command, ExportOptions& options);
 [[nodiscard]] Command add_version(CLI::App& app);
 
 struct SweepOptions;

@@ -86,7 +86,9 @@ std::string heading(const DiffPair& pair) {
   for (const auto& [key, value] : pair.where)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, value);
   const auto side = [](const std::vector<const DiffRun*>& runs) {
-    return runs.size() == 1 ? runs.front()->file : fmt::format("{} seeds", runs.size());
+    return runs.size() == 1
+               ? fmt::format("{}, seed {}", runs.front()->file, runs.front()->summary.run.seed)
+               : fmt::format("{} seeds", runs.size());
   };
   return fmt::format("{}{}A: {}; B: {}", text, text.empty() ? "" : ": ", side(pair.a),
                      side(pair.b));

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/pool_progress.h"
+#include "cli/scratch.h"
 #include "cli/text.h"
 #include "league/league_report.h"
 #include "league/plan.h"
@@ -75,7 +76,11 @@ int league_report(const LeagueReportOptions& options) {
   if (!request) return fail(request.error());
   league::Results results;
   if (options.from.empty()) {
-    const auto planned = league::plan(request.value());
+    // Who only looks changes nothing among the results.
+    const ScratchFolder scratch;
+    league::Request looking = request.value();
+    looking.texts = scratch.path();
+    const auto planned = league::plan(looking);
     if (!planned) return fail(planned.error().message);
     results = league::read(planned.value());
   } else {

@@ -73,7 +73,8 @@ void add_run_options(CLI::App* command, RunOptions& run, const CLI::Validator& s
       ->check(CLI::IsMember({"cpu", "gpu", "auto", "mpi", "emulated"}));
   command->add_option("--out", run.out, "the result file; results/<name>-<scheme>-s<seed>.db")
       ->type_name("FILE");
-  command->add_flag("--force", run.force, "replace an existing result file");
+  add_exports(command, run.exports);
+  command->add_flag("--force", run.force, "replace existing files");
   command->add_flag("--quiet", run.quiet, "print errors only");
   command->add_flag("--json", run.json, "the figures for programs: times in ps, sizes in bytes");
   command->add_flag("--dry-run", run.dry_run, "run nothing: what `sim show` prints");
@@ -211,6 +212,7 @@ int main(int argc, char** argv) {
           "values of one key, such as --set workload.size=2MB,16MB; any number of times")
       ->type_name("KEY=V1,V2,...");
   add_pool_options(sweep_command, sweep, "results/<name>-sweep");
+  sweep_command->add_flag("--csv", sweep.csv, "for spreadsheets: a line per run");
 
   SweepOptions compare;
   compare.compare = true;
@@ -221,6 +223,7 @@ int main(int argc, char** argv) {
   compare_command->add_option("--schemes", schemes, "which")->capture_default_str();
   add_set(compare_command, compare.set, "changes one key for all; any number of times");
   add_pool_options(compare_command, compare, "results/<name>-compare");
+  compare_command->add_flag("--csv", compare.csv, "for spreadsheets: a line per run");
 
   CLI::App* workload = app.add_subcommand(
       "workload",
@@ -279,7 +282,8 @@ int main(int argc, char** argv) {
 
   std::vector<Command> commands = add_reports(app);
   for (Command& command : add_udp(app)) commands.push_back(std::move(command));
-  for (const auto add : {add_schemes, add_cost, add_diff}) commands.push_back(add(*sim));
+  for (const auto add : {add_schemes, add_cost, add_diff, add_export, add_watch})
+    commands.push_back(add(*sim));
   commands.push_back(add_version(app));
   std::vector<std::string> topic;
   CLI::App* help_command =
@@ -306,7 +310,10 @@ int main(int argc, char** argv) {
   if (*info_command) return workload_info(info);
   if (*convert_command) return workload_convert(convert);
   if (*draw_command) return workload_draw(draw);
-  if (*run_command) return sim_run(run);
+  if (*run_command) {
+    run.exports.force = run.force;
+    return sim_run(run);
+  }
   if (*summary_command) return sim_summary(summary);
   if (*show_command) return sim_show(show);
   if (*sweep_command) return sim_sweep(sweep);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -13,6 +14,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/pool_progress.h"
+#include "cli/scratch.h"
 #include "cli/text.h"
 #include "paper/calibrate.h"
 #include "paper/csv_table.h"
@@ -35,23 +37,26 @@ fs::path results_folder(const PaperOptions& options) {
                                  : options.results;
 }
 
+/// Where the program's own rows lie, for who runs them.
+fs::path rows_beside(const PaperOptions& options) { return results_folder(options) / "rows"; }
+
 /// The folder of the rows. Where there is none, the rows that the program carries are put beside the
-/// results.
-Result<fs::path, std::string> rows_folder(const PaperOptions& options) {
+/// results; with `own` in that folder.
+Result<fs::path, std::string> rows_folder(const PaperOptions& options, const fs::path& own) {
   std::error_code ignored;
   if (fs::is_directory(options.folder, ignored)) return options.folder;
   if (options.folder != PaperOptions{}.folder) {
     return fmt::format("{}: there is no such folder. leave --rows out for the program's own rows",
                        options.folder.string());
   }
-  const fs::path own = results_folder(options) / "rows";
   if (const auto error = paper::write_own_rows(own)) return error->message;
   return own;
 }
 
 /// All rows, or why there are none. Whether the scale and the ids asked for exist is looked at here.
-Result<std::vector<paper::Row>, std::string> load(const PaperOptions& options) {
-  const auto folder = rows_folder(options);
+Result<std::vector<paper::Row>, std::string> load(const PaperOptions& options,
+                                                  const fs::path& own) {
+  const auto folder = rows_folder(options, own);
   if (!folder) return folder.error();
   auto rows = paper::load_rows(folder.value());
   if (!rows) return rows.error().text();
@@ -238,7 +243,10 @@ std::optional<std::string> use_gpu(const PaperRunOptions& options, PoolView& vie
 }  // namespace
 
 int paper_run(const PaperRunOptions& options) {
-  const auto rows = load(options);
+  // Who only looks changes nothing among the results.
+  std::optional<ScratchFolder> scratch;
+  if (options.dry_run) scratch.emplace();
+  const auto rows = load(options, scratch ? scratch->path() : rows_beside(options));
   if (!rows) return fail(rows.error());
   auto all = candidates(options, rows.value());
   if (!all) return fail(all.error());
@@ -391,9 +399,9 @@ class Searching {
 int paper_calibrate(const PaperCalibrateOptions& given) {
   PaperCalibrateOptions options = given;
   if (options.results.empty()) options.results = fs::path("results") / "paper-calibrate";
-  const auto folder = rows_folder(options);
+  const auto folder = rows_folder(options, rows_beside(options));
   if (!folder) return fail(folder.error());
-  const auto rows = load(options);
+  const auto rows = load(options, rows_beside(options));
   if (!rows) return fail(rows.error());
   const auto what = paper::load_calibration(folder.value() / "CALIBRATE");
   if (!what) return fail(what.error().text());
@@ -428,7 +436,8 @@ int paper_calibrate(const PaperCalibrateOptions& given) {
 }
 
 int paper_status(const PaperOptions& options) {
-  const auto rows = load(options);
+  const ScratchFolder scratch;
+  const auto rows = load(options, scratch.path());
   if (!rows) return fail(rows.error());
   const auto evidence = paper::Evidence::read(rows.value(), options.scale, results_folder(options));
   if (!evidence) return fail(evidence.error().message);
@@ -440,7 +449,7 @@ int paper_status(const PaperOptions& options) {
 }
 
 int paper_report(const PaperReportOptions& options) {
-  const auto rows = load(options);
+  const auto rows = load(options, rows_beside(options));
   if (!rows) return fail(rows.error());
   const fs::path folder = results_folder(options);
   const auto read = options.from.empty()

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/export.h"
 #include "run/batch.h"
 
 namespace strack::cli {
@@ -27,6 +28,7 @@ struct RunOptions {
   bool dry_run = false;
   std::string
       engine;  ///< a word of sim::engine_named(); none: cpu, or mpi where mpirun started this
+  ExportOptions exports;  ///< what is written beside the result file
 };
 int sim_run(const RunOptions& options);
 
@@ -56,6 +58,7 @@ struct SweepOptions {
   bool compare = false;  ///< the first axis is what is compared
   run::BatchOptions batch = {};
   bool json = false;
+  bool csv = false;
   bool dry_run = false;
 };
 int sim_sweep(const SweepOptions& options);

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/export.h"
 #include "cli/sim.h"
+#include "cli/watch.h"
 #include "run/build_info.h"
 
 namespace strack::cli {
@@ -45,6 +47,50 @@ void add_pool_options(CLI::App* command, SweepOptions& options, const std::strin
   command->add_flag("--quiet", options.quiet, "no progress, only what came of it");
   command->add_flag("--json", options.json, "for programs: times in ps, sizes in bytes");
   add_batch_options(command, options.batch);
+}
+
+void add_exports(CLI::App* command, ExportOptions& options) {
+  command
+      ->add_option("--perfetto", options.perfetto,
+                   "a timeline of jobs, hosts, links and failures, for ui.perfetto.dev (JSON)")
+      ->type_name("FILE");
+  command
+      ->add_option("--pcap", options.pcap,
+                   "a capture of one flow, for Wireshark with tools/wireshark/strack.lua")
+      ->type_name("FILE");
+  command->add_option("--pcap-flow", options.flow, "which flow; else the first")
+      ->check(CLI::Range(0, 99'999))
+      ->type_name("NUMBER");
+}
+
+Command add_export(CLI::App& sim) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command = sim.add_subcommand(
+      "export", "Writes what a result file holds for other tools: a timeline, a capture.");
+  command->add_option("FILE", options->file, "a result file")->required()->type_name("");
+  add_exports(command, *options);
+  command->add_flag("--force", options->force, "replace existing files");
+  command->add_flag("--quiet", options->quiet, "print errors only");
+  return {command, [options] { return sim_export(*options); }};
+}
+
+Command add_watch(CLI::App& sim) {
+  auto options = std::make_shared<WatchOptions>();
+  CLI::App* command =
+      sim.add_subcommand("watch",
+                         "Serves the report of a result file on this machine, and makes it anew "
+                         "while the run goes on.\n"
+                         "Nobody else can reach it. Ctrl-C ends it; the run goes on.");
+  command->add_option("FILE", options->file, "a result file, finished or not")
+      ->required()
+      ->type_name("");
+  command->add_option("--port", options->port, "of 127.0.0.1; else any that is free")
+      ->type_name("NUMBER");
+  command->add_option("--every", options->every, "seconds between two looks at the file")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 3'600))
+      ->type_name("SECONDS");
+  return {command, [options] { return sim_watch(*options); }};
 }
 
 Command add_version(CLI::App& app) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -19,6 +20,7 @@
 #include "run/run.h"
 #include "sim/cluster/rank_exchange.h"
 #include "sim/mpi/engine.h"
+#include "sim/scenario/expected_time.h"
 #include "sim/scenario/lossless.h"
 
 namespace strack::cli {
@@ -85,6 +87,46 @@ std::string pfc_text(const sim::SimConfig& config) {
   return fmt::format("{}; headroom {}", buffers, headrooms);
 }
 
+/// Within a factor of two, so with one digit: "about 3 s", "about 20 min".
+std::string run_time_text(double seconds) {
+  if (seconds < 1) return "less than a second";
+  const auto rough = [](double value) {
+    const double scale = std::pow(10.0, std::floor(std::log10(value)));
+    return std::round(value / scale) * scale;
+  };
+  if (seconds < 120) return fmt::format("about {:.0f} s", rough(seconds));
+  if (seconds < 7'200) return fmt::format("about {:.0f} min", rough(seconds / 60));
+  return fmt::format("about {:.0f} h", rough(seconds / 3'600));
+}
+
+/// What has to be recorded beside what the scenario says, so that there is something to export.
+std::vector<std::string> recordings(const RunOptions& options,
+                                    const std::vector<std::string>& set) {
+  std::vector<std::string> more;
+  if (!options.exports.any()) return more;
+  const auto loaded = sim::load(options.file, set);
+  if (!loaded) return more;  // which whoever plans the run will say
+  const sim::Scenario& scenario = loaded.value();
+  const bool jobs = std::any_of(scenario.workloads.begin(), scenario.workloads.end(),
+                                [](const sim::WorkloadSpec& w) { return w.has_jobs(); });
+  if (!options.exports.perfetto.empty() && jobs && !scenario.config.record.messages)
+    more.emplace_back("record.messages=on");
+  const std::uint32_t inspected = options.exports.flow.value_or(0) + 1;
+  if (!options.exports.pcap.empty() && scenario.config.record.inspect < inspected)
+    more.push_back(fmt::format("record.inspect={}", inspected));
+  return more;
+}
+
+/// What is asked for beside the result file.
+int write_exports(const RunOptions& options, const std::filesystem::path& result, bool quiet) {
+  if (!options.exports.any()) return 0;
+  ExportOptions exports = options.exports;
+  exports.file = result;
+  exports.force = true;  // it was looked at before the run
+  exports.quiet = quiet;
+  return sim_export(exports);
+}
+
 /// Before it begins: what is run.
 void announce(const std::filesystem::path& file, const run::Plan& plan) {
   const metrics::RunInfo& info = plan.info;
@@ -146,6 +188,8 @@ int sim_run(const RunOptions& options) {
   }
   if (!options.scheme.empty()) set.push_back("transport.scheme=" + options.scheme);
   if (options.dry_run) return sim_show({options.file, set, options.seed});
+  if (const int status = check_export(options.exports)) return status;
+  for (std::string& one : recordings(options, set)) set.push_back(std::move(one));
   sim::Engine engine = sim::engine_named(options.engine);
   if (options.engine.empty() && sim::started_by_mpi()) engine = sim::Engine::mpi;
   sim::Ranks* ranks = nullptr;
@@ -193,6 +237,9 @@ int sim_run(const RunOptions& options) {
     if (!summary) return fail(summary.error().message);
     fmt::print("{}", json_list({{plan.out.string(), summary.value()}}));
   }
+  if (first) {
+    if (const int status = write_exports(options, plan.out, quiet)) return status;
+  }
   if (outcome.status == RunStatus::interrupted) return kInterruptedStatus;
   return outcome.status == RunStatus::stalled ? 1 : 0;
 }
@@ -229,6 +276,8 @@ int sim_show(const ShowOptions& options) {
     line("ideal time", fmt::format("{}, of the slowest job", time_text(info.ideal_fct)));
   }
   for (const std::string& note : plan.scenario.notes) line("note", note);
+  const double seconds = sim::expected_time(plan.scenario).cpu;
+  line("run time", fmt::format("{} with one thread", run_time_text(seconds)));
   line("memory", fmt::format("about {}", size_text(sim::memory_estimate(plan.scenario))));
   fmt::print("\n{}", info.scenario);
   if (!info.scenario.ends_with('\n')) fmt::print("\n");

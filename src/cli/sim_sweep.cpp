@@ -60,7 +60,7 @@ int sim_sweep(const SweepOptions& options) {
     fmt::print(stderr, "warning: nothing in these runs reads {}\n", fmt::join(unread, ", "));
   }
   if (options.dry_run) return list_runs(pool);
-  const bool quiet = options.quiet || options.json;
+  const bool quiet = options.quiet || options.json || options.csv;
   if (!quiet) announce(runs, folder);
   const bool whole = run_pool(view_of(options, folder), pool);
 
@@ -95,8 +95,8 @@ int sim_sweep(const SweepOptions& options) {
     data.push_back({one.out.string(), summary.value()});
     warnings += warnings_text(one.out.string(), summary.value());
   }
-  if (options.json) {
-    fmt::print("{}", json_list(data));
+  if (options.json || options.csv) {
+    fmt::print("{}", options.json ? json_list(data) : csv_list(data));
     return failed > 0 ? 1 : whole ? 0 : kInterruptedStatus;
   }
   fmt::print("{}{}", quiet ? "" : "\n", table_text(names, rows, options.compare));

@@ -405,6 +405,7 @@ class SimTest(unittest.TestCase):
         self.assertRegex(out, r"# flows +8, 1.6 MB in all\n")
         self.assertRegex(out, r"# ideal FCT +1\d\.\d+ us")
         self.assertRegex(out, r"# memory +about ")
+        self.assertRegex(out, r"# run time +less than a second with one thread\n")
         self.write("shown.toml", out)
         self.assertEqual(self.good("sim", "show", "shown.toml"), out)
 

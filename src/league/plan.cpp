@@ -120,7 +120,8 @@ Result<std::vector<PlannedRun>, Problem> plan(const Request& request) {
   if (!chosen) return chosen.error();
   const auto schemes = chosen_schemes(request.schemes);
   if (!schemes) return schemes.error();
-  const fs::path texts = request.folder / "cases";
+  const bool elsewhere = !request.texts.empty();
+  const fs::path texts = elsewhere ? request.texts : request.folder / "cases";
   if (auto problem = make_folder(texts)) return *std::move(problem);
   std::vector<PlannedRun> all;
   for (const Case* of : chosen.value()) {
@@ -128,7 +129,9 @@ Result<std::vector<PlannedRun>, Problem> plan(const Request& request) {
     if (auto problem = write_text(file, scenario_text(*of, request.scale))) {
       return *std::move(problem);
     }
-    if (auto problem = make_folder(request.folder / of->id)) return *std::move(problem);
+    if (!elsewhere) {
+      if (auto problem = make_folder(request.folder / of->id)) return *std::move(problem);
+    }
     for (std::uint64_t seed = 1; seed <= request.seeds; ++seed) {
       std::vector<std::string> set;
       if (of->flows != nullptr) {

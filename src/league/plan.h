@@ -30,6 +30,7 @@ struct Request {
       schemes;              ///< names of schemes, or of transports for all of theirs; empty: all
   std::uint32_t seeds = 3;  ///< from 1 on
   std::filesystem::path folder;
+  std::filesystem::path texts = {};  ///< where the cases' files go instead; then no folder is made
 };
 
 struct PlannedRun {
@@ -39,7 +40,7 @@ struct PlannedRun {
   std::string cannot;  ///< why the scheme does not take this scenario; then it is not to be run
 };
 
-/// Writes the cases' files and makes the results' folders where they are missing.
+/// Writes the cases' files and, unless `texts` is set, makes the results' folders where they are missing.
 [[nodiscard]] Result<std::vector<PlannedRun>, Problem> plan(const Request& request);
 
 /// Where the last words of a run without a result are kept.

@@ -433,18 +433,15 @@ XyFigure queue_delay(FigureHead head, std::span<const LinkSeries> runs) {
 
 FabricFigure fabric(FigureHead head, std::span<const LinkSeries> runs) {
   FabricFigure figure{std::move(head), {}};
-  // One scale for all, so that runs can be compared by their colours.
-  float deepest = 0;
-  for (const LinkSeries& run : runs) {
-    if (!run.replay) continue;
-    for (const auto* layer : {&run.replay->up_queue, &run.replay->down_queue}) {
-      for (const float value : *layer) deepest = std::max(deepest, value);
-    }
-  }
-  const double queue_max = deepest > 0 ? static_cast<double>(deepest) : 1;
   for (const LinkSeries& run : runs) {
     if (!run.replay) continue;
     const LinkSeries::Replay& replay = *run.replay;
+    // Its own scale; the page has one for all runs, unless the reader wants each on its own.
+    float deepest = 0;
+    for (const auto* layer : {&replay.up_queue, &replay.down_queue}) {
+      for (const float value : *layer) deepest = std::max(deepest, value);
+    }
+    const double queue_max = deepest > 0 ? static_cast<double>(deepest) : 1;
     FabricVariant variant;
     variant.name = run.label.name;
     variant.tors = replay.tors;
