@@ -24,6 +24,7 @@ struct Command {
 [[nodiscard]] std::vector<Command> add_udp(CLI::App& app);
 [[nodiscard]] Command add_cost(CLI::App& sim);
 [[nodiscard]] Command add_diff(CLI::App& to);
+[[nodiscard]] Command add_make(CLI::App& workload);
 [[nodiscard]] Command add_export(CLI::App& sim);
 [[nodiscard]] Command add_watch(CLI::App& sim);
 

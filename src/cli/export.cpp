@@ -1,6 +1,8 @@
 #include "cli/export.h"
 
+#include <algorithm>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,11 +13,20 @@
 
 namespace strack::cli {
 
-int check_export(const ExportOptions& options) {
+int check_export(const ExportOptions& options, const std::filesystem::path& result) {
+  std::vector<std::filesystem::path> named;
+  if (!result.empty()) named.push_back(std::filesystem::absolute(result).lexically_normal());
   for (const std::filesystem::path& file : {options.perfetto, options.pcap}) {
+    if (file.empty()) continue;
     std::error_code ignored;
-    if (file.empty() || options.force || !std::filesystem::exists(file, ignored)) continue;
-    return fail(fmt::format("{}: there is such a file. --force replaces it", file.string()));
+    const auto there = std::filesystem::status(file, ignored);
+    if (std::filesystem::is_directory(there))
+      return fail(file.string() + ": is a folder. name a file in it");
+    if (std::filesystem::exists(there) && !options.force)
+      return fail(fmt::format("{}: there is such a file. --force replaces it", file.string()));
+    named.push_back(std::filesystem::absolute(file).lexically_normal());
+    if (std::count(named.begin(), named.end(), named.back()) > 1)
+      return fail(file.string() + ": is named for two things. give each a name of its own");
   }
   return 0;
 }
@@ -24,7 +35,7 @@ int sim_export(const ExportOptions& options) {
   if (!options.any())
     return fail(
         "nothing to be written was named. --perfetto FILE is a timeline, --pcap FILE a capture");
-  if (const int status = check_export(options)) return status;
+  if (const int status = check_export(options, options.file)) return status;
   const auto opened = metrics::ResultReader::open(options.file);
   if (!opened) return fail(opened.error().message);
   metrics::ResultReader& reader = *opened.value();

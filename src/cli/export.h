@@ -17,8 +17,8 @@ struct ExportOptions {
 
   [[nodiscard]] bool any() const { return !perfetto.empty() || !pcap.empty(); }
 };
-/// Whether what is asked for may be written: 0, or an error has been printed.
-int check_export(const ExportOptions& options);
+/// Whether what is asked for may be written beside a result: 0, or an error has been printed.
+int check_export(const ExportOptions& options, const std::filesystem::path& result);
 int sim_export(const ExportOptions& options);
 
 }  // namespace strack::cli

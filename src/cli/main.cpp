@@ -227,7 +227,8 @@ int main(int argc, char** argv) {
 
   CLI::App* workload = app.add_subcommand(
       "workload",
-      "Looks at, converts and draws workloads: traces of other tools, and what scenarios send.");
+      "Looks at, converts and draws workloads: traces of other tools, and what scenarios send;\n"
+      "makes the scenario of a training step.");
   workload->require_subcommand(0, 1);
 
   WorkloadInfoOptions info;
@@ -284,6 +285,7 @@ int main(int argc, char** argv) {
   for (Command& command : add_udp(app)) commands.push_back(std::move(command));
   for (const auto add : {add_schemes, add_cost, add_diff, add_export, add_watch})
     commands.push_back(add(*sim));
+  commands.push_back(add_make(*workload));
   commands.push_back(add_version(app));
   std::vector<std::string> topic;
   CLI::App* help_command =

@@ -11,7 +11,9 @@ namespace strack::cli {
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "strack-XXXXXX").string();
+    std::error_code none;
+    std::string name = (std::filesystem::temp_directory_path(none) / "strack-XXXXXX").string();
+    if (none) return;
     if (mkdtemp(name.data()) != nullptr) path_ = name;
   }
   ScratchFolder(const ScratchFolder&) = delete;

@@ -142,6 +142,7 @@ void announce(const std::filesystem::path& file, const run::Plan& plan) {
         time_text(info.base_rtt));
   }
   std::fflush(stdout);
+  for (const std::string& note : plan.scenario.about) fmt::print(stderr, "note: {}\n", note);
   for (const std::string& note : plan.scenario.notes) fmt::print(stderr, "warning: {}\n", note);
   if (plan.seeds > 1) {
     fmt::print("the scenario has {} seeds; `strack sim sweep` runs them all\n", plan.seeds);
@@ -188,7 +189,7 @@ int sim_run(const RunOptions& options) {
   }
   if (!options.scheme.empty()) set.push_back("transport.scheme=" + options.scheme);
   if (options.dry_run) return sim_show({options.file, set, options.seed});
-  if (const int status = check_export(options.exports)) return status;
+  if (const int status = check_export(options.exports, options.out)) return status;
   for (std::string& one : recordings(options, set)) set.push_back(std::move(one));
   sim::Engine engine = sim::engine_named(options.engine);
   if (options.engine.empty() && sim::started_by_mpi()) engine = sim::Engine::mpi;
@@ -275,6 +276,7 @@ int sim_show(const ShowOptions& options) {
     line("workload", fmt::format("{}, {} in all", what_is_sent(plan.work), size_text(info.bytes)));
     line("ideal time", fmt::format("{}, of the slowest job", time_text(info.ideal_fct)));
   }
+  for (const std::string& note : plan.scenario.about) line("note", note);
   for (const std::string& note : plan.scenario.notes) line("note", note);
   const double seconds = sim::expected_time(plan.scenario).cpu;
   line("run time", fmt::format("{} with one thread", run_time_text(seconds)));

@@ -197,6 +197,7 @@ std::string run_text(const Summary& s) {
   line("deepest queue", size_text(c.deepest_queue));
   line("hash", s.state.hash.empty() ? "-" : s.state.hash);
   if (s.workloads.size() > 1) text += "\n" + workloads_text(s);
+  if (const std::string more = communications_text(s); !more.empty()) text += "\n" + more;
   return text;
 }
 
@@ -509,7 +510,8 @@ std::string json_text(const std::string& file, const Summary& s) {
   number("buffer_max_bytes", c.buffer_max.count());
   put("own_counters", own_counters_json(c));
   words("hash", s.state.hash);
-  return text + ", \"workloads\": " + workloads_json(s) + "}";
+  put("communications", communications_json(s));
+  return text + ", \"exposed\": " + exposed_json(s) + ", \"workloads\": " + workloads_json(s) + "}";
 }
 
 }  // namespace strack::cli

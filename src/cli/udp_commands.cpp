@@ -1,6 +1,7 @@
 // `strack perf`, `strack recv`, `strack cp`, `strack key`: their words on the command line.
 #include "cli/commands.h"
 #include "cli/copy.h"
+#include "cli/mpirun.h"
 #include "cli/perf.h"
 
 namespace strack::cli {
@@ -231,6 +232,17 @@ std::vector<Command> add_udp(CLI::App& app) {
   CLI::App* key_command = app.add_subcommand(
       "key", "Prints a new random key for --key-file: (umask 077; strack key > job.key)");
   commands.push_back({key_command, [] { return new_key(); }});
+  CLI::App* mpirun_command = app.add_subcommand(
+      "mpirun",
+      "Starts Open MPI's mpirun with the variables by which unchanged programs go over STrack\n"
+      "(docs/libfabric.md): strack mpirun -n 4 PROGRAM. All that follows is mpirun's.");
+  mpirun_command->prefix_command();
+  commands.push_back(
+      {mpirun_command, [mpirun_command] { return mpirun(mpirun_command->remaining()); }});
+  CLI::App* doctor_command = app.add_subcommand(
+      "doctor",
+      "Says what is there for MPI over STrack, and what is missing: libraries, MTUs, limits.");
+  commands.push_back({doctor_command, [] { return doctor(); }});
   return commands;
 }
 

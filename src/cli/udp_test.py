@@ -250,8 +250,7 @@ class PerfTest(UdpTest):
     @unittest.skipIf(os.geteuid() != 0, "needs root")
     def test_no_route(self):
         # In a namespace of its own, whose only device is loopback.
-        if subprocess.run(["unshare", "--net", "ip", "link", "set", "lo", "up"], capture_output=True, check=False).returncode:
-            self.skipTest("no network namespace can be made here")
+        if subprocess.run(["unshare", "--net", "ip", "link"], capture_output=True).returncode: self.skipTest("no namespaces here")
         command = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", PROGRAM, "perf", "client",
                    "192.0.2.1", "--insecure", "--count", "1"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)

@@ -1,7 +1,9 @@
 #include "cli/vectors.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -29,7 +31,11 @@ int vectors_export(const VectorsExportOptions& options) {
     fmt::print("{}", text);
     return 0;
   }
-  if (std::filesystem::exists(options.out) && !options.force)
+  std::error_code none;
+  const auto there = std::filesystem::status(options.out, none);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+    return fail(options.out.string() + ": is not a plain file. choose another --out");
+  if (std::filesystem::exists(there) && !options.force)
     return fail(fmt::format("{}: exists. choose another --out, or --force to replace it",
                             options.out.string()));
   if (const auto error = report::write_file(options.out, text)) return fail(error->message);

@@ -38,6 +38,8 @@ class LivePage {
   const std::string& now() {
     if (!page_.empty() && (over_ || Clock::now() - made_ < std::chrono::seconds(options_.every)))
       return page_;
+    // Asked first: a run that ends meanwhile is shown once more.
+    over_ = is_over();
     report::RunReport made = report::report_on({options_.file});
     made.report.made = {run::kBuildInfo.version, run::kBuildInfo.commit, utc_now(),
                         fmt::format("strack sim watch {}", options_.file.string())};
@@ -45,8 +47,6 @@ class LivePage {
       made.report.title = options_.file.string();
     }
     page_ = report::html(made.report, report::page_template());
-    const auto opened = metrics::ResultReader::open(options_.file);
-    over_ = opened && opened.value()->state().status != metrics::RunStatus::running;
     // The browser comes again by itself while there is more to come.
     if (!over_) {
       page_.insert(page_.find("<head>") + 6,
@@ -57,6 +57,11 @@ class LivePage {
   }
 
  private:
+  [[nodiscard]] bool is_over() const {
+    const auto opened = metrics::ResultReader::open(options_.file);
+    return opened && opened.value()->state().status != metrics::RunStatus::running;
+  }
+
   const WatchOptions& options_;
   std::string page_;
   bool over_ = false;  ///< the run has ended: the page stays as it is

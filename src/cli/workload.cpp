@@ -257,8 +257,21 @@ std::string info_text(const Loaded& loaded) {
   return out;
 }
 
-/// Puts a text where the user wants it.
-int deliver(const std::string& text, const fs::path& out, bool force) {
+/// A rate as people write it: 400, 400Gb/s, "1.6 Tb/s".
+[[nodiscard]] std::optional<BitsPerSecond> parse_rate(const std::string& text) {
+  const auto amount = workload::parse_amount(text);
+  if (!amount) return std::nullopt;
+  const auto unit =
+      amount->unit.empty() ? std::optional(gbps(1).count()) : workload::rate_unit(amount->unit);
+  if (!unit) return std::nullopt;
+  const auto value = workload::exact_product(amount->number, *unit);
+  if (!value || *value <= 0) return std::nullopt;
+  return BitsPerSecond{*value};
+}
+
+}  // namespace
+
+int write_text(const std::string& text, const fs::path& out, bool force) {
   if (out.empty()) {
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
     if (written && std::fflush(stdout) == 0) return 0;
@@ -281,20 +294,6 @@ int deliver(const std::string& text, const fs::path& out, bool force) {
   }
   return 0;
 }
-
-/// A rate as people write it: 400, 400Gb/s, "1.6 Tb/s".
-[[nodiscard]] std::optional<BitsPerSecond> parse_rate(const std::string& text) {
-  const auto amount = workload::parse_amount(text);
-  if (!amount) return std::nullopt;
-  const auto unit =
-      amount->unit.empty() ? std::optional(gbps(1).count()) : workload::rate_unit(amount->unit);
-  if (!unit) return std::nullopt;
-  const auto value = workload::exact_product(amount->number, *unit);
-  if (!value || *value <= 0) return std::nullopt;
-  return BitsPerSecond{*value};
-}
-
-}  // namespace
 
 bool natural_less(std::string_view a, std::string_view b) {
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -373,7 +372,7 @@ int workload_convert(const WorkloadConvertOptions& options) {
       return fail(fmt::format("{}: {}: --out-calc-ns 0.001", from.name, made.error().message));
     text = std::move(made.value().text);
   }
-  const int status = deliver(text, options.out, options.force);
+  const int status = write_text(text, options.out, options.force);
   if (status == 0) print_notes(notes);
   return status;
 }
@@ -403,7 +402,7 @@ int workload_draw(const WorkloadDrawOptions& options) {
   }
   const auto drawn = workload::draw_schedule(*from.graph, params);
   if (!drawn) return fail(fmt::format("{}: {}", from.name, drawn.error().message));
-  const int status = deliver(drawn.value().svg, options.out, options.force);
+  const int status = write_text(drawn.value().svg, options.out, options.force);
   if (status == 0) print_notes(from.notes);
   return status;
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace strack::cli {
@@ -45,6 +46,16 @@ struct WorkloadDrawOptions {
   bool force = false;
 };
 int workload_draw(const WorkloadDrawOptions& options);
+
+struct WorkloadMakeOptions {
+  std::vector<std::pair<std::string, std::string>> keys;  ///< of [workload], with their values
+  std::filesystem::path out;                              ///< empty: standard output
+  bool force = false;
+};
+int workload_make(const WorkloadMakeOptions& options);
+
+/// Puts a text where the user wants it: a file, or standard output where none is named.
+int write_text(const std::string& text, const std::filesystem::path& out, bool force);
 
 /// Whether one name comes before another where runs of digits count as numbers: rank.2 before rank.10.
 [[nodiscard]] bool natural_less(std::string_view a, std::string_view b);

@@ -4,6 +4,7 @@
 usage: workload_test.py PROGRAM [unittest arguments]
 """
 
+import json
 import os
 import pathlib
 import re
@@ -330,6 +331,31 @@ placement = "packed"
         self.write("t.toml", NETWORK + '[workload]\nkind = "trace"\nfile = "pipeline3.goal"\n')
         self.assertRegex(self.good("sim", "show", "t.toml"),
                          r"# the trace: 3 ranks, 4 messages, fingerprint [0-9a-f]{16}\n")
+
+    def test_a_training_step_is_made_and_run(self):
+        words = ("workload", "make", "--model", "llama2-7b", "--layers", "2", "--sequence", "256", "--pp", "2",
+                 "--dp", "2", "--batch", "4", "--bucket", "50MB", "--chunk", "4MB")
+        made = self.strack(*words, "--out", "step.toml")
+        self.assertEqual((made.returncode, made.stdout), (0, ""))
+        self.assertIn("note: training: 0.67 billion weights on 32 GPUs (tp 8 x pp 2 x dp 2), 4 sequences of 256 "
+                      "tokens a step in 2 microbatches a replica\n", made.stderr)
+        self.assertIn("step.toml: exists already", self.bad(*words, "--out", "step.toml"))
+        self.assertEqual(self.strack(*words).stdout, (self.folder / "step.toml").read_text())
+        text = self.strack("sim", "run", "step.toml", "--out", "run.db").stdout
+        self.assertRegex(text, r"\ntraining: [\d.]+ us a step, [\d.]+ us of it computation and [\d.]+ us exposed "
+                               r"communication \([\d.]+ %\)\n")
+        self.assertRegex(text, r"\ngradients, allreduce +training +4 +2 ")
+        self.assertRegex(text, r"\nactivations to the next stage +training +4 +1 ")
+        [run] = json.loads(self.good("sim", "summary", "run.db", "--json"))
+        kinds = {one["name"]: one for one in run["communications"]}
+        self.assertEqual(kinds["gradients, allreduce"]["count"], 4)
+        [exposed] = run["exposed"]
+        self.assertEqual(exposed["time_ps"], exposed["computation_ps"] + exposed["exposed_ps"])
+        with sqlite3.connect(self.folder / "run.db") as database:
+            [[rows]] = database.execute("SELECT count(*) FROM communications").fetchall()
+        self.assertEqual(rows, sum(one["count"] for one in run["communications"]))
+        self.assertIn("pp x dp x rails is 1", self.bad("workload", "make", "--model", "llama2-7b"))
+        self.assertIn("model is \"x\"", self.bad("workload", "make", "--model", "x", "--dp", "2"))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #include "cli/workloads_text.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,6 +41,12 @@ std::string times_json(const WorkloadSummary& w) {
       time(w.mean_iteration()));
 }
 
+/// What a rank sends while it lasts, on average.
+double gbps_of(const metrics::CommunicationSummary& c) {
+  const double each = static_cast<double>(c.bytes.count()) / static_cast<double>(c.count) / c.ranks;
+  return c.mean_time > ps(0) ? 8e3 * each / static_cast<double>(c.mean_time.count()) : 0;
+}
+
 /// How many times as long, where both have finished all.
 std::string price_text(const WorkloadSummary& alone, const WorkloadSummary& together,
                        Picoseconds WorkloadSummary::*time) {
@@ -73,6 +80,58 @@ std::string workloads_json(const Summary& summary) {
         text.empty() ? "" : ", ", json_string(w.info.name), json_string(w.info.kind), w.info.flows,
         w.info.jobs, w.info.iterations, w.info.compute.count(), w.info.bytes.count(),
         w.info.ideal.count(), times_json(w));
+  }
+  return "[" + text + "]";
+}
+
+std::string communications_text(const Summary& summary) {
+  std::string text;
+  for (const metrics::ExposedSummary& e : summary.exposed) {
+    const std::uint32_t times =
+        std::max(1u, summary.workloads[e.workload].info.iterations);  // one may do several
+    text += fmt::format(
+        "{}: {} us a step, {} us of it computation and {} us exposed communication "
+        "({:.1f} %)\n",
+        summary.workloads[e.workload].info.name, us_text(e.time / times),
+        us_text(e.computation / times), us_text(e.exposed() / times),
+        100.0 * static_cast<double>(e.exposed().count()) /
+            static_cast<double>(std::max<std::int64_t>(1, e.time.count())));
+  }
+  if (summary.communications.empty()) return text;
+  Table table({"communication", "workload", "count", "ranks", "each", "mean us", "max us",
+               "waits us", "Gb/s a rank"},
+              2);
+  for (const metrics::CommunicationSummary& c : summary.communications) {
+    const auto count = static_cast<std::int64_t>(c.count);
+    table.add({c.name, summary.workloads[c.workload].info.name, fmt::format("{}", c.count),
+               fmt::format("{}", c.ranks), size_text(bytes(c.bytes.count() / count)),
+               us_text(c.mean_time), us_text(c.max_time), us_text(c.mean_wait),
+               fmt::format("{:.1f}", gbps_of(c))});
+  }
+  return text + "\n" + table.text();
+}
+
+std::string communications_json(const Summary& summary) {
+  std::string text;
+  for (const metrics::CommunicationSummary& c : summary.communications) {
+    text += fmt::format(
+        "{}{{\"name\": {}, \"workload\": {}, \"count\": {}, \"ranks\": {}, \"bytes\": {}, "
+        "\"mean_ps\": {}, \"max_ps\": {}, \"mean_wait_ps\": {}}}",
+        text.empty() ? "" : ", ", json_string(c.name),
+        json_string(summary.workloads[c.workload].info.name), c.count, c.ranks, c.bytes.count(),
+        c.mean_time.count(), c.max_time.count(), c.mean_wait.count());
+  }
+  return "[" + text + "]";
+}
+
+std::string exposed_json(const Summary& summary) {
+  std::string text;
+  for (const metrics::ExposedSummary& e : summary.exposed) {
+    text += fmt::format(
+        "{}{{\"workload\": {}, \"time_ps\": {}, \"computation_ps\": {}, "
+        "\"exposed_ps\": {}}}",
+        text.empty() ? "" : ", ", json_string(summary.workloads[e.workload].info.name),
+        e.time.count(), e.computation.count(), e.exposed().count());
   }
   return "[" + text + "]";
 }

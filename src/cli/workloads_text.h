@@ -13,6 +13,12 @@ namespace strack::cli {
 /// A list of objects; times in ps, sizes in bytes.
 [[nodiscard]] std::string workloads_json(const metrics::Summary& summary);
 
+/// Of jobs that compute: what a step took, and what its messages added to it; a line for each kind of
+/// communication. Nothing where there is neither.
+[[nodiscard]] std::string communications_text(const metrics::Summary& summary);
+[[nodiscard]] std::string communications_json(const metrics::Summary& summary);
+[[nodiscard]] std::string exposed_json(const metrics::Summary& summary);
+
 /// The runs of one scenario and seed: each workload alone, and all of them together.
 struct CostRuns {
   std::string label;  ///< what tells them from those of other seeds or schemes; may be empty

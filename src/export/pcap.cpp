@@ -127,6 +127,7 @@ class Capture {
     packet.packet.message_length = static_cast<std::uint32_t>(flow_.size.count());
     packet.packet.payload =
         static_cast<std::uint16_t>(std::clamp<std::int64_t>(flow_.size.count() - offset, 0, mtu_));
+    packet.packet.retransmission = event.kind == EventKind::resent;
     packet.packet.timestamp = core::Timestamp::of(event.time);
     if (packet.packet.payload == 0 && flow_.size > bytes(0)) return;  // beyond the message
     const std::size_t front = wire::encode_data_front(buffer_, {kReceiverId, false, 0}, packet);
@@ -213,6 +214,9 @@ Result<FlowRecord, FileError> choose(metrics::ResultReader& reader,
 
 }  // namespace
 
+/// Of a datagram, beside all that STrack has in front of it.
+static constexpr Bytes kMostPayload = bytes(65'000);
+
 Result<Captured, FileError> save_pcap(metrics::ResultReader& reader,
                                       const std::filesystem::path& file,
                                       std::optional<std::uint32_t> flow, std::size_t most) {
@@ -224,6 +228,12 @@ Result<Captured, FileError> save_pcap(metrics::ResultReader& reader,
         "{}: flow {} is a job's connection; where its messages begin and end is not recorded. a "
         "capture can be made of a flow",
         reader.path().string(), chosen.value().flow)};
+  }
+  if (reader.run().mtu > kMostPayload) {
+    return FileError{fmt::format(
+        "{}: its packets have {} bytes, which UDP does not carry beside a header. take a "
+        "transport.mtu of at most {}",
+        reader.path().string(), reader.run().mtu.count(), kMostPayload.count())};
   }
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   if (!out)

@@ -175,6 +175,7 @@ class Exporter {
     std::set<std::size_t> named;
     Instant busy{};
     for (const FlowRecord& row : sent) {
+      if (row.start >= now_) continue;  // the run ended before it began
       const bool done = row.end != Instant::never();
       const Instant until = done ? row.end : now_;
       if (row.start > busy)

@@ -69,6 +69,11 @@ class Matching {
     messages_.remove_if(unwanted);
   }
 
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (Message& message : messages_) visit(message);
+  }
+
  private:
   std::list<Receive*> receives_;
   std::list<Message> messages_;

@@ -56,7 +56,8 @@ ssize_t take_entries(Cq& cq, void* out, std::size_t count, fi_addr_t* sources) {
   }
   if (cq.entries.empty()) cq.progressed.waiting.clear();
   if (taken > 0) return static_cast<ssize_t>(taken);
-  return cq.entries.empty() ? -FI_EAGAIN : -FI_EAVAIL;
+  if (cq.entries.empty()) return -FI_EAGAIN;
+  return cq.entries.front().entry.err != 0 ? -FI_EAVAIL : 0;  // 0: none was asked for
 }
 
 ssize_t read_from(fid_cq* outer, void* out, std::size_t count, fi_addr_t* sources) {

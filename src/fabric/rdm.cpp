@@ -29,9 +29,13 @@ int error_of(udp::Status status) {
       return FI_EAGAIN;
     case udp::Status::timed_out:
       return FI_ETIMEDOUT;
+    case udp::Status::unreachable:
     case udp::Status::peer_dead:
       return FI_EHOSTUNREACH;
     case udp::Status::refused:
+    case udp::Status::version_refused:
+    case udp::Status::transport_refused:
+    case udp::Status::extension_refused:
     case udp::Status::busy:
     case udp::Status::not_listening:
       return FI_ECONNREFUSED;
@@ -143,8 +147,16 @@ void Rdm::on_end(udp::ConnectionId id, udp::Status status) {
   const auto gone = [&](const Unexpected& message) {
     return message.link == link.get() && message.header.type == Type::offer;
   };
-  for (Messages* all : {&tagged_, &plain_}) all->forget_if(gone);
+  // What came whole can still be received; nobody is there for an answer.
+  const auto orphan = [&](Unexpected& message) {
+    if (message.link == link.get()) message.link = nullptr;
+  };
+  for (Messages* all : {&tagged_, &plain_}) {
+    all->forget_if(gone);
+    all->for_each(orphan);
+  }
   std::erase_if(claimed_, [&](const auto& entry) { return gone(entry.second); });
+  for (auto& [context, message] : claimed_) orphan(message);
 }
 
 void Rdm::progress() {
@@ -354,6 +366,7 @@ int Rdm::offer(Link& link, Operation& operation, Header header) {
     operation.request.local.copy_to(operation.joined.get());
   }
   remember(operation);
+  operation.offered = true;
   header.operation = operation.id;
   const Segments& remote = operation.request.remote;
   post(link, message(header, {remote.all.data(), remote.count}, {}));
@@ -365,6 +378,8 @@ void Rdm::on_fetch(Link& link, const Header& header) {
   const auto found = operations_.find(header.operation);
   if (found == operations_.end() || found->second->link != &link) return;
   Operation* operation = found->second;
+  if (!operation->offered) return;  // it was fetched, or is none that can be
+  operation->offered = false;
   const Pieces& local = operation->request.local;
   if (header.immediate != 0 || header.tag == kWithHeader) {
     finish(operation, static_cast<int>(header.immediate), local.size());

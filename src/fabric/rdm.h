@@ -107,10 +107,10 @@ struct Placing;
 
 /// A message that no receive was posted for.
 struct Unexpected {
-  const Peer* peer = nullptr;
+  Peer* peer = nullptr;
   std::uint64_t tag = 0;
   Header header;
-  Link* link = nullptr;
+  Link* link = nullptr;  ///< null once its connection has ended
   std::vector<std::byte> bytes;
 };
 
@@ -177,6 +177,7 @@ class Rdm {
   void deliver(Operation& receive, const Unexpected& message, std::span<const std::byte> bytes);
   void accept_offer(Operation& receive, const Unexpected& message);
   void discard(const Unexpected& message);
+  void end_cancelled(Operation& receive);
   void received_one(Operation& receive, const Unexpected& message, std::size_t offset,
                     std::size_t length, int error);
   void place(std::unique_ptr<Placing> placing, const Pieces& where, std::uint64_t length);

@@ -6,6 +6,9 @@
 
 namespace strack::fabric {
 
+/// An endpoint's messages are no longer.
+static constexpr std::uint64_t kMostOffered = 0xffff'ffff;
+
 void Rdm::post_buffer(Buffer& buffer) {
   static_cast<void>(endpoint_.post_receive(udp::kAnyConnection, udp::Match::exactly(kWithHeader),
                                            buffer.bytes, buffer.number()));
@@ -13,8 +16,12 @@ void Rdm::post_buffer(Buffer& buffer) {
 
 void Rdm::received(const udp::Completion& completion) {
   auto* cookie = reinterpret_cast<Cookie*>(completion.cookie);
-  if (cookie->kind == Cookie::Kind::placing)
-    return placed(static_cast<Placing*>(cookie), completion.status);
+  if (cookie->kind == Cookie::Kind::placing) {
+    // Who sends less than it said is not believed.
+    auto* placing = static_cast<Placing*>(cookie);
+    const bool less = completion.status == udp::Status::ok && completion.length != placing->length;
+    return placed(placing, less ? udp::Status::truncated : completion.status);
+  }
   auto& buffer = *static_cast<Buffer*>(cookie);
   const auto found = links_.find(std::uint64_t(completion.connection));
   if (completion.status == udp::Status::ok && found != links_.end() && !ending_)
@@ -33,13 +40,16 @@ void Rdm::on_message(Link& link, std::span<const std::byte> bytes) {
       if (bytes.size() != header.length) return;
       return on_incoming(link, header, bytes);
     case Type::offer:
+      if (header.length > kMostOffered) return;
       return on_incoming(link, header, {});
     case Type::fetch:
       return on_fetch(link, header);
     case Type::answer:
       return on_answer(link, header, bytes);
-    case Type::write:
     case Type::write_offer:
+      if (header.length > kMostOffered) return;
+      return on_write(link, header, bytes);
+    case Type::write:
       return on_write(link, header, bytes);
     case Type::read:
       return on_read(link, header, bytes);
@@ -90,7 +100,7 @@ int Rdm::receive(const Request& request) {
 /// Where the next message goes in a receive's buffer. The receive is no longer posted when this was its last.
 static std::size_t reserve(Operation& receive, std::size_t length, std::size_t least) {
   const std::size_t offset = receive.used;
-  receive.used = std::min(receive.request.local.size(), offset + length);
+  receive.used = offset + std::min(length, receive.request.local.size() - offset);
   receive.spent = (receive.request.flags & FI_MULTI_RECV) == 0 ||
                   receive.request.local.size() - receive.used < least;
   ++receive.arriving;
@@ -101,7 +111,7 @@ void Rdm::deliver(Operation& receive, const Unexpected& message, std::span<const
   const std::size_t offset = reserve(receive, bytes.size(), limits_.least_multi_receive);
   if (receive.spent) messages(receive.request.flags).remove(&receive);
   receive.request.local.fill(offset, bytes);
-  if ((message.header.bits & bits::kWantsAnswer) != 0)
+  if ((message.header.bits & bits::kWantsAnswer) != 0 && message.link != nullptr)
     reply(*message.link, Type::answer, message.header.operation, 0);
   received_one(receive, message, offset, receive.used - offset, 0);
 }
@@ -179,7 +189,7 @@ void Rdm::received_one(Operation& receive, const Unexpected& message, std::size_
   if (!ending_) {
     std::uint64_t flags = receive.done_flags;
     if ((header.bits & bits::kImmediate) != 0) flags |= FI_REMOTE_CQ_DATA;
-    if (several && over) flags |= FI_MULTI_RECV;
+    if (several && over && !receive.cancelled) flags |= FI_MULTI_RECV;
     auto* start = static_cast<std::byte*>(request.local.first());
     host_.done({.counted = Counted::receive,
                 .report = request.report,
@@ -189,13 +199,27 @@ void Rdm::received_one(Operation& receive, const Unexpected& message, std::size_
                 .buffer = start != nullptr && several ? start + offset : start,
                 .immediate = header.immediate,
                 .tag = header.tag,
-                .source = message.link->peer,
+                .source = message.peer,
                 .error = error != 0               ? error
                          : length < header.length ? FI_ETRUNC
                                                   : 0,
                 .excess = header.length - length});
   }
+  if (over && receive.cancelled) return end_cancelled(receive);
   if (over) delete &receive;
+}
+
+void Rdm::end_cancelled(Operation& receive) {
+  const Request& request = receive.request;
+  if (!ending_) {
+    host_.done({.counted = Counted::receive,
+                .context = request.context,
+                .flags = receive.done_flags,
+                .buffer = request.local.first(),
+                .tag = request.tag,
+                .error = FI_ECANCELED});
+  }
+  delete &receive;
 }
 
 int Rdm::cancel(const void* context) {
@@ -203,15 +227,9 @@ int Rdm::cancel(const void* context) {
   for (Messages* all : {&tagged_, &plain_}) {
     Operation* receive = all->remove_if(wanted);
     if (receive == nullptr) continue;
-    receive->spent = true;
-    const Request& request = receive->request;
-    host_.done({.counted = Counted::receive,
-                .context = request.context,
-                .flags = receive->done_flags,
-                .buffer = request.local.first(),
-                .tag = request.tag,
-                .error = FI_ECANCELED});
-    if (receive->arriving == 0) delete receive;
+    receive->spent = receive->cancelled = true;
+    // What is being placed there comes to its end first: until then the memory is not the user's.
+    if (receive->arriving == 0) end_cancelled(*receive);
     return 0;
   }
   return -FI_ENOENT;
@@ -219,6 +237,7 @@ int Rdm::cancel(const void* context) {
 
 /// Nobody wants it; its sender is done nevertheless.
 void Rdm::discard(const Unexpected& message) {
+  if (message.link == nullptr) return;
   if (message.header.type == Type::offer) {
     reply(*message.link, Type::fetch, message.header.operation, 0);
   } else if ((message.header.bits & bits::kWantsAnswer) != 0) {
@@ -237,7 +256,7 @@ int Rdm::probe(const Request& request) {
     done.length = message.header.length;
     done.immediate = message.header.immediate;
     done.tag = message.tag;
-    done.source = message.link->peer;
+    done.source = message.peer;
   };
   if ((request.flags & FI_PEEK) == 0) {  // claimed before
     const auto found = claimed_.find(request.context);

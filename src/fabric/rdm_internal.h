@@ -31,6 +31,7 @@ struct Operation {
   std::uint64_t done_flags = 0;
   std::uint32_t id = 0;  ///< in the table of those that a peer will speak of; 0: not there
   Link* link = nullptr;
+  bool offered = false;                 ///< may be fetched, once
   bool unsent = false;                  ///< the endpoint has it
   bool unanswered = false;              ///< the peer has still to say that it is done
   int error = 0;                        ///< as the peer says
@@ -42,6 +43,7 @@ struct Operation {
   std::size_t used = 0;        ///< of a buffer for several messages
   std::uint32_t arriving = 0;  ///< messages that are being placed there
   bool spent = false;          ///< no longer posted
+  bool cancelled = false;      ///< and said so with its last
 };
 
 /// A message on its way out.

@@ -82,6 +82,30 @@ struct JobRecord {
   Picoseconds ideal{0};              ///< what physics allows; the simulation leaves it open
 };
 
+/// A rank has come to a mark of its job's graph.
+struct JobMark {
+  std::uint32_t job = 0;
+  std::uint32_t mark = 0;
+  Instant time{};
+};
+
+/// What several messages of a job did together, such as one collective of a training step.
+struct CommunicationRecord {
+  std::uint32_t job = 0;
+  std::string name;  ///< all of a kind have the same
+  std::uint32_t ranks = 0;
+  Bytes bytes{0};         ///< of all its messages
+  Instant first_begin{};  ///< the first of its ranks came to it,
+  Instant begin{};        ///< and the last,
+  Instant end{};          ///< and the last has done its part
+};
+
+/// What a job would take if messages took no time: its computations, and waiting for those of others.
+struct ComputationInfo {
+  std::uint32_t job = 0;
+  Picoseconds time{0};
+};
+
 /// One directed link during one sampling interval that ends at `time`.
 struct LinkSample {
   Instant time{};

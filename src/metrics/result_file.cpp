@@ -84,23 +84,9 @@ std::string schema() {
              "schema_version INTEGER NOT NULL, {}) STRICT;\n",
              column_definitions(kRunColumns)) +
          create_tables<Setting, WorkloadInfo, FlowRecord, JobRecord, LinkInfo, LinkSample,
-                       FlowSample, ChannelInfo, FlowEvent>() +
+                       FlowSample, ChannelInfo, FlowEvent, CommunicationRecord, ComputationInfo>() +
          std::string(kViews);
 }
-
-struct StatusName {
-  RunStatus status;
-  std::string_view text;
-};
-constexpr std::array kStatuses{
-    StatusName{RunStatus::running, "running"},
-    StatusName{RunStatus::finished, "finished"},
-    StatusName{RunStatus::time_limit, "time limit"},
-    StatusName{RunStatus::stalled, "stalled"},
-    StatusName{RunStatus::interrupted, "partial: interrupted"},
-    StatusName{RunStatus::disk_full, "partial: disk full"},
-    StatusName{RunStatus::failed, "partial: failed"},
-};
 
 constexpr auto kCommitEvery = std::chrono::milliseconds(500);
 constexpr std::int64_t kCommitRows = 100'000;
@@ -145,16 +131,6 @@ std::string_view to_text(RunStatus status) {
   return "partial: failed";
 }
 
-std::string_view to_text(EventKind kind) {
-  const auto index = static_cast<std::size_t>(kind);
-  return index < kEventKinds.size() ? kEventKinds[index] : "unknown";
-}
-
-std::string_view to_text(LossCause cause) {
-  const auto index = static_cast<std::size_t>(cause);
-  return index < kLossCauses.size() ? kLossCauses[index] : "unknown";
-}
-
 // --- Writing
 
 namespace {
@@ -181,7 +157,8 @@ struct ResultWriter::Impl {
   FileLock lock;
   Database database;
   std::tuple<Insert<LinkInfo>, Insert<FlowRecord>, Insert<JobRecord>, Insert<LinkSample>,
-             Insert<FlowSample>, Insert<FlowEvent>, Insert<ChannelInfo>>
+             Insert<FlowSample>, Insert<FlowEvent>, Insert<ChannelInfo>,
+             Insert<CommunicationRecord>, Insert<ComputationInfo>>
       inserts;
   Statement insert_counter;
   Statement beat;
@@ -262,6 +239,8 @@ std::optional<FileError> ResultWriter::Impl::take_place(const WriterOptions& opt
     return error_at(path, "is a folder. name a file in it, such as --out " +
                               (path / "results.db").lexically_normal().string());
   }
+  if (fs::exists(path, failure) && !fs::is_regular_file(path, failure))
+    return error_at(path, "is not a plain file. choose another --out");
   if (options.force) {
     const int old = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (old >= 0) {
@@ -375,6 +354,8 @@ void ResultWriter::add(const LinkSample& sample) { impl_->add(sample); }
 void ResultWriter::add(const FlowSample& sample) { impl_->add(sample); }
 void ResultWriter::add(const FlowEvent& event) { impl_->add(event); }
 void ResultWriter::add(const ChannelInfo& channel) { impl_->add(channel); }
+void ResultWriter::add(const CommunicationRecord& one) { impl_->add(one); }
+void ResultWriter::add(const ComputationInfo& one) { impl_->add(one); }
 
 void ResultWriter::tick(Instant now) {
   impl_->now = now;
@@ -452,6 +433,16 @@ struct ResultReader::Impl {
     auto error = for_each<Record>([&](Record&& r) { records.push_back(std::move(r)); });
     if (error) return *std::move(error);
     return records;
+  }
+  /// Of a table that older files do not have.
+  template <class Record>
+  Result<std::vector<Record>, FileError> all_if_there() {
+    Statement found;
+    if (!found.prepare(database, "SELECT 1 FROM sqlite_master WHERE name = ?"))
+      return database.failure(path);
+    found << Table<Record>::name;
+    if (!found.next()) return std::vector<Record>{};
+    return all<Record>();
   }
 };
 
@@ -557,6 +548,12 @@ Result<std::vector<JobRecord>, FileError> ResultReader::jobs() { return impl_->a
 Result<std::vector<LinkInfo>, FileError> ResultReader::links() { return impl_->all<LinkInfo>(); }
 Result<std::vector<ChannelInfo>, FileError> ResultReader::channels() {
   return impl_->all<ChannelInfo>();
+}
+Result<std::vector<CommunicationRecord>, FileError> ResultReader::communications() {
+  return impl_->all_if_there<CommunicationRecord>();
+}
+Result<std::vector<ComputationInfo>, FileError> ResultReader::computations() {
+  return impl_->all_if_there<ComputationInfo>();
 }
 
 Result<Counters, FileError> ResultReader::counters() {

@@ -117,6 +117,8 @@ class ResultWriter {
   void add(const FlowSample& sample);
   void add(const FlowEvent& event);
   void add(const ChannelInfo& channel);
+  void add(const CommunicationRecord& one);
+  void add(const ComputationInfo& one);
 
   /// Commits when the newest commit is older than half a second. To be called often.
   void tick(Instant now);
@@ -157,6 +159,9 @@ class ResultReader {
   [[nodiscard]] Result<std::vector<LinkInfo>, FileError> links();
   /// By number; those of jobs that were sampled or inspected.
   [[nodiscard]] Result<std::vector<ChannelInfo>, FileError> channels();
+  /// Of jobs whose graphs say what their messages do together, in the order of their ends.
+  [[nodiscard]] Result<std::vector<CommunicationRecord>, FileError> communications();
+  [[nodiscard]] Result<std::vector<ComputationInfo>, FileError> computations();
   /// In the order they were recorded, which is that of time.
   [[nodiscard]] std::optional<FileError> for_each(
       const std::function<void(const LinkSample&)>& take);

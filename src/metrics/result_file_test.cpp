@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -435,6 +436,14 @@ TEST_F(ResultFile, Create_LeavesAnExistingFileAlone) {
   std::string text;
   std::getline(std::ifstream(path_), text);
   EXPECT_EQ(text, "precious");
+}
+
+// Nor for devices and pipes.
+TEST_F(ResultFile, Create_ForceLeavesWhatIsNoFileAlone) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(refusal(path_, {.force = true}),
+            path_.string() + ": is not a plain file. choose another --out");
+  EXPECT_TRUE(fs::is_fifo(path_));
 }
 
 // --force is for old results, not for the scenario file that somebody named by mistake.

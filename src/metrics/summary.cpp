@@ -1,6 +1,7 @@
 #include "metrics/summary.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace strack::metrics {
 namespace {
@@ -200,6 +201,59 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
   return summary;
 }
 
+namespace {
+/// Which of the run's workloads a job is of; nothing where a file knows none.
+std::optional<std::uint32_t> workload_of(const RunInfo& run, std::uint32_t job) {
+  for (std::uint32_t i = 0; i < run.workloads.size(); ++i) {
+    const WorkloadInfo& info = run.workloads[i];
+    if (job >= info.first_job && job - info.first_job < info.jobs) return i;
+  }
+  return std::nullopt;
+}
+
+void take_communications(Summary& summary, const std::vector<CommunicationRecord>& all) {
+  for (const CommunicationRecord& one : all) {
+    const std::optional<std::uint32_t> workload = workload_of(summary.run, one.job);
+    if (!workload) continue;
+    auto known = std::find_if(summary.communications.begin(), summary.communications.end(),
+                              [&](const CommunicationSummary& kind) {
+                                return kind.workload == *workload && kind.name == one.name;
+                              });
+    if (known == summary.communications.end()) {
+      known = summary.communications.emplace(known);
+      known->workload = *workload;
+      known->name = one.name;
+    }
+    ++known->count;
+    known->ranks = std::max(known->ranks, one.ranks);
+    known->bytes += one.bytes;
+    known->mean_time += one.end - one.begin;
+    known->max_time = std::max(known->max_time, one.end - one.begin);
+    known->mean_wait += one.begin - one.first_begin;
+  }
+  for (CommunicationSummary& kind : summary.communications) {
+    kind.mean_time = ps(kind.mean_time.count() / static_cast<std::int64_t>(kind.count));
+    kind.mean_wait = ps(kind.mean_wait.count() / static_cast<std::int64_t>(kind.count));
+  }
+}
+
+void take_computations(Summary& summary, const std::vector<JobRecord>& jobs,
+                       const std::vector<ComputationInfo>& all) {
+  for (const ComputationInfo& one : all) {
+    const auto job = std::find_if(jobs.begin(), jobs.end(),
+                                  [&](const JobRecord& j) { return j.job == one.job; });
+    const auto workload = workload_of(summary.run, one.job);
+    if (job == jobs.end() || job->end == Instant::never() || !workload) continue;
+    const ExposedSummary now{*workload, job->end - job->start, one.time};
+    if (now.exposed() < ps(0)) continue;  // times of a trace, before which nothing begins
+    auto known = std::find_if(summary.exposed.begin(), summary.exposed.end(),
+                              [&](const ExposedSummary& e) { return e.workload == *workload; });
+    if (known == summary.exposed.end()) known = summary.exposed.insert(known, now);
+    if (now.exposed() > known->exposed()) *known = now;
+  }
+}
+}  // namespace
+
 Result<Summary, FileError> summarise(const std::filesystem::path& path) {
   const auto opened = ResultReader::open(path);
   if (!opened) return opened.error();
@@ -210,7 +264,15 @@ Result<Summary, FileError> summarise(const std::filesystem::path& path) {
   if (!counters) return counters.error();
   const auto jobs = reader.jobs();
   if (!jobs) return jobs.error();
-  return summarise(reader.run(), reader.state(), flows.value(), counters.value(), jobs.value());
+  const auto communications = reader.communications();
+  if (!communications) return communications.error();
+  const auto computations = reader.computations();
+  if (!computations) return computations.error();
+  Summary summary =
+      summarise(reader.run(), reader.state(), flows.value(), counters.value(), jobs.value());
+  take_communications(summary, communications.value());
+  take_computations(summary, jobs.value(), computations.value());
+  return summary;
 }
 
 }  // namespace strack::metrics

@@ -1,7 +1,9 @@
 // What a run's rows add up to: the figures of `strack sim summary`, of sweeps and of reports.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -42,9 +44,30 @@ struct WorkloadSummary {
 
   /// What one iteration of a job took on average, without the computation between two.
   [[nodiscard]] Picoseconds mean_iteration() const {
-    const std::int64_t times = info.iterations;
+    const std::int64_t times = std::max<std::int64_t>(1, info.iterations);
     return ps((mean_time.count() - (times - 1) * info.compute.count()) / times);
   }
+};
+
+/// All communications of one kind in one workload: a training step's AllReduces, say.
+struct CommunicationSummary {
+  std::uint32_t workload = 0;  ///< by its place in the summary
+  std::string name;
+  std::uint64_t count = 0;
+  std::uint32_t ranks = 0;   ///< of the largest
+  Bytes bytes{0};            ///< of all
+  Picoseconds mean_time{0};  ///< from the last of its ranks being ready to the last being done
+  Picoseconds max_time{0};
+  Picoseconds mean_wait{0};  ///< from the first of its ranks being ready to the last
+};
+
+/// What a workload's slowest job would have taken if messages took no time.
+struct ExposedSummary {
+  std::uint32_t workload = 0;  ///< by its place in the summary
+  Picoseconds time{0};         ///< of the job that communicated longest on top of its computation
+  Picoseconds computation{0};  ///< of the same
+
+  [[nodiscard]] Picoseconds exposed() const { return time - computation; }
 };
 
 struct Summary {
@@ -55,7 +78,10 @@ struct Summary {
   std::uint64_t finished = 0;
   std::uint64_t unfinished = 0;  ///< the figures below are of the others
   JobSummary jobs;
-  std::vector<WorkloadSummary> workloads;  ///< in the order of the scenario
+  std::vector<WorkloadSummary> workloads;                 ///< in the order of the scenario
+  std::vector<CommunicationSummary> communications = {};  ///< in the order of their first ends
+  std::vector<ExposedSummary> exposed =
+      {};  ///< of workloads whose jobs compute, once they are done
 
   /// Rows of `flows` that are messages of jobs: those numbered behind the flows of the run. They are in
   /// the figures of flows, and count once: jobs have their bytes and their connections' totals.

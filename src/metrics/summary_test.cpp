@@ -242,5 +242,13 @@ TEST(Summarise, DropsAreOfEveryKind) {
   EXPECT_EQ(summarise(run_of(0), {}, {}, counters).drops(), 11111u);
 }
 
+// A file may say anything.
+TEST(Summary, NoIterationsAreOne) {
+  WorkloadSummary w;
+  w.info.iterations = 0;
+  w.mean_time = us(7);
+  EXPECT_EQ(w.mean_iteration(), us(7));
+}
+
 }  // namespace
 }  // namespace strack::metrics

@@ -2,6 +2,8 @@
 // result_file.cpp.
 #pragma once
 
+#include <array>
+#include <string_view>
 #include <tuple>
 
 #include "base/enum_words.h"
@@ -173,6 +175,29 @@ struct Table<FlowEvent> {
   };
 };
 
+template <>
+struct Table<CommunicationRecord> {
+  static constexpr std::string_view name = "communications";
+  static constexpr auto columns = std::tuple{
+      Column{"job", &CommunicationRecord::job},
+      Column{"name", &CommunicationRecord::name},
+      Column{"ranks", &CommunicationRecord::ranks},
+      Column{"bytes", &CommunicationRecord::bytes},
+      Column{"first_begin_ps", &CommunicationRecord::first_begin},
+      Column{"begin_ps", &CommunicationRecord::begin},
+      Column{"end_ps", &CommunicationRecord::end},
+  };
+};
+
+template <>
+struct Table<ComputationInfo> {
+  static constexpr std::string_view name = "computations";
+  static constexpr auto columns = std::tuple{
+      Column{"job", &ComputationInfo::job, ColumnRule::key},
+      Column{"time_ps", &ComputationInfo::time},
+  };
+};
+
 /// Each is a row of the table `counters`.
 inline constexpr auto kCounterColumns = std::tuple{
     Column{"acked_bytes", &Counters::acked},
@@ -209,6 +234,21 @@ void for_each_total(Totals& counters, Visit&& visit) {
   std::apply([&](const auto&... column) { (visit(column.name, counters.*column.field), ...); },
              kCounterColumns);
 }
+
+/// How a run ended, as the file says it.
+struct StatusName {
+  RunStatus status;
+  std::string_view text;
+};
+inline constexpr std::array kStatuses{
+    StatusName{RunStatus::running, "running"},
+    StatusName{RunStatus::finished, "finished"},
+    StatusName{RunStatus::time_limit, "time limit"},
+    StatusName{RunStatus::stalled, "stalled"},
+    StatusName{RunStatus::interrupted, "partial: interrupted"},
+    StatusName{RunStatus::disk_full, "partial: disk full"},
+    StatusName{RunStatus::failed, "partial: failed"},
+};
 
 /// Their numbers in the file are those of the enumerations.
 inline constexpr auto kEventKinds = words_of<EventKind>({{EventKind::sent, "sent"},

@@ -452,7 +452,7 @@ bool Client::all_at(State state) const {
 /// Nothing is under way, and nothing will be.
 bool Client::all_idle() const {
   return std::all_of(connections_.begin(), connections_.end(), [&](const Connection& c) {
-    return c.completed == c.issued && (!issuing_ || (plan_.count != 0 && c.issued == plan_.count));
+    return c.completed == c.issued && (!issuing_ || (plan_.count != 0 && c.issued >= plan_.count));
   });
 }
 

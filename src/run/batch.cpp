@@ -146,6 +146,7 @@ class SlurmJob final : public Work {
   bool over() override {
     const Said said = ask({"squeue", "--noheader", "--jobs", id_, "--format", "%i"});
     if (said.status == 0) return said.output.empty();
+    if (said.status == 127) return true;  // nobody here can ask; what it has made is looked at
     // Gone from its memory; anything else may be a busy controller, which is asked again.
     return said.errors.find("Invalid job id") != std::string::npos;
   }

@@ -1,7 +1,7 @@
 // Runs that other machines make, in the place of a pool's processes: tasks of a Slurm array job, or commands
 // that GNU parallel starts over ssh. All machines see the same folders under the same names.
 //
-// What is to be done is written beside the results, in a folder `batch`: a script for each task, and for each
+// What is to be done is written beside the results, in a folder `.batch`: a script for each task, and for each
 // run how it ended and what it said. So whoever comes later finds a job that is still at work, and waits for it.
 #pragma once
 

@@ -129,8 +129,9 @@ class Network {
         rate = part * rate;
       }
     };
-    for (const sim::Impairment& bad : config.failures.impairments)
-      slow_down(bad.link, bad.way, bad.rate);
+    for (const sim::Impairment& bad : config.failures.impairments) {
+      if (!bad.passes()) slow_down(bad.link, bad.way, bad.rate);
+    }
     for (const sim::Failure& failure : config.failures.failures) {
       if (failure.from > Instant{} || failure.until != Instant::never()) continue;
       for (const sim::LinkRef& link : topology_.links_of(failure))

@@ -60,7 +60,8 @@ class Chains {
       : config_(config), t_(config.topology), job_(job), graph_(*job.graph) {
     for (auto* rates : {&out_rates_, &in_rates_}) rates->assign(graph_.ranks(), t_.host_rate);
     for (const sim::Impairment& bad : config.failures.impairments) {
-      if (bad.link.tier != sim::LinkRef::Tier::host) continue;
+      // One that passes is no bound for all of a NIC's work.
+      if (bad.link.tier != sim::LinkRef::Tier::host || bad.passes()) continue;
       for (workload::Rank r = 0; r < graph_.ranks(); ++r) {
         if (job.hosts[r] != bad.link.lower) continue;
         if (bad.way != sim::LinkWay::down) out_rates_[r] = bad.rate * out_rates_[r];

@@ -12,10 +12,12 @@
 
 #include "base/text.h"
 #include "run/build_info.h"
+#include "run/communications.h"
 #include "run/ideal_fct.h"
 #include "sim/cluster.h"
 #include "sim/cluster/rank_exchange.h"
 #include "sim/scenario/expected_time.h"
+#include "workload/chain.h"
 
 namespace strack::run {
 namespace {
@@ -26,11 +28,12 @@ using metrics::RunStatus;
 class Recorder final : public sim::Observer {
  public:
   Recorder(metrics::ResultWriter& writer, Watcher& watcher, std::atomic<bool>& stop,
-           const std::vector<Picoseconds>& ideal_jobs, Instant& reached)
+           const Plan& plan, Instant& reached)
       : writer_(writer),
         watcher_(watcher),
         stop_(stop),
-        ideal_jobs_(ideal_jobs),
+        ideal_jobs_(plan.ideal_jobs),
+        communications_(plan.work.jobs),
         reached_(reached) {}
 
   void on_flow(const metrics::FlowRecord& flow) override { writer_.add(flow); }
@@ -38,6 +41,9 @@ class Recorder final : public sim::Observer {
     metrics::JobRecord whole = job;
     whole.ideal = ideal_jobs_[job.job];
     writer_.add(whole);
+  }
+  void on_mark(const metrics::JobMark& mark) override {
+    if (const auto done = communications_.take(mark)) writer_.add(*done);
   }
   void on_link_sample(const metrics::LinkSample& sample) override { writer_.add(sample); }
   void on_flow_sample(const metrics::FlowSample& sample) override { writer_.add(sample); }
@@ -58,6 +64,7 @@ class Recorder final : public sim::Observer {
   std::set<std::string> said_;  ///< once is enough
   std::atomic<bool>& stop_;
   const std::vector<Picoseconds>& ideal_jobs_;
+  Communications communications_;
   Instant& reached_;
 };
 
@@ -140,6 +147,19 @@ metrics::RunInfo header_of(const Plan& plan) {
   return run;
 }
 
+/// What jobs would take without a network, where they compute. Many share a graph.
+void add_computations(metrics::ResultWriter& writer, const std::vector<workload::Job>& jobs) {
+  const workload::Graph* graph = nullptr;
+  Picoseconds time{0};
+  for (std::uint32_t job = 0; job < jobs.size(); ++job) {
+    if (jobs[job].graph.get() != graph) {
+      graph = jobs[job].graph.get();
+      time = workload::computation_time(*graph);
+    }
+    if (time > ps(0)) writer.add(metrics::ComputationInfo{job, time});
+  }
+}
+
 /// Below a certain size, threads are done before a GPU has started.
 sim::Engine engine_of(const Plan& plan) {
   if (plan.request.engine == sim::Engine::automatic &&
@@ -160,8 +180,8 @@ Problem too_large(const Plan& plan) {
 std::optional<Problem> muster(const Plan& plan, bool ready) {
   sim::Ranks* ranks = plan.config.ranks;
   if (ranks == nullptr) return std::nullopt;
-  const std::string run = fmt::format("{} {} {} {}", plan.info.scenario, plan.info.seed,
-                                      plan.info.version, plan.info.commit);
+  const std::string run = fmt::format("{} {} {} {} {}", plan.info.scenario, plan.info.seed,
+                                      plan.info.version, plan.info.commit, plan.info.source);
   const sim::Vote vote = sim::vote(*ranks, ready, std::hash<std::string>{}(run));
   if (vote.all && vote.same) return std::nullopt;
   if (!vote.all || ranks->rank() != 0) return Problem{};
@@ -271,7 +291,8 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
       for (const metrics::LinkInfo& link : simulation.links()) writer.add(link);
     }
     for (const metrics::ChannelInfo& channel : simulation.channels()) writer.add(channel);
-    Recorder recorder(writer, watcher, stop, plan.ideal_jobs, reached);
+    add_computations(writer, plan.work.jobs);
+    Recorder recorder(writer, watcher, stop, plan, reached);
     outcome.status = status_of(simulation.run(recorder, &stop));
     outcome.wall_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -128,6 +128,10 @@ struct Impairment {
   double bit_error_rate = 0;  ///< of bits, at random
   LinkWay way = LinkWay::both;
   bool scale_queue = false;  ///< [D75] its queue and the thresholds of marks shrink like its rate
+  Instant from{};            ///< [D87] it is bad for packets that begin to leave from then on,
+  Instant until = Instant::never();  ///< and before then
+
+  [[nodiscard]] bool passes() const { return from > Instant{} || until != Instant::never(); }
 };
 
 struct FailureParams {

@@ -345,6 +345,38 @@ TEST(Impaired, OneWayOfAHostLink) {
   }
 }
 
+// [D87] Half the rate for packets that begin to leave before the 41st would: 20 of them at half the rate.
+TEST(Impaired, ForAWhile) {
+  SimConfig config = cluster(1, 2, 1);
+  impair(config, {Tier::host, 0, 0}, {1, 2}, {0, 1});
+  Impairment& bad = config.failures.impairments[0];
+  bad.way = LinkWay::up;
+  bad.until = at(40 * kData);
+  const Picoseconds rest = kData + 4 * kLatency + 2 * kSack;
+  const Outcome first = run(config, {flow(0, 1, packets(100))});
+  EXPECT_EQ(first.fct(), 20 * 2 * kData + 80 * kData + rest);
+  EXPECT_EQ(first.links[first.link("host 0", "tor 0")].rate, gbps(400));
+  bad.from = at(10 * kData);
+  EXPECT_EQ(run(config, {flow(0, 1, packets(100))}).fct(), 15 * 2 * kData + 85 * kData + rest);
+  // Over before anything is sent, or after it all.
+  bad.from = at(seconds(1));
+  bad.until = Instant::never();
+  EXPECT_EQ(run(config, {flow(0, 1, packets(100))}).fct(), 100 * kData + rest);
+}
+
+// [D87] All that begins to leave in 10 us is lost, and nothing else.
+TEST(Impaired, LossForAWhile) {
+  SimConfig config = cluster(2, 4, 1);
+  impair(config, {Tier::fabric, 0, 0}, {1, 1}, {1, 1});
+  config.failures.impairments[0].from = at(us(20));
+  config.failures.impairments[0].until = at(us(30));
+  const Outcome outcome = run(config, to_next_rack(config, packets(2'000)));
+  expect_all_done(outcome, 8);
+  const auto most = static_cast<std::uint64_t>(us(10) / kSack);
+  EXPECT_GT(outcome.counters.error_drops, 50u);
+  EXPECT_LT(outcome.counters.error_drops, most);
+}
+
 // Up is from the rack, down to it.
 TEST(Impaired, OneWayOfAnUplink) {
   SimConfig config = cluster(2, 1, 1);

@@ -34,6 +34,7 @@ class Observer {
   virtual ~Observer() = default;
   virtual void on_flow(const metrics::FlowRecord& /*flow*/) {}
   virtual void on_job(const metrics::JobRecord& /*job*/) {}
+  virtual void on_mark(const metrics::JobMark& /*mark*/) {}  ///< in order of time
   virtual void on_link_sample(const metrics::LinkSample& /*sample*/) {}
   virtual void on_flow_sample(const metrics::FlowSample& /*sample*/) {}
   /// In order of time, then of flows; up to some windows after it happened.

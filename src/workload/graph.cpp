@@ -24,15 +24,15 @@ std::uint32_t GraphBuilder::channel(Rank from, Rank to) {
 
 NodeId GraphBuilder::message_on(std::uint32_t channel, Bytes size) {
   STRACK_CHECK(size >= bytes(0) && size.value < std::int64_t{1} << 32);
-  graph_.nodes_.push_back({graph_.channels_[channel].from, channel, size.value, false});
+  graph_.nodes_.push_back({graph_.channels_[channel].from, channel, size.value, false, 0});
   ++graph_.messages_;
   graph_.bytes_ += size;
   return graph_.size() - 1;
 }
 
-NodeId GraphBuilder::compute(Rank rank, Picoseconds time) {
+NodeId GraphBuilder::compute(Rank rank, Picoseconds time, std::uint32_t mark) {
   STRACK_CHECK(rank < graph_.ranks_ && time >= ps(0));
-  graph_.nodes_.push_back({rank, 0, time.value, true});
+  graph_.nodes_.push_back({rank, 0, time.value, true, mark});
   return graph_.size() - 1;
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -51,6 +52,18 @@ struct Channel {
   Rank to = 0;
 };
 
+/// What several messages do together, such as one collective: results have a row for it. It begins when
+/// the last of its ranks has come to it, and ends when the last one has done its part; computations that
+/// carry its marks say when (begin_mark, end_mark).
+struct Communication {
+  std::string name;         ///< all of a kind have the same
+  std::uint32_t ranks = 0;  ///< so many begin it, and so many end it
+  Bytes bytes{0};           ///< of all its messages
+};
+using CommunicationId = std::uint32_t;
+[[nodiscard]] constexpr std::uint32_t begin_mark(CommunicationId id) { return 2 * id + 1; }
+[[nodiscard]] constexpr std::uint32_t end_mark(CommunicationId id) { return 2 * id + 2; }
+
 class Graph {
  public:
   struct Node {
@@ -58,6 +71,7 @@ class Graph {
     std::uint32_t channel = 0;  ///< of a message
     std::int64_t amount = 0;    ///< bytes, or picoseconds
     bool computes = false;
+    std::uint32_t mark = 0;  ///< of a computation whose end is told of; 0: nobody asks
   };
 
   [[nodiscard]] Rank ranks() const { return ranks_; }
@@ -81,6 +95,7 @@ class Graph {
     Picoseconds time;
   };
   [[nodiscard]] const std::vector<Timed>& timed() const { return timed_; }
+  [[nodiscard]] const std::vector<Communication>& communications() const { return communications_; }
   /// Nodes that wait for nothing, by rank: what a rank starts with, in order.
   [[nodiscard]] std::span<const NodeId> roots(Rank rank) const {
     return {roots_.data() + first_root_[rank], first_root_[rank + 1] - first_root_[rank]};
@@ -96,6 +111,7 @@ class Graph {
   Successors successors_[3];
   std::vector<std::uint32_t> waits_;
   std::vector<Timed> timed_;
+  std::vector<Communication> communications_;
   std::vector<std::uint32_t> first_root_;
   std::vector<NodeId> roots_;
 };
@@ -110,7 +126,11 @@ class GraphBuilder {
   /// A channel of its own, for messages on it.
   std::uint32_t channel(Rank from, Rank to);
   NodeId message_on(std::uint32_t channel, Bytes size);
-  NodeId compute(Rank rank, Picoseconds time);
+  NodeId compute(Rank rank, Picoseconds time, std::uint32_t mark = 0);
+  CommunicationId communication(Communication one) {
+    graph_.communications_.push_back(std::move(one));
+    return static_cast<CommunicationId>(graph_.communications_.size() - 1);
+  }
   /// `node` waits for a moment of `other`.
   void wait(NodeId node, NodeId other, Moment moment) { edges_.push_back({node, other, moment}); }
   /// `node` does not start before this time after the job's start.

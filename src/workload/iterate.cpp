@@ -30,13 +30,14 @@ Graph iterate(const Graph& graph, std::uint32_t iterations, Picoseconds compute)
   const std::vector<bool> led = led_by_own_rank(graph);
   GraphBuilder builder(graph.ranks());
   for (const Channel& channel : graph.channels()) builder.channel(channel.from, channel.to);
+  for (const Communication& one : graph.communications()) builder.communication(one);
   std::vector<NodeId> pauses;  // by rank: the computation before this iteration
   for (std::uint32_t i = 0; i < iterations; ++i) {
     const NodeId base = builder.size();
     for (NodeId id = 0; id < graph.size(); ++id) {
       const Graph::Node& node = graph.node(id);
       if (node.computes) {
-        builder.compute(node.rank, ps(node.amount));
+        builder.compute(node.rank, ps(node.amount), node.mark);
       } else {
         builder.message_on(node.channel, bytes(node.amount));
       }

@@ -8,6 +8,8 @@ there is no mpirun, or no module.
 """
 
 import argparse
+import atexit
+import contextlib
 import importlib.machinery
 import importlib.util
 import os
@@ -40,7 +42,7 @@ prove_gpu = load("prove_gpu")
 
 
 def mpirun(ranks, *words):
-    return ["mpirun", "--oversubscribe", "-n", str(ranks), *map(str, words)]
+    return ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *map(str, words)]
 
 
 def run(command, timeout=120):
@@ -112,16 +114,39 @@ def wrong_words(options, folder):
     check(done.returncode == 0, "one rank needs no mpirun", done.stderr)
 
 
+def end(process):
+    """Whatever is left of it: only where a check has failed."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def children(pid):
+    found = []
+    for thread in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # it may end meanwhile
+            found += map(int, thread.read_text().split())
+    return found
+
+
+def rank_of(pid):
+    with contextlib.suppress(OSError):
+        for word in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            if word.startswith(b"OMPI_COMM_WORLD_RANK="):
+                return int(word.split(b"=")[1])
+    return -1
+
+
 def start_long(options, out):
     """A run that would take minutes, once rank 0 writes; and the ranks' processes."""
     process = subprocess.Popen(mpirun(2, options.program, "sim", "run", ROOT / "tests/golden/permutation.toml", "--set",
                                       'workload.size="4 GB"', "--set", "record.interval_us=100", "--set", "record.links=true",
                                       "--quiet", "--out", out), stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
-                               env={**os.environ, **MCA, "OMPI_MCA_odls_base_sigkill_timeout": "5"})  # it may be a busy machine
+                               env={**os.environ, **MCA, "OMPI_MCA_odls_base_sigkill_timeout": "5"},  # it may be a busy machine
+                               start_new_session=True)
+    atexit.register(end, process)
     for _ in range(600):
         time.sleep(0.1)
-        threads = pathlib.Path(f"/proc/{process.pid}/task").glob("*/children")
-        ranks = sorted(int(child) for thread in threads for child in thread.read_text().split())
+        ranks = sorted(children(process.pid), key=rank_of)
         if len(ranks) == 2 and out.exists() and out.stat().st_size > 0:
             break
     check(len(ranks) == 2, "two ranks have started", ranks)

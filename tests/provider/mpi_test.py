@@ -36,8 +36,9 @@ def main():
         subprocess.run(["mpicc", "-O1", "-o", program, HERE / "mpi_program.c"], check=True)
         env = {**os.environ, "FI_PROVIDER_PATH": str(provider), "OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi", "OMPI_MCA_mtl_ofi_provider_include": "strack",
                "FI_STRACK_STATS": "1", "TMPDIR": str(folder), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        done = subprocess.run(["mpirun", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n", str(RANKS), program], env=env,
-                              capture_output=True, text=True, timeout=100, check=False)
+        # timeout ends mpirun, which ends its ranks; they would be left alone by a kill.
+        done = subprocess.run(["timeout", "100", "mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", str(RANKS),
+                               program], env=env, capture_output=True, text=True, check=False)
         print(done.stdout, done.stderr, sep="")
         assert done.returncode == 0, f"exit status {done.returncode}"
         assert f"{RANKS} ranks, 0 failures" in done.stdout

@@ -190,7 +190,7 @@ def inside(program, folder):
 def main():
     if sys.argv[1] != "--inside":
         return outside([os.path.abspath(sys.argv[1])])
-    with tempfile.TemporaryDirectory(prefix="strack_slurm_") as folder:
+    with tempfile.TemporaryDirectory(prefix="strack_slurm_", ignore_cleanup_errors=True) as folder:
         return inside(sys.argv[2], pathlib.Path(folder))
 
 

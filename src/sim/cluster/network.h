@@ -149,21 +149,36 @@ class Network {
     }
   }
 
+  /// Adds to a wire's list of something, which it has only where there is any.
+  template <class Item>
+  static void add_to(const std::vector<Item>*& of_wire,
+                     std::vector<std::unique_ptr<std::vector<Item>>>& lists, const Item& item) {
+    auto& list = of_wire == nullptr ? *lists.emplace_back(std::make_unique<std::vector<Item>>())
+                                    : const_cast<std::vector<Item>&>(*of_wire);
+    list.push_back(item);
+    of_wire = &list;
+  }
+
   void impair_links(const Rng& root) {
     Rng errors = root.stream("errors");
     for (const Impairment& bad : config_.failures.impairments) {
       for_each_end(bad.link, bad.way, [&](auto& port) {
         Wire& wire = port.wire;
-        wire.byte_time = ByteTime(bad.rate * wire.byte_time.rate());
-        wire.loss_threshold = either(wire.loss_threshold, fraction_of_2_64(bad.loss));
+        const std::uint64_t loss = fraction_of_2_64(bad.loss);
         // First order in the error rate: exact enough where a packet has far less than one expected
         // error.
         const double per_byte = bad.bit_error_rate * 8.0;
-        wire.bit_loss_threshold =
-            either(wire.bit_loss_threshold,
-                   per_byte >= 1.0 ? ~std::uint64_t{0}
-                                   : static_cast<std::uint64_t>(per_byte * 18446744073709551616.0));
+        const std::uint64_t bit_loss =
+            per_byte >= 1.0 ? ~std::uint64_t{0}
+                            : static_cast<std::uint64_t>(per_byte * 18446744073709551616.0);
         wire.rng = errors.next();
+        if (bad.passes()) {
+          add_to(wire.spells, spells_, {bad.from, bad.until, bad.rate, loss, bit_loss});
+          return;
+        }
+        wire.byte_time = ByteTime(bad.rate * wire.byte_time.rate());
+        wire.loss_threshold = either(wire.loss_threshold, loss);
+        wire.bit_loss_threshold = either(wire.bit_loss_threshold, bit_loss);
       });
     }
   }
@@ -187,11 +202,7 @@ class Network {
     for (const Down& down : downs) {
       for_each_end(down.link, LinkWay::both, [&](auto& port) {
         Wire& wire = port.wire;
-        auto& list = wire.outages == nullptr
-                         ? *outages_.emplace_back(std::make_unique<std::vector<Outage>>())
-                         : const_cast<std::vector<Outage>&>(*wire.outages);
-        list.push_back(down.outage);
-        wire.outages = &list;
+        add_to(wire.outages, outages_, down.outage);
       });
     }
     std::sort(changes.begin(), changes.end());
@@ -239,6 +250,7 @@ class Network {
 
   const SimConfig& config_;
   std::vector<std::unique_ptr<std::vector<Outage>>> outages_;
+  std::vector<std::unique_ptr<std::vector<Spell>>> spells_;
 };
 
 }  // namespace strack::sim

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,11 @@ class Recorder {
     });
     for (metrics::FlowRecord& record : messages_) observer.on_flow(record);
     messages_.clear();
+    std::sort(marks_.begin(), marks_.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.time, a.job, a.mark) < std::tie(b.time, b.job, b.mark);
+    });
+    for (const metrics::JobMark& mark : marks_) observer.on_mark(mark);
+    marks_.clear();
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
       KnownTally& tally = job_tallies_[j];
       if (tally.told || tally.done != jobs_[j].graph->size() || tally.done == 0) continue;
@@ -195,8 +201,9 @@ class Recorder {
 
   /// Of a message that is recorded, until it is acknowledged. One without bytes is only a word.
   void take(const MessageMoment& moment) {
-    const workload::Graph& graph = *jobs_[moment.job].graph;
-    if (graph.node(moment.node).amount == 0) return;
+    const workload::Graph::Node& node = jobs_[moment.job].graph->node(moment.node);
+    if (node.computes) marks_.push_back({moment.job, node.mark, moment.time});
+    if (node.computes || node.amount == 0) return;
     auto& under_way = job_tallies_[moment.job].under_way;
     MessageTimes& times = under_way[moment.node];
     if (moment.moment == workload::Moment::started) times.posted = moment.time;
@@ -289,6 +296,7 @@ class Recorder {
   std::vector<FlowLog> logs_;  ///< of those that are inspected
   std::vector<metrics::FlowRecord> finished_;
   std::vector<metrics::FlowRecord> messages_;  ///< of jobs, that are done
+  std::vector<metrics::JobMark> marks_;        ///< that ranks have come to
   std::vector<metrics::FlowEvent> events_;
 };
 

@@ -36,11 +36,16 @@ workload::Workload copy_of(const workload::Workload& workload) {
   return copy;
 }
 
-/// Every message starts, arrives and is done.
+/// Every message starts, arrives and is done; where none is recorded, computations with marks are done.
 std::size_t moments_of(const SimConfig& config, const workload::Workload& workload) {
   std::size_t moments = 0;
-  if (!config.record.messages) return 0;
-  for (const workload::Job& job : workload.jobs) moments += std::size_t{3} * job.graph->size();
+  for (const workload::Job& job : workload.jobs) {
+    if (config.record.messages) {
+      moments += std::size_t{3} * job.graph->size();
+    } else if (!job.graph->communications().empty()) {
+      moments += job.graph->size();
+    }
+  }
   return moments;
 }
 

@@ -24,7 +24,7 @@ struct JobRun {
   bool recorded = false;                 ///< each moment of its messages is reported
 };
 
-/// Something that happened to a message of a job, for its record.
+/// Something that happened to a message of a job, or the end of a computation with a mark, for its record.
 struct MessageMoment {
   std::uint32_t job = 0;
   workload::NodeId node = 0;
@@ -124,6 +124,8 @@ class GraphRunner {
         case JobDue::Kind::computed:
           fingerprint.add(mix64(due.job) ^ due.what, now);
           tell(workload::Moment::sent, due.job, due.what, jobs);
+          if (run.graph->node(due.what).mark != 0)
+            jobs.report->on_moment({due.job, due.what, workload::Moment::sent, now});
           jobs.report->on_job_done(due.job, now);
           break;
       }

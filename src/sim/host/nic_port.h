@@ -144,7 +144,7 @@ class NicPort {
  private:
   void send(const SimPacket& packet, std::int64_t size, Instant now, WindowContext& context,
             Fingerprint& fingerprint) {
-    free_ = now + wire.byte_time(size);
+    free_ = now + wire.time_to_send(size, now);
     const Instant arrival = free_ + wire.latency;
     ++context.packet_hops;
     interval_.carried += size;
@@ -152,7 +152,7 @@ class NicPort {
       ++drops.failure;
       ++interval_.drops;
       fingerprint.add(packet, now);
-    } else if (wire.is_corrupted(size)) [[unlikely]] {
+    } else if (wire.is_corrupted(size, now)) [[unlikely]] {
       ++drops.error;
       ++interval_.drops;
       fingerprint.add(packet, now);

@@ -15,8 +15,10 @@
 namespace strack::sim::mpi {
 namespace {
 
-/// Once all are told to stop, who is not there after this long has died. mpirun kills a second after it asks.
+/// Once all are told to stop, who is not there after this long has died. mpirun kills a second after it asks, and
+/// rank 0 has a file to finish: the others leave the judgement to it.
 constexpr auto kPatience = std::chrono::milliseconds(500);
+constexpr auto kOthersPatience = std::chrono::seconds(10);
 constexpr int kSpins = 200;
 
 class MpiRanks final : public Ranks {
@@ -100,7 +102,8 @@ class MpiRanks final : public Ranks {
       if (stop_ == nullptr || !stop_->load(std::memory_order_relaxed)) continue;
       const auto now = std::chrono::steady_clock::now();
       if (asked == std::chrono::steady_clock::time_point{}) asked = now;
-      if (now - asked > kPatience) lose("another rank does not answer");
+      if (now - asked > (rank_ == 0 ? kPatience : kOthersPatience))
+        lose("another rank does not answer");
     }
   }
 

@@ -139,7 +139,7 @@ class PortBase {
   void serve(const SimPacket& packet, std::int64_t size, Instant start) {
     in_service_ = packet;
     start_ = start;
-    done_ = start + wire.byte_time(size);
+    done_ = start + wire.time_to_send(size, start);
     in_service_size_ = size;
   }
   void serve_control(const PortRules& rules, Instant start) {
@@ -172,7 +172,7 @@ class PortBase {
       ++drops.failure;
       ++interval_.drops;
       fingerprint.add(in_service_, now);
-    } else if (wire.is_corrupted(in_service_size_)) [[unlikely]] {
+    } else if (wire.is_corrupted(in_service_size_, start_)) [[unlikely]] {
       ++drops.error;
       ++interval_.drops;
       fingerprint.add(in_service_, now);

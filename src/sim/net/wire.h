@@ -92,6 +92,17 @@ class MailFlags {
   std::array<std::vector<std::atomic<std::uint64_t>>, 2> flags_;
 };
 
+/// [D87] A time in which a link works badly.
+struct Spell {
+  Instant from{};
+  Instant until = Instant::never();
+  Ratio rate{1, 1};  ///< of what it has otherwise
+  std::uint64_t loss_threshold = 0;
+  std::uint64_t bit_loss_threshold = 0;
+
+  [[nodiscard]] bool holds(Instant start) const { return start >= from && start < until; }
+};
+
 struct Wire {
   Lane* lane = nullptr;
   std::uint32_t peer = 0;  ///< the node at the other end
@@ -102,6 +113,14 @@ struct Wire {
   std::uint64_t bit_loss_threshold = 0;  ///< the same per wire byte
   std::uint64_t rng = 0;
   const std::vector<Outage>* outages = nullptr;  ///< null: none, ever
+  const std::vector<Spell>* spells = nullptr;    ///< null: it is always as above
+
+  /// How long a packet that begins to leave then takes to leave.
+  [[nodiscard]] Picoseconds time_to_send(std::int64_t size, Instant start) const {
+    if (spells == nullptr) [[likely]]
+      return byte_time(size);
+    return time_in_spells(size, start);
+  }
 
   /// Is a packet whose serialisation starts then, and whose last bit arrives then, lost to an
   /// outage?
@@ -112,15 +131,32 @@ struct Wire {
     }
     return false;
   }
-  /// Draws whether this packet falls to random loss or bit errors.
-  [[nodiscard]] bool is_corrupted(std::int64_t size) {
-    if ((loss_threshold | bit_loss_threshold) == 0) return false;
+  /// Draws whether this packet, which began to leave then, falls to random loss or bit errors.
+  [[nodiscard]] bool is_corrupted(std::int64_t size, Instant start) {
+    if (spells != nullptr) [[unlikely]] {
+      for (const Spell& spell : *spells) {
+        if (spell.holds(start) && draw(size, spell.loss_threshold, spell.bit_loss_threshold))
+          return true;
+      }
+    }
+    return draw(size, loss_threshold, bit_loss_threshold);
+  }
+
+ private:
+  [[nodiscard]] bool draw(std::int64_t size, std::uint64_t loss, std::uint64_t bit_loss) {
+    if ((loss | bit_loss) == 0) return false;
     rng = rng * 0x5851f42d4c957f2d + 0x14057b7ef767814f;
-    const std::uint64_t draw = mix64(rng);
+    const std::uint64_t drawn = mix64(rng);
     std::uint64_t threshold = 0;
-    if (__builtin_mul_overflow(bit_loss_threshold, static_cast<std::uint64_t>(size), &threshold))
-      return true;
-    return draw < loss_threshold || (threshold != 0 && mix64(draw) < threshold);
+    if (__builtin_mul_overflow(bit_loss, static_cast<std::uint64_t>(size), &threshold)) return true;
+    return drawn < loss || (threshold != 0 && mix64(drawn) < threshold);
+  }
+  [[nodiscard]] Picoseconds time_in_spells(std::int64_t size, Instant start) const {
+    BitsPerSecond rate = byte_time.rate();
+    for (const Spell& spell : *spells) {
+      if (spell.holds(start)) rate = spell.rate * rate;
+    }
+    return ByteTime(rate)(size);
   }
 };
 

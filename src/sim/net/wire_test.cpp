@@ -89,7 +89,7 @@ TEST(Wire, IsCut_ForEver) {
 
 std::int64_t losses(Wire& wire, std::int64_t draws, std::int64_t size) {
   std::int64_t lost = 0;
-  for (std::int64_t i = 0; i < draws; ++i) lost += wire.is_corrupted(size) ? 1 : 0;
+  for (std::int64_t i = 0; i < draws; ++i) lost += wire.is_corrupted(size, t(0)) ? 1 : 0;
   return lost;
 }
 
@@ -126,7 +126,7 @@ TEST(Wire, IsCorrupted_RandomLossHasNoMemory) {
   std::int64_t pairs = 0;
   bool before = false;
   for (int i = 0; i < 160'000; ++i) {
-    const bool lost = wire.is_corrupted(64);
+    const bool lost = wire.is_corrupted(64, t(0));
     pairs += lost && before ? 1 : 0;
     before = lost;
   }

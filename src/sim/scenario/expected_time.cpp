@@ -9,21 +9,30 @@ namespace {
 
 bool oversubscribed(const TopologyParams& t) { return t.tiers == 2 && t.spines < t.hosts_per_rack; }
 
-double work_of(const Scenario& scenario) {
-  const WorkloadSpec& w = scenario.workloads.front();
+double work_of(const Scenario& scenario, const WorkloadSpec& w) {
   double per_gb = scenario.config.pfc.enabled ? 0.24 : 0.17;
   if (oversubscribed(scenario.config.topology)) per_gb *= 1.6;
   if (w.kind == WorkloadKind::incast) per_gb = 1.5;  // little at a time
+  if (w.kind == WorkloadKind::training) per_gb *= 1.3;
   if (w.kind == WorkloadKind::collective)
     per_gb *= w.collective.collective == workload::Collective::alltoall ? 1.8 : 1.3;
-  return 1e-9 * expected_bytes(scenario) * per_gb;
+  return 1e-9 * expected_bytes(scenario, w) * per_gb;
+}
+
+double work_of(const Scenario& scenario) {
+  double all = 0;
+  for (const WorkloadSpec& w : scenario.workloads) all += w.enabled ? work_of(scenario, w) : 0;
+  return all;
 }
 
 /// No fewer than it takes to send everything at the rate of the busiest link.
 double windows_of(const Scenario& scenario) {
   const TopologyParams& t = scenario.config.topology;
-  double share = expected_bytes(scenario);
-  if (scenario.workloads.front().kind != WorkloadKind::incast) share /= t.hosts();
+  double share = 0;
+  for (const WorkloadSpec& w : scenario.workloads) {
+    if (!w.enabled) continue;
+    share += expected_bytes(scenario, w) / (w.kind == WorkloadKind::incast ? 1 : t.hosts());
+  }
   if (oversubscribed(t)) share *= static_cast<double>(t.hosts_per_rack) / t.spines;
   const double seconds = 8 * share / static_cast<double>(t.host_rate.value);
   Picoseconds window = std::min(t.host_latency, t.fabric_latency);

@@ -38,6 +38,23 @@ TEST(ExpectedTime, AnIncastIsForThreads) {
       time_of(8'192, "16 MB", "workload.kind = \"incast\"\nworkload.fan_in = 32").gpu_beats(4));
 }
 
+// All that goes on in one run counts, not the first of it.
+TEST(ExpectedTime, WorkloadsAddUp) {
+  const auto time = [](const std::string& workloads) {
+    const auto scenario =
+        load_text("[topology]\nhosts = 8192\nhosts_per_rack = 64\n" + workloads, "a.toml");
+    EXPECT_TRUE(scenario) << scenario.error().text();
+    return expected_time(scenario.value());
+  };
+  const std::string big = "[[workload]]\nsize = \"100 MB\"\n";
+  const std::string incast = "[[workload]]\nkind = \"incast\"\nsize = \"1 KB\"\n";
+  EXPECT_NEAR(time(incast + big).cpu, time(big).cpu, 1);
+  EXPECT_NEAR(time(incast + big).cpu, time(big + incast).cpu, 1e-6);
+  EXPECT_NEAR(time(incast + big).gpu.value(), time(big).gpu.value(), 0.1);
+  EXPECT_TRUE(time(incast + big).gpu_beats(16));
+  EXPECT_LT(time(incast + big + "[run]\nonly = \"incast\"\n").cpu, 1);
+}
+
 TEST(ExpectedTime, LosslessAndSprayingSwitchesAreNotForAGpu) {
   EXPECT_FALSE(time_of(8'192, "16 MB", "transport.scheme = \"rocev2\"").gpu);
   EXPECT_FALSE(time_of(8'192, "16 MB", "switch.routing = \"round-robin\"").gpu);

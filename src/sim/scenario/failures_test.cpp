@@ -136,6 +136,24 @@ TEST(Failures, OneWayOfALink_Mistakes) {
             "rate, such as rate = 0.25, or leave scale_queue out");
 }
 
+// [D87]
+TEST(Failures, ImpairmentsBeginAndEnd) {
+  const Scenario s = loaded(
+      "[[impairment]]\nhost = 1\nloss = 0.1\nfrom_us = 10\nuntil_us = 20\n"
+      "[[impairment]]\nhost = 2\nrate = 0.5\n");
+  const std::vector<Impairment>& all = s.config.failures.impairments;
+  EXPECT_EQ(all[0].from, at(us(10)));
+  EXPECT_EQ(all[0].until, at(us(20)));
+  EXPECT_TRUE(all[0].passes());
+  EXPECT_FALSE(all[1].passes());
+  EXPECT_EQ(error_of("[[impairment]]\nhost = 1\nloss = 0.1\nfrom_us = 20\nuntil_us = 20\n"),
+            "x.toml:5: until_us is 20 us and from_us 20 us. it can only end after it began");
+  EXPECT_EQ(
+      error_of("[[impairment]]\nhost = 1\nrate = 0.5\nfrom_us = 20\nscale_queue = true\n"),
+      "x.toml:5: scale_queue is true, but the impairment passes. a queue has one length in a run: "
+      "leave scale_queue out, or from_us and until_us");
+}
+
 TEST(Failures, FlapInOneEntry) {
   const std::string flap = "[[failure]]\nrack = 2\nuplink = 1\nfrom_us = 10\nuntil_us = 75\n";
   const Scenario s = loaded(flap + "period_us = 20\nduty = 0.25\n");
@@ -166,6 +184,11 @@ TEST(Failures, FlappingNeedsAnEnd) {
   EXPECT_EQ(loaded("[[failure]]\nhost = 1\nperiod_us = 500\n[run]\nend_ms = 1")
                 .config.failures.failures.size(),
             2u);
+  // All links of all entries count together.
+  EXPECT_EQ(
+      error_of("[[failure]]\nrandom_links = 128\nracks = 128\nuntil_us = 900\nperiod_us = 1"),
+      "x.toml:5: period_us is 1. with what flaps before it, links would break 115200 times, and "
+      "at most 100000 are simulated: take a longer period_us, or fewer links");
   EXPECT_EQ(error_of("[[failure]]\nhost = 1\nuntil_us = 10000\nperiod_us = 1"),
             "x.toml:4: period_us is 1. that is 10000 times until 10 ms, and at most 1000 are "
             "simulated: period_us = 11 would work");

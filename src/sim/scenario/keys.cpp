@@ -55,6 +55,7 @@ struct Table {
          {&kPathsSection, &kWindowSection, &kWorkloadSection, &kFailureSection, &kImpairmentSection,
           &kRecordSection, &kRunSection}) {
       add(after->section, after->keys);
+      if (after == &kWorkloadSection) add_keys(after->section.name, kTrainingKeys);
     }
   }
 };

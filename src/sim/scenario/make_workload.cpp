@@ -40,6 +40,7 @@ namespace {
       return w.list;
     case WorkloadKind::collective:
     case WorkloadKind::trace:
+    case WorkloadKind::training:
       break;
   }
   STRACK_CHECK(false);
@@ -58,10 +59,6 @@ void add_flows(workload::Flows& all, const Scenario& scenario, const WorkloadSpe
   }
 }
 
-[[nodiscard]] std::uint32_t ranks_of(const WorkloadSpec& w) {
-  return w.kind == WorkloadKind::trace ? w.graph->ranks() : w.collective.ranks;
-}
-
 void add_jobs(std::vector<workload::Job>& all, const Scenario& scenario, const WorkloadSpec& w,
               std::vector<workload::HostId> hosts, std::uint64_t seed) {
   std::shared_ptr<const workload::Graph> graph = w.graph;
@@ -71,6 +68,9 @@ void add_jobs(std::vector<workload::Job>& all, const Scenario& scenario, const W
     STRACK_CHECK(made.ok());  // loading has refused what would not work
     graph = std::make_shared<const workload::Graph>(std::move(made.value().graph));
     name = workload::name_of(w.collective.collective);
+  } else if (w.kind == WorkloadKind::training) {
+    graph = std::make_shared<const workload::Graph>(workload::make_training(w.training));
+    name = w.name;
   }
   if (w.iterations > 1) {
     graph =
@@ -91,6 +91,17 @@ void add_jobs(std::vector<workload::Job>& all, const Scenario& scenario, const W
 
 }  // namespace
 
+std::uint32_t WorkloadSpec::ranks() const {
+  switch (kind) {
+    case WorkloadKind::trace:
+      return graph->ranks();
+    case WorkloadKind::training:
+      return training.ranks();
+    default:
+      return collective.ranks;
+  }
+}
+
 // [D77] Those who say where they are go first, then those who need whole blocks, and those who take
 // whatever there is come last.
 std::vector<std::vector<workload::HostId>> place_jobs(const Scenario& scenario,
@@ -107,7 +118,7 @@ std::vector<std::vector<workload::HostId>> place_jobs(const Scenario& scenario,
       const WorkloadSpec& w = scenario.workloads[i];
       if (!w.has_jobs() || w.placement.kind != kind) continue;
       hosts[i] =
-          workload::place_beside(racks, w.placement, w.jobs * ranks_of(w),
+          workload::place_beside(racks, w.placement, w.jobs * w.ranks(),
                                  seed_of(seed, "workload", i), w.share_hosts ? nobody : taken);
       if (w.share_hosts) continue;
       for (const workload::HostId host : hosts[i]) taken[host] = true;
@@ -161,6 +172,7 @@ std::uint64_t expected_flows(const Scenario& scenario, const WorkloadSpec& w) {
       return w.list.size() * w.repeats;
     case WorkloadKind::collective:
     case WorkloadKind::trace:
+    case WorkloadKind::training:
       return 0;
     case WorkloadKind::random:
       break;
@@ -180,6 +192,8 @@ std::uint64_t expected_flows(const Scenario& scenario) {
 
 std::uint64_t expected_messages(const WorkloadSpec& w) {
   if (w.kind == WorkloadKind::trace) return std::uint64_t{w.graph->messages()} * w.iterations;
+  if (w.kind == WorkloadKind::training)
+    return w.jobs * workload::size_of(w.training).messages * w.iterations;
   if (w.kind != WorkloadKind::collective) return 0;
   return w.jobs * workload::size_of(w.collective).messages * w.iterations;
 }
@@ -190,9 +204,7 @@ std::uint64_t expected_messages(const Scenario& scenario) {
   return all;
 }
 
-namespace {
-
-[[nodiscard]] double expected_bytes(const Scenario& scenario, const WorkloadSpec& w) {
+double expected_bytes(const Scenario& scenario, const WorkloadSpec& w) {
   const auto flows = static_cast<double>(expected_flows(scenario, w));
   switch (w.kind) {
     case WorkloadKind::permutation:
@@ -210,11 +222,11 @@ namespace {
              w.iterations * (w.collective.collective == workload::Collective::alltoall ? 1 : 2);
     case WorkloadKind::trace:
       return static_cast<double>(w.graph->bytes().count()) * w.iterations;
+    case WorkloadKind::training:
+      return workload::size_of(w.training).bytes * w.jobs * w.iterations;
   }
   return 0;
 }
-
-}  // namespace
 
 double expected_bytes(const Scenario& scenario) {
   double all = 0;

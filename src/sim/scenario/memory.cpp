@@ -33,6 +33,9 @@ constexpr Bytes kPerPacketInFlight = bytes(64);
       all += static_cast<std::int64_t>(w.graph->channels().size());
     } else if (w.kind == WorkloadKind::collective) {
       all += static_cast<std::int64_t>(w.jobs * workload::size_of(w.collective).channels);
+    } else if (w.kind == WorkloadKind::training) {  // its ring, its stages, its fellow experts
+      const workload::TrainingParams& p = w.training;
+      all += std::int64_t{w.jobs} * p.ranks() * (4 + std::int64_t{p.ep});
     }
   }
   return all;
@@ -47,6 +50,7 @@ constexpr Bytes kPerPacketInFlight = bytes(64);
     return static_cast<Int128>(2) * w.jobs * w.collective.ranks * w.collective.size.count() *
            w.iterations;
   }
+  if (w.kind == WorkloadKind::training) return static_cast<Int128>(expected_bytes(scenario, w));
   Int128 sum = 0;
   for (const workload::Flow& flow : w.list) sum += flow.size.count();
   if (w.kind == WorkloadKind::file) return sum * w.repeats;

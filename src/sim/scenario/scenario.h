@@ -28,6 +28,7 @@
 #include "workload/graph.h"
 #include "workload/jobs.h"
 #include "workload/sizes.h"
+#include "workload/training.h"
 #include "workload/workload.h"
 
 namespace strack::transports {
@@ -46,7 +47,15 @@ struct ScenarioError {
   [[nodiscard]] std::string text() const;
 };
 
-enum class WorkloadKind : std::uint8_t { permutation, incast, random, file, collective, trace };
+enum class WorkloadKind : std::uint8_t {
+  permutation,
+  incast,
+  random,
+  file,
+  collective,
+  trace,
+  training
+};
 [[nodiscard]] std::string_view name_of(WorkloadKind kind);
 
 /// What make_workload makes flows or jobs from. Only the fields of its kind mean something.
@@ -65,17 +74,19 @@ struct WorkloadSpec {
   workload::SizeDistribution sizes = workload::SizeDistribution::fixed(bytes(1));  ///< random
   workload::Flows list;                          ///< file: as read
   workload::CollectiveParams collective;         ///< collective: of every job
-  std::uint32_t jobs = 0;                        ///< collective, trace
-  workload::Placing placement;                   ///< collective, trace
+  workload::TrainingParams training;             ///< training: of every job
+  std::uint32_t jobs = 0;                        ///< collective, trace, training
+  workload::Placing placement;                   ///< collective, trace, training
   std::shared_ptr<const workload::Graph> graph;  ///< trace: as read
   std::string trace;                             ///< trace: the file's name
-  bool share_hosts = false;                      ///< collective, trace: also where others are
-  std::uint32_t iterations = 1;                  ///< collective, trace: of every job
+  bool share_hosts = false;                      ///< of jobs: also where others are
+  std::uint32_t iterations = 1;                  ///< of every job
   Picoseconds compute{0};                        ///< between them
   std::uint32_t repeats = 1;                     ///< flows: all of it so many times,
   Picoseconds every{0};                          ///< one so long after the other
 
   [[nodiscard]] bool has_jobs() const { return jobs > 0; }
+  [[nodiscard]] std::uint32_t ranks() const;  ///< of each job
 };
 
 /// Links that fail or suffer, drawn anew for each seed: `links` in all, the same number on each of
@@ -105,6 +116,7 @@ struct Scenario {
   Ratio oversubscription{1, 1};  ///< of the ToRs: host rates over uplink rates
 
   std::vector<std::string> notes;   ///< what people should know of it, before it runs
+  std::vector<std::string> about;   ///< what its workloads are made of, where keys do not say it
   std::vector<std::string> unread;  ///< "section.key" that was given, and changes nothing
 
   std::string resolved;                    ///< what to_toml returns
@@ -150,6 +162,7 @@ struct Scenario {
 
 /// About how many bytes the hosts send: what runs take is in proportion to it.
 [[nodiscard]] double expected_bytes(const Scenario& scenario);
+[[nodiscard]] double expected_bytes(const Scenario& scenario, const WorkloadSpec& w);
 
 /// The scenario with every key that applies to it. Loads to the same scenario again. Values that
 /// follow from others are comments, so that a changed link rate still changes what depends on it.

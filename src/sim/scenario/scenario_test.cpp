@@ -883,6 +883,34 @@ constexpr Sample kSamples[] = {
     {"workload", "repeats", "3", "every_us = 5"},
     {"workload", "every_us", "3", "repeats = 2"},
     {"workload", "priority", "0", ""},
+    {"workload", "model", "\"llama3-8b\"", "kind = \"training\"\ndp = 8"},
+    {"workload", "layers", "4", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "hidden", "1024", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "ffn", "1024", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "heads", "16", "kind = \"training\"\nmodel = \"llama3-8b\"\ndp = 8"},
+    {"workload", "kv_heads", "8", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "vocab", "1000", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "sequence", "100", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "experts", "8", "kind = \"training\"\nmodel = \"mixtral-8x7b\"\ndp = 8"},
+    {"workload", "top_k", "1", "kind = \"training\"\nmodel = \"mixtral-8x7b\"\ndp = 8"},
+    {"workload", "gated", "false", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "tp", "4", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "pp", "2", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "dp", "4", "kind = \"training\"\nmodel = \"llama2-7b\""},
+    {"workload", "ep", "2", "kind = \"training\"\nmodel = \"mixtral-8x7b\"\ndp = 8"},
+    {"workload", "zero", "1", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "micro_batch", "2", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "batch", "32", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "bucket", "\"1 MB\"", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "weight_bytes", "4", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "gradient_bytes", "4", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "gpu_tflops", "100", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "efficiency", "0.25", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "nvlink_gbps", "100", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "recompute", "true", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
+    {"workload", "expert_skew", "1.5",
+     "kind = \"training\"\nmodel = \"mixtral-8x7b\"\nep = 2\ndp = 8"},
+    {"workload", "rails", "2", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
     {"failure", "rack", "3", "uplink = 2"},
     {"failure", "agg", "3", "uplink = 2"},
     {"failure", "uplink", "2", "rack = 2"},
@@ -898,6 +926,8 @@ constexpr Sample kSamples[] = {
     {"impairment", "agg", "3", "loss = 0.5\nuplink = 2"},
     {"impairment", "uplink", "2", "loss = 0.5\nrack = 2"},
     {"impairment", "host", "100", "loss = 0.5"},
+    {"impairment", "from_us", "10", "loss = 0.5\nhost = 1"},
+    {"impairment", "until_us", "20", "loss = 0.5\nhost = 1"},
     {"impairment", "switch", "\"spine 3\"", "loss = 0.5"},
     {"impairment", "random_links", "32", "loss = 0.5"},
     {"impairment", "racks", "8", "loss = 0.5\nrandom_links = 16"},
@@ -1221,7 +1251,7 @@ TEST(Error, ImpossibleValues) {
   EXPECT_EQ(
       error_of("[workload]\nkind = \"allreduce\""),
       "x.toml:2: kind is \"allreduce\". a workload is \"permutation\", \"incast\", \"random\", "
-      "\"file\", \"collective\" or \"trace\"");
+      "\"file\", \"collective\", \"trace\" or \"training\"");
   EXPECT_EQ(
       error_of("[transport]\nscheme = \"roce\""),
       "x.toml:2: scheme is \"roce\". a scheme is " + quoted_words(transports::scheme_names()));
@@ -1492,7 +1522,8 @@ TEST(Error, CollectiveKeysAreForCollectives) {
     for (const char* kind : {"permutation", "incast", "random"}) {
       EXPECT_EQ(error_of("[workload]\nkind = \"" + std::string(kind) + "\"\n" + line),
                 "x.toml:3: " + key + " is set, but kind is \"" + kind +
-                    "\". leave it out: it is for kind = collective");
+                    "\". leave it out: it is for kind = collective" +
+                    (key == "chunk" || key == "jobs" ? " or training" : ""));
     }
   }
   EXPECT_EQ(

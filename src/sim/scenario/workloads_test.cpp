@@ -168,6 +168,24 @@ TEST(Workloads, AreBounded) {
             "computations, and at most 200000000 are simulated: iterations = 14277 would work");
 }
 
+// Products of counts do not wrap around and look small.
+TEST(Workloads, CountsDoNotOverflow) {
+  const std::string many = "[topology]\nhosts = 65536\n[[workload]]\nkind = \"collective\"\n";
+  EXPECT_EQ(
+      error_of(many + "collective = \"broadcast\"\nranks = 2\njobs = 32768\nsize = \"64 MB\"\n"
+                      "chunk = 1\niterations = 8388608\n"),
+      "x.toml:10: iterations is 8388608. a job has 1 to 1000000 iterations, such as iterations = "
+      "10");
+  EXPECT_EQ(error_of(many + "ranks = 2\njobs = 32768\nsize = \"16 MB\"\nchunk = 1\niterations = "
+                            "1000000\n"),
+            "x.toml:9: iterations is 1000000. a job would have some 32000002000000 messages and "
+            "computations, and at most 200000000 are simulated: iterations = 6 would work");
+  EXPECT_EQ(
+      error_of(many + "ranks = 2\njobs = 32768\nsize = \"16 MB\"\nchunk = 1\n"),
+      "x.toml:8: 32768 jobs would have some 32000002 messages and computations each, and at most "
+      "2000000000 are simulated in all: fewer jobs or iterations, or a larger chunk, would work");
+}
+
 TEST(Workloads, NamesAreTheirOwn) {
   EXPECT_EQ(error_of(kNetwork + kIncast + kIncast),
             "x.toml:10: name is \"storage\". another workload is called that. take another name");

@@ -456,22 +456,32 @@ Result<TestVector, std::string> replay(const TestVector& vector) {
   return again;
 }
 
+static bool same_questions(const TestVector& a, const TestVector& b) {
+  return a.begin == b.begin &&
+         std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(),
+                    [](const VectorStep& x, const VectorStep& y) { return x.event == y.event; });
+}
+
 std::vector<std::string> check_vectors(const std::vector<TestVector>& answered,
                                        const std::vector<TestVector>& wanted) {
   std::vector<std::string> problems;
-  std::map<std::string_view, std::size_t> steps;
+  std::map<std::string_view, const TestVector*> known;
   for (const TestVector& vector : answered) {
-    steps[vector.name] = vector.steps.size();
+    if (!known.emplace(vector.name, &vector).second)
+      problems.push_back(fmt::format("{} is there twice", vector.name));
     if (std::string found = first_difference(vector); !found.empty())
       problems.push_back(std::move(found));
   }
   for (const TestVector& vector : wanted) {
-    const auto found = steps.find(vector.name);
-    if (found == steps.end()) {
+    const auto found = known.find(vector.name);
+    if (found == known.end()) {
       problems.push_back(fmt::format("{} is missing. `vectors export` has it", vector.name));
-    } else if (found->second != vector.steps.size()) {
+    } else if (found->second->steps.size() != vector.steps.size()) {
       problems.push_back(fmt::format("{} has {} steps. `vectors export` has {}", vector.name,
-                                     found->second, vector.steps.size()));
+                                     found->second->steps.size(), vector.steps.size()));
+    } else if (!same_questions(*found->second, vector)) {
+      problems.push_back(
+          fmt::format("{} asks something else than that of `vectors export`", vector.name));
     }
   }
   return problems;

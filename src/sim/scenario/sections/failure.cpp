@@ -166,6 +166,21 @@ constexpr Key kImpairmentKeys[] = {
      .high = {1},
      .needs = "a bit error rate is from 0 to 1, such as bit_error_rate = 1e-9",
      .help = "Probability that a bit is wrong; a packet with a wrong bit is lost."},
+    {.name = "from_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .fallback = "0",
+     .high = {3'600 * kSecond},
+     .needs = "a time is from 0 to an hour, such as from_us = 100",
+     .help = "When it begins; 0 is from the start."},
+    {.name = "until_us",
+     .kind = Kind::time,
+     .unit = "us",
+     .otherwise = "for ever",
+     .low = {1},
+     .high = {3'600 * kSecond},
+     .needs = "a time is up to an hour, such as until_us = 500",
+     .help = "When it ends. Routes know nothing of it, before and after."},
 };
 
 class FailureResolver : Resolving {
@@ -334,6 +349,7 @@ class FailureResolver : Resolving {
       f.link = link(group, by);
     }
     const std::vector<Failure> all = flaps(group, f);
+    count_flaps(group, all.size());
     if (by == "random_links") {
       RandomLinks drawn = random_links(group, r_.rack_uplinks - 1);
       drawn.failures = all;
@@ -385,6 +401,37 @@ class FailureResolver : Resolving {
     return all;
   }
 
+  /// All entries together, and all links of each.
+  void count_flaps(Group& group, std::size_t times) {
+    if (times <= 1) return;
+    constexpr std::uint64_t kMost = 100'000;
+    const Setting& links = group["failure.random_links"];
+    flaps_ += times * (links.given ? group.count("failure.random_links") : 1);
+    if (flaps_ > kMost) {
+      group["failure.period_us"].fail_value(fmt::format(
+          "with what flaps before it, links would break {} times, and at most {} are simulated: "
+          "take a longer period_us, or fewer links",
+          flaps_, kMost));
+    }
+  }
+
+  void times_of(Group& group, Impairment& i) {
+    i.from = at(group.time("impairment.from_us"));
+    const Setting& until = group["impairment.until_us"];
+    if (until.given) i.until = at(group.time("impairment.until_us"));
+    if (i.until <= i.from) {
+      until.fail(fmt::format("until_us is {} and from_us {}. it can only end after it began",
+                             workload::format_time(i.until - Instant{}),
+                             workload::format_time(i.from - Instant{})));
+    }
+    check_before_end(i.from, group["impairment.from_us"], "it begins at");
+    if (i.passes() && i.scale_queue) {
+      group["impairment.scale_queue"].fail(
+          "scale_queue is true, but the impairment passes. a queue has one length in a run: leave "
+          "scale_queue out, or from_us and until_us");
+    }
+  }
+
   void impairment(Group& group) {
     const std::string by = named_by(group, {"rack", "agg", "host", "switch", "random_links"});
     Impairment i;
@@ -404,6 +451,7 @@ class FailureResolver : Resolving {
            "[[impairment]] impairs nothing. set rate, loss or bit_error_rate, such as loss "
            "= 0.001"}};
     }
+    times_of(group, i);
     if (by == "random_links") {
       RandomLinks drawn = random_links(group, r_.rack_uplinks);
       drawn.impaired = true;
@@ -422,6 +470,8 @@ class FailureResolver : Resolving {
       out_.config.failures.impairments.push_back(i);
     }
   }
+
+  std::uint64_t flaps_ = 0;  ///< times that something breaks which flaps
 };
 
 }  // namespace

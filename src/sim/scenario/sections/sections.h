@@ -2,6 +2,8 @@
 // which they are resolved is scenario.cpp's; the order in which they are shown, keys.cpp's.
 #pragma once
 
+#include <span>
+
 #include "sim/scenario/keys.h"
 #include "sim/scenario/resolution.h"
 
@@ -46,6 +48,8 @@ void resolve_run(Resolution& resolution);
 void resolve_random(Resolution& resolution);
 void resolve_collective(Resolution& resolution);
 void resolve_trace(Resolution& resolution);
+void resolve_training(Resolution& resolution);
+extern const std::span<const Key> kTrainingKeys;  ///< more keys of [workload]
 /// The key `size` where it is that of one message.
 [[nodiscard]] Bytes flow_size(Resolution& resolution);
 /// The key `placement`, or what is usual, for so many ranks of all jobs together.

@@ -8,6 +8,7 @@
 #include "sim/scenario/sections/sections.h"
 #include "sim/scenario/sections/trace_format.h"
 #include "workload/amount.h"
+#include "workload/chain.h"
 #include "workload/collectives.h"
 #include "workload/flow_list.h"
 #include "workload/formats/cm_import.h"
@@ -26,7 +27,8 @@ constexpr auto kWorkloadKindWords =
                             {WorkloadKind::random, "random"},
                             {WorkloadKind::file, "file"},
                             {WorkloadKind::collective, "collective"},
-                            {WorkloadKind::trace, "trace"}});
+                            {WorkloadKind::trace, "trace"},
+                            {WorkloadKind::training, "training"}});
 constexpr auto kFormatWords = words_of<TraceFormatKey>({{TraceFormatKey::automatic, "auto"},
                                                         {TraceFormatKey::cm, "cm"},
                                                         {TraceFormatKey::goal, "goal"},
@@ -53,10 +55,9 @@ constexpr Key kKeys[] = {
      .words = kWorkloadKindWords,
      .fallback = "\"permutation\"",
      .needs = "a workload is",
-     .help =
-         "Every host to one other; many to one; random pairs with Poisson arrivals; a list of "
-         "flows; jobs that each do a collective operation; or one job that does what a trace of "
-         "another tool says."},
+     .help = "Every host to one other; many to one; random pairs with Poisson arrivals; a list of "
+             "flows; jobs that each do a collective operation; one job that does what a trace of "
+             "another tool says; or jobs that each do a step of training a model."},
     {.name = "size",
      .kind = Kind::size,
      .fallback = "\"16 MB\"",
@@ -201,7 +202,7 @@ constexpr Key kKeys[] = {
      .low = {1},
      .high = {kFlowLimit},
      .needs = "a chunk has 1 to 4294967295 bytes, such as chunk = \"128 KiB\"",
-     .applies = "kind=collective",
+     .applies = "kind=collective|training",
      .help = "The largest message: buffers are sent in pieces of up to this size, each as soon as "
              "what it needs is there."},
     {.name = "chunks_in_flight",
@@ -228,7 +229,7 @@ constexpr Key kKeys[] = {
      .low = {1},
      .high = {524'288},
      .needs = "there are 1 to 524288 jobs, such as jobs = 8",
-     .applies = "kind=collective",
+     .applies = "kind=collective|training",
      .help = "So many jobs at the same time, each with its own ranks."},
     {.name = "parallel",
      .kind = Kind::integer,
@@ -239,10 +240,10 @@ constexpr Key kKeys[] = {
      .help = "Connections active at each sender and at each receiver; 0 is all at once."},
     {.name = "placement",
      .kind = Kind::text,
-     .otherwise = "\"random\", and \"packed\" for a trace",
+     .otherwise = "\"random\", and \"packed\" for a trace or training",
      .needs = "a placement is \"random\", \"packed\", \"striped\", \"blocks:8\" or "
               "\"hosts:0-7,16\"",
-     .applies = "kind=collective|trace",
+     .applies = "kind=collective|trace|training",
      .help = "Which hosts ranks are on. \"random\": drawn by the seed. \"packed\": consecutive "
              "hosts, so that rank 3 is on host 3. \"striped\": consecutive racks. \"blocks:8\": so "
              "many consecutive hosts of one rack at a time, the blocks drawn by the seed. "
@@ -260,7 +261,7 @@ constexpr Key kKeys[] = {
      .low = {1},
      .high = {1'000'000},
      .needs = "a job has 1 to 1000000 iterations, such as iterations = 10",
-     .applies = "kind=collective|trace",
+     .applies = "kind=collective|trace|training",
      .help =
          "Every job does it so many times, one after the other: a rank goes on when it has sent, "
          "received and computed all of its own."},
@@ -270,13 +271,13 @@ constexpr Key kKeys[] = {
      .fallback = "0",
      .high = {3'600 * kSecond},
      .needs = "it is a time from 0 to an hour, such as compute_us = 200",
-     .applies = "kind=collective|trace",
+     .applies = "kind=collective|trace|training",
      .help = "Between two iterations every rank computes for so long."},
     {.name = "share_hosts",
      .kind = Kind::flag,
      .fallback = "false",
      .needs = "it is true or false",
-     .applies = "kind=collective|trace",
+     .applies = "kind=collective|trace|training",
      .help = "With several workloads: its ranks may be on hosts that have ranks of others. Else "
              "every host has one rank of all of them, and those who list their hosts are placed "
              "first, then packed, striped, blocks and random ones."},
@@ -339,6 +340,9 @@ class WorkloadResolver : Resolving {
       case WorkloadKind::trace:
         resolve_trace(r_);
         break;
+      case WorkloadKind::training:
+        resolve_training(r_);
+        break;
     }
     if (has_jobs()) {
       iterations();
@@ -349,8 +353,9 @@ class WorkloadResolver : Resolving {
 
  private:
   [[nodiscard]] bool has_jobs() const {
-    return out_.workloads.back().kind == WorkloadKind::collective ||
-           out_.workloads.back().kind == WorkloadKind::trace;
+    const WorkloadKind kind = out_.workloads.back().kind;
+    return kind == WorkloadKind::collective || kind == WorkloadKind::trace ||
+           kind == WorkloadKind::training;
   }
 
   void iterations() {
@@ -363,24 +368,68 @@ class WorkloadResolver : Resolving {
           "that is between iterations, and there is one: set iterations too, such as iterations = "
           "10");
     }
-    if (w.iterations == 1) return;
-    if (Int128{w.compute.count()} * w.iterations > kLongest.count()) {
-      later("workload.compute_us", "workload.iterations")
-          .fail(fmt::format("{} iterations with {} between them take more than an hour. fewer, or "
-                            "less of it, would work",
-                            w.iterations, workload::format_time(w.compute)));
+    check_duration(w);
+    check_size(w);
+  }
+
+  /// What ranks compute, one after the other.
+  void check_duration(const WorkloadSpec& w) {
+    Picoseconds once{0};
+    if (w.kind == WorkloadKind::trace) once = workload::computation_time(*w.graph);
+    if (w.kind == WorkloadKind::training) once = workload::computation_time(w.training);
+    if (Int128{once.count() + w.compute.count()} * w.iterations <= kLongest.count()) return;
+    if (w.iterations == 1) {
+      set_["workload.kind"].fail(
+          fmt::format("its computations alone take {}, and a run has an hour at most: take a "
+                      "shorter one",
+                      workload::format_time(once)));
     }
+    later("workload.compute_us", "workload.iterations")
+        .fail(fmt::format("{} iterations with {} {} take more than an hour. fewer, or less of it, "
+                          "would work",
+                          w.iterations, workload::format_time(once + w.compute),
+                          once > ps(0) ? "of computation each" : "between them"));
+  }
+
+  /// Of the graph that all jobs share, and of all they have to do.
+  void check_size(const WorkloadSpec& w) {
     constexpr std::uint64_t kMost = 200'000'000;
-    const std::uint64_t once =
-        w.kind == WorkloadKind::trace
-            ? std::uint64_t{w.graph->size()} + w.graph->ranks()
-            : expected_messages(w) / w.jobs / w.iterations + w.collective.ranks;
-    if (once * w.iterations > kMost) {
-      set_["workload.iterations"].fail_value(
-          fmt::format("a job would have some {} messages and computations, and at most {} are "
-                      "simulated: iterations = {} would work",
-                      once * w.iterations, kMost, std::max<std::uint64_t>(1, kMost / once)));
+    constexpr std::uint64_t kMostWaits = 2'000'000'000;
+    constexpr std::uint64_t kMostOfAll = 2'000'000'000;
+    const workload::Extent once = extent_of(w);
+    const std::uint64_t all = once.nodes * w.iterations;
+    if (w.iterations > 1 && all > kMost) {
+      set_["workload.iterations"].fail_value(fmt::format(
+          "a job would have some {} messages and computations, and at most {} are simulated: "
+          "iterations = {} would work",
+          all, kMost, std::max<std::uint64_t>(1, kMost / once.nodes)));
     }
+    if (w.iterations > 1 && once.edges * w.iterations > kMostWaits) {
+      set_["workload.iterations"].fail_value(fmt::format(
+          "messages and computations would wait for {} others, and at most {} are simulated: "
+          "iterations = {} would work",
+          once.edges * w.iterations, kMostWaits,
+          std::max<std::uint64_t>(1, kMostWaits / once.edges)));
+    }
+    if (all > kMostOfAll / w.jobs) {
+      last_said({"workload.kind", "workload.jobs", "workload.iterations", "workload.size",
+                 "workload.chunk"})
+          .fail(fmt::format("{} jobs would have some {} messages and computations each, and at "
+                            "most {} are simulated in all: fewer jobs or iterations, or a larger "
+                            "chunk, would work",
+                            w.jobs, all, kMostOfAll));
+    }
+  }
+  [[nodiscard]] static workload::Extent extent_of(const WorkloadSpec& w) {
+    if (w.kind == WorkloadKind::trace) {
+      workload::Extent extent = workload::extent_of(*w.graph);
+      extent.nodes += w.graph->ranks();
+      return extent;
+    }
+    const std::uint64_t messages = w.kind == WorkloadKind::training
+                                       ? workload::size_of(w.training).messages
+                                       : workload::size_of(w.collective).messages;
+    return {messages + w.ranks(), 0};
   }
 
   void repeats() {

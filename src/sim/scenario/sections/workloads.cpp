@@ -23,10 +23,6 @@ constexpr std::string_view kAll = "all";  // of `only`
   return w.kind == WorkloadKind::trace ? w.trace : std::string(name_of(w.kind));
 }
 
-[[nodiscard]] std::uint32_t ranks_of(const WorkloadSpec& w) {
-  return w.kind == WorkloadKind::trace ? w.graph->ranks() : w.collective.ranks;
-}
-
 class WorkloadsResolver : Resolving {
  public:
   explicit WorkloadsResolver(Resolution& resolution) : Resolving(resolution) {}
@@ -82,7 +78,7 @@ class WorkloadsResolver : Resolving {
     const auto hosts = place_jobs(out_, out_.seeds.front());
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       const WorkloadSpec& w = out_.workloads[i];
-      const std::uint64_t needed = std::uint64_t{w.jobs} * ranks_of(w);
+      const std::uint64_t needed = std::uint64_t{w.jobs} * w.ranks();
       if (w.has_jobs() && hosts[i].size() < needed) no_room(i, hosts[i].size(), needed);
     }
   }

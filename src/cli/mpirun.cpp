@@ -1,0 +1,169 @@
+#include "cli/mpirun.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "cli/text.h"
+
+namespace strack::cli {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kName = "strack";  // the program's name, and the provider's
+constexpr const char* kProvider = "libstrack-fi.so";
+constexpr std::uint64_t kWantedBuffer = 8 << 20;
+constexpr rlim_t kWantedFiles = 1'024;
+
+/// A program's whole name, or nothing.
+std::string find_program(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::string folders = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+  std::size_t start = 0;
+  while (start <= folders.size()) {
+    const std::size_t end = std::min(folders.find(':', start), folders.size());
+    const std::string whole = folders.substr(start, end - start) + "/" + name;
+    if (access(whole.c_str(), X_OK) == 0) return whole;
+    start = end + 1;
+  }
+  return {};
+}
+
+std::uint64_t number_in(const char* file) {
+  std::uint64_t value = 0;
+  std::ifstream(file) >> value;
+  return value;
+}
+
+void row(bool good, const std::string& what, const std::string& found) {
+  fmt::print("{:<4} {:<24} {}\n", good ? "ok" : "--", what, found);
+}
+
+void interfaces() {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET ||
+        (one->ifa_flags & IFF_UP) == 0)
+      continue;
+    const std::uint64_t mtu =
+        number_in(fmt::format("/sys/class/net/{}/mtu", one->ifa_name).c_str());
+    const bool large = mtu >= 9'000;
+    row(true, fmt::format("interface {}", one->ifa_name),
+        fmt::format("MTU {}{}", mtu, large ? "" : "; 9000 carries a full packet in one datagram"));
+  }
+  freeifaddrs(all);
+}
+
+}  // namespace
+
+std::string provider_folder() {
+  if (const char* set = std::getenv("FI_PROVIDER_PATH"); set != nullptr && *set != '\0')
+    return fs::exists(fs::path(set) / kProvider) ? set : "";
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  // In a build tree, and installed.
+  for (const char* relative : {"../fabric", "../lib/strack", "../lib/x86_64-linux-gnu/strack",
+                               "../lib/aarch64-linux-gnu/strack", "../lib64/strack"}) {
+    const fs::path folder = (here / relative).lexically_normal();
+    if (fs::exists(folder / kProvider, error)) return folder.string();
+  }
+  return {};
+}
+
+MpirunCall mpirun_call(const std::vector<std::string>& given, const std::string& folder,
+                       const std::vector<std::string>& forwarded) {
+  MpirunCall call;
+  call.words = {"mpirun", "-x", "FI_PROVIDER_PATH"};
+  for (const std::string& name : forwarded) {
+    call.words.emplace_back("-x");
+    call.words.push_back(name);
+  }
+  call.words.insert(call.words.end(), given.begin(), given.end());
+  call.variables = {{"FI_PROVIDER_PATH", folder},
+                    {"OMPI_MCA_pml", "cm"},
+                    {"OMPI_MCA_mtl", "ofi"},
+                    {"OMPI_MCA_mtl_ofi_provider_include", kName}};
+  return call;
+}
+
+int mpirun(const std::vector<std::string>& given) {
+  const std::string folder = provider_folder();
+  if (folder.empty()) {
+    return fail(fmt::format(
+        "no {} beside this program. build it with libfabric's headers (Debian: libfabric-dev) or "
+        "name its folder by FI_PROVIDER_PATH",
+        kProvider));
+  }
+  const std::string program = find_program("mpirun");
+  if (program.empty()) return fail("no mpirun. install Open MPI (Debian: openmpi-bin)");
+  std::vector<std::string> forwarded;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string variable = *one;
+    if (variable.starts_with("FI_STRACK_"))
+      forwarded.push_back(variable.substr(0, variable.find('=')));
+  }
+  MpirunCall call = mpirun_call(given, folder, forwarded);
+  for (const auto& [name, value] : call.variables) setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> words;
+  for (std::string& word : call.words) words.push_back(word.data());
+  words.push_back(nullptr);
+  execv(program.c_str(), words.data());
+  return fail(fmt::format("{}: {}", program, std::strerror(errno)));
+}
+
+int doctor() {
+  bool well = true;
+  const auto needed = [&](bool good, const std::string& what, const std::string& found) {
+    row(good, what, found);
+    well = well && good;
+  };
+  const std::string folder = provider_folder();
+  needed(!folder.empty(), "provider",
+         folder.empty() ? fmt::format("no {}: build with libfabric-dev installed", kProvider)
+                        : folder + "/" + kProvider);
+  for (const auto& [program, package] : {std::pair{"mpirun", "openmpi-bin"},
+                                         {"mpicc", "libopenmpi-dev"},
+                                         {"fi_info", "libfabric-bin"}}) {
+    const std::string found = find_program(program);
+    const bool must = std::string(program) == "mpirun";
+    const std::string text = found.empty() ? fmt::format("missing (Debian: {})", package) : found;
+    if (must) {
+      needed(!found.empty(), program, text);
+    } else {
+      row(!found.empty(), program, text);
+    }
+  }
+  interfaces();
+  for (const auto& [name, file] : {std::pair{"receive buffer", "/proc/sys/net/core/rmem_max"},
+                                   {"send buffer", "/proc/sys/net/core/wmem_max"}}) {
+    const std::uint64_t most = number_in(file);
+    const bool enough = most >= kWantedBuffer || geteuid() == 0;
+    row(enough, name,
+        enough ? fmt::format("up to {} bytes{}", most,
+                             geteuid() == 0 ? ", and root may have more" : "")
+               : fmt::format("up to {} bytes; as root: sysctl net.core.{}={}", most,
+                             fs::path(file).filename().string(), kWantedBuffer));
+  }
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  row(files.rlim_cur >= kWantedFiles, "open files",
+      fmt::format("{} (an endpoint takes up to 260)", files.rlim_cur));
+  row(true, "processors", fmt::format("{}", sysconf(_SC_NPROCESSORS_ONLN)));
+  fmt::print("{}\n",
+             well ? "ready: strack mpirun -n 4 PROGRAM" : "something that is needed is missing");
+  return well ? 0 : 1;
+}
+
+}  // namespace strack::cli

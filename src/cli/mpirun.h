@@ -1,0 +1,27 @@
+// `strack mpirun` and `strack doctor`: MPI programs over STrack, and what that needs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace strack::cli {
+
+/// The folder of libstrack-fi.so: FI_PROVIDER_PATH, or where it lies relative to this program; empty: nowhere.
+[[nodiscard]] std::string provider_folder();
+
+/// What `mpirun` is started with, so that Open MPI takes the provider: its words and the variables to set.
+struct MpirunCall {
+  std::vector<std::string> words;
+  std::vector<std::pair<std::string, std::string>> variables;
+};
+/// `given` are the user's words; `forwarded` the names of variables that ranks on other hosts need, too.
+[[nodiscard]] MpirunCall mpirun_call(const std::vector<std::string>& given,
+                                     const std::string& folder,
+                                     const std::vector<std::string>& forwarded);
+
+/// Becomes mpirun; returns only if that fails.
+int mpirun(const std::vector<std::string>& given);
+/// 0 if nothing that is needed is missing.
+int doctor();
+
+}  // namespace strack::cli
