@@ -414,6 +414,31 @@ TEST(Provider, APeerThatHasGoneIsAnError) {
   EXPECT_EQ(got.op_context, as_context(3));
 }
 
+// What came whole before its sender's end is there for whoever asks later.
+TEST(Provider, WhatCameBeforeAPeersEndIsReceived) {
+  World world;
+  const std::uint64_t early = 5;
+  std::uint64_t marker = 6;
+  ASSERT_EQ(fi_recv(world[0].ep, &marker, 8, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  ASSERT_EQ(fi_tinject(world[1].ep, &early, 8, 0, 7), 0);
+  ASSERT_EQ(fi_inject(world[1].ep, &early, 8, 0), 0);
+  EXPECT_EQ(World::next(world[0].rx).err, 0);  // so the other is there, too
+  const auto sent = pattern(100'000);
+  ASSERT_EQ(fi_send(world[0].ep, sent.data(), sent.size(), nullptr, 1, nullptr), 0);
+  const World::Member gone = world[1];
+  world.all.pop_back();
+  EXPECT_EQ(fi_close(&gone.ep->fid), 0);
+  EXPECT_EQ(fi_close(&gone.tx->fid), 0);
+  EXPECT_EQ(fi_close(&gone.rx->fid), 0);
+  EXPECT_NE(World::next(world[0].tx).err, 0);  // its end is known
+  std::uint64_t got = 0;
+  fi_addr_t source = FI_ADDR_NOTAVAIL;
+  ASSERT_EQ(fi_trecv(world[0].ep, &got, 8, nullptr, FI_ADDR_UNSPEC, 7, 0, nullptr), 0);
+  EXPECT_EQ(World::next(world[0].rx, &source).err, 0);
+  EXPECT_EQ(got, 5u);
+  EXPECT_EQ(source, 1u);
+}
+
 // What is not offered is refused; what is asked for is echoed.
 TEST(Provider, HintsAreCheckedAndEchoed) {
   const auto asked = [](auto change) {
