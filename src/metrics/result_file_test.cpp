@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing.h"
+#include "metrics/summary.h"
 
 namespace strack::metrics {
 namespace {
@@ -427,6 +428,54 @@ TEST(EventNames, AreWhatTheFileSays) {
 TEST_F(ResultFile, Create_MakesItsFolder) {
   create(folder_ / "a" / "b" / "run.db");
   EXPECT_TRUE(fs::exists(folder_ / "a" / "b" / "run.db"));
+}
+
+// What jobs compute and exchange is summed up by workload and kind; a job that did not end, or of no workload, is
+// left out, and so is what a trace's times make longer than the job was.
+TEST_F(ResultFile, Summarise_CommunicationsAndComputations) {
+  RunInfo run = some_run();
+  run.workloads.resize(2);
+  run.workloads[0].name = "a";
+  run.workloads[0].jobs = 2;
+  run.workloads[1].workload = 1;
+  run.workloads[1].name = "b";
+  run.workloads[1].first_job = 2;
+  run.workloads[1].jobs = 1;
+  {
+    const auto made = ResultWriter::create(path_, run, {});
+    ASSERT_TRUE(made) << made.error().message;
+    ResultWriter& writer = *made.value();
+    for (std::uint32_t number = 0; number < 3; ++number) {
+      JobRecord one = job(number, at(us(100 + 10 * number)));
+      one.start = at(us(0));
+      writer.add(one);
+      writer.add(ComputationInfo{number, number == 2 ? us(500) : us(40)});
+    }
+    const auto exchange = [&](std::uint32_t number, std::string name, int begin, int end) {
+      writer.add(CommunicationRecord{number, std::move(name), 4 + number, kb(10), at(us(begin - 2)),
+                                     at(us(begin)), at(us(end))});
+    };
+    exchange(0, "gradients", 10, 20);
+    exchange(1, "gradients", 10, 40);
+    exchange(1, "activations", 50, 55);
+    exchange(7, "gradients", 10, 20);  // of no workload
+    EXPECT_FALSE(writer.finish(RunStatus::finished, at(us(401)), {}, 0, 0));
+  }
+  const auto summary = summarise(path_);
+  ASSERT_TRUE(summary) << summary.error().message;
+  const auto& kinds = summary.value().communications;
+  ASSERT_EQ(kinds.size(), 2u);
+  EXPECT_EQ(kinds[0].name, "gradients");
+  EXPECT_EQ(kinds[0].count, 2u);
+  EXPECT_EQ(kinds[0].ranks, 5u);
+  EXPECT_EQ(kinds[0].bytes, kb(20));
+  EXPECT_EQ(kinds[0].mean_time, us(20));
+  EXPECT_EQ(kinds[0].max_time, us(30));
+  EXPECT_EQ(kinds[0].mean_wait, us(2));
+  EXPECT_EQ(kinds[1].name, "activations");
+  ASSERT_EQ(summary.value().exposed.size(), 1u);  // of the first workload, its slower job
+  EXPECT_EQ(summary.value().exposed[0].time, us(110));
+  EXPECT_EQ(summary.value().exposed[0].exposed(), us(70));
 }
 
 TEST_F(ResultFile, Create_LeavesAnExistingFileAlone) {
