@@ -32,6 +32,7 @@ struct ExportOptions;
 /// What a run can be written as for other tools.
 void add_exports(CLI::App* command, ExportOptions& options);
 [[nodiscard]] Command add_version(CLI::App& app);
+[[nodiscard]] Command add_plan(CLI::App& app);
 
 struct SweepOptions;
 /// What sweeps, comparisons and costs have in common; `folder` is where their results usually go.

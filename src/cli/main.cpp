@@ -137,7 +137,8 @@ int main(int argc, char** argv) {
       "and `strack trace` to read its decisions packet by packet. `strack sim` simulates whole\n"
       "clusters: `strack help sim` lists what it can do, `strack help scenario` what a scenario\n"
       "file can say, `strack paper` reproduces the paper, `strack league` ranks all transports,\n"
-      "`strack report` draws any results, `strack workload` reads and writes other tools' traces.\n"
+      "`strack plan` weighs networks by cost and step time, `strack report` draws any results,\n"
+      "`strack workload` reads and writes other tools' traces.\n"
       "`strack perf`, `strack cp`, `strack recv` use the transport between real hosts, over UDP.",
       "strack"};  // the program's name
   app.set_version_flag("--version", std::string("strack ") + strack::run::kBuildInfo.version);
@@ -286,7 +287,7 @@ int main(int argc, char** argv) {
   for (const auto add : {add_schemes, add_cost, add_diff, add_export, add_watch})
     commands.push_back(add(*sim));
   commands.push_back(add_make(*workload));
-  commands.push_back(add_version(app));
+  for (const auto add : {add_version, add_plan}) commands.push_back(add(app));
   std::vector<std::string> topic;
   CLI::App* help_command =
       app.add_subcommand("help", "Explains a command, or `scenario`: all keys of a scenario file.");

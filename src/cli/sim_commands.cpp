@@ -1,10 +1,11 @@
-// The words of `strack sim cost` and `strack version`, and what all commands with many runs take.
+// The words of `strack plan`, of some of `strack sim` and `strack version`, and what all commands with many runs take.
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/export.h"
+#include "cli/plan.h"
 #include "cli/sim.h"
 #include "cli/watch.h"
 #include "run/build_info.h"
@@ -72,6 +73,30 @@ Command add_export(CLI::App& sim) {
   command->add_flag("--force", options->force, "replace existing files");
   command->add_flag("--quiet", options->quiet, "print errors only");
   return {command, [options] { return sim_export(*options); }};
+}
+
+Command add_plan(CLI::App& app) {
+  auto options = std::make_shared<PlanOptions>();
+  CLI::App* command = app.add_subcommand(
+      "plan",
+      "Runs a job mix on several networks, under several transports, well and with failures, and\n"
+      "says what each costs, how long a step takes on it, and which none beats in both: a table\n"
+      "and a page. Interrupted, the same command goes on where it was. docs/plan.md has the file.");
+  command->add_option("FILE", options->file, "the plan, a TOML file")->required()->type_name("");
+  command->add_option("--jobs", options->jobs, "runs at the same time; one per processor")
+      ->check(CLI::Range(1, 4'096));
+  command->add_option("--threads", options->threads, "of each run; else as the scenario says")
+      ->check(CLI::Range(1, 1'024));
+  command->add_option("--out", options->out, "the folder; results/<name>-plan")
+      ->type_name("FOLDER");
+  command->add_flag("--force", options->force, "run again what is finished");
+  command->add_flag("--dry-run", options->dry_run,
+                    "run nothing: list the runs, and which are there");
+  command->add_flag("--quiet", options->quiet, "no progress, only what came of it");
+  CLI::Option* json = command->add_flag("--json", options->json, "for programs");
+  command->add_flag("--csv", options->csv, "for spreadsheets: a line per network and transport")
+      ->excludes(json);
+  return {command, [options] { return plan(*options); }};
 }
 
 Command add_watch(CLI::App& sim) {

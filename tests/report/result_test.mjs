@@ -398,6 +398,42 @@ describe('other workloads, each alone', () => {
   });
 });
 
+describe('a plan', () => {
+  test('has every network under every transport at its cost, bars from zero, and fits a phone', async () => {
+    writeFileSync(join(folder, 'plan.toml'), `scenario = "jobs.toml"
+schemes = ["strack", "rocev2"]
+[cost]
+switch_port = 10
+[[network]]
+name = "1:1"
+[[network]]
+name = "2:1"
+set = ["topology.oversubscription=2:1"]
+[[failure]]
+name = "spine dead"
+set = ["failure.0.switch=spine 0"]
+`);
+    const options = JSON.parse(strack('plan', 'plan.toml', '--json'));
+    assert.equal(options.length, 4);
+    const page_ = 'results/plan-plan/plan.html';
+    for (const width of [1440, 390]) {
+      for (const colorScheme of ['light', 'dark']) {
+        await withReport(page_, async (page) => {
+          const held = await data(page, 'plan-pareto');
+          for (const [name, scheme] of [['STrack', 'strack'], ['RoCEv2', 'rocev2']]) {
+            const wanted = options.filter((one) => one.scheme === scheme).map((one) => [one.cost, one.step_us.median]);
+            assert.deepEqual(held.series.find((one) => one.name === name).points.map(([x, y]) => [x, y]), wanted);
+          }
+          const ticks = await page.locator('#plan-failures .chart svg text').allTextContents();
+          assert.ok(ticks.some((text) => text === '0x'), ticks.join('|'));
+          assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width);
+          await shoot(page, `result-plan-${width}-${colorScheme}`);
+        }, { viewport: { width, height: 900 }, colorScheme });
+      }
+    }
+  });
+});
+
 describe('a run that was interrupted', () => {
   test('is shown as far as it came, and the page says so', async () => {
     const child = spawn(program, ['sim', 'run', 'long.toml', '--out', 'cut.db'], { cwd: folder, stdio: 'ignore' });

@@ -180,6 +180,8 @@ function lying(fig: BarsFigure, of: Theme, hidden: Set<string>, picture: boolean
   const names = Math.ceil(Math.min(widest + 4, Math.max(110, width * 0.4)));
   const marks = fig.marks.filter((m) => m.axis === 'y').map((m): Mark => ({ ...m, axis: 'x' }));
   const axis = axisOption(fig.y, plan.extent, of, true);
+  // A bar is as long as its value, so it begins at zero.
+  if (axis.type === 'value') Object.assign(axis, { scale: false, min: plan.extent && plan.extent.min >= 0 ? 0 : undefined });
   return {
     ...baseOption(fig.caption, of),
     ...(picture ? head(fig, of, plan) : {}),
