@@ -1,6 +1,7 @@
 // An endpoint: what is bound to it, how it opens and ends, what it tells.
 #include <poll.h>
 #include <rdma/fi_collective.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ namespace {
 /// How often it is looked whether the program makes progress itself.
 constexpr int kLookMs = 2;
 constexpr int kLongestSleepMs = 200;
+constexpr std::uint32_t kSpins = 100;  ///< some tens of microseconds
 
 void print_statistics(Ep& ep) {
   const udp::EndpointStatistics& all = ep.rdm->endpoint().statistics();
@@ -264,8 +266,15 @@ std::byte* Ep::region(const Segment& segment, std::uint64_t access) {
 
 void Ep::progress() {
   looked.fetch_add(1, std::memory_order_relaxed);
-  const std::unique_lock lock(mutex, std::try_to_lock);
-  if (lock.owns_lock() && enabled) rdm->progress();  // otherwise somebody else does just that
+  std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock.owns_lock() || !enabled) return;  // somebody else does just that
+  if (rdm->progress()) {
+    idle.store(0, std::memory_order_relaxed);
+    return;
+  }
+  lock.unlock();
+  // Whoever has nothing to do for so long lets others have the processor: perhaps the peer itself.
+  if (idle.fetch_add(1, std::memory_order_relaxed) >= kSpins) sched_yield();
 }
 
 /// Answers peers, sends again and takes what comes while the program does something else; while it asks for
@@ -317,7 +326,10 @@ int open_ep(fid_domain* outer, fi_info* info, fid_ep** out, void* context) {
   if (info->src_addr != nullptr && !from_sockaddr(info->src_addr, info->src_addrlen, address))
     return -FI_EINVAL;
   udp::EndpointOptions options = settings().endpoint;
-  if (options.burst == 0) options.burst = address.is_loopback() ? 8 : 1;
+  const bool loopback = address.is_loopback();
+  if (options.burst == 0) options.burst = loopback ? 4 : 1;
+  if (options.paths == 0) options.paths = loopback ? 4 : 256;
+  if (options.max_payload == 0) options.max_payload = loopback ? 16'384 : 8'192;
   options.listen = address.text();
   auto opened = udp::Endpoint::open(options);
   if (!opened) return -FI_EADDRNOTAVAIL;

@@ -92,12 +92,17 @@ void define_settings(fi_provider& provider) {
   define("key_file", "a file with the job's pre-shared key, 64 hexadecimal digits");
   define("key", "the same key itself");
   define("insecure", "1: leave this host without a key. default: 0");
-  define("paths", "UDP source ports that packets are spread over, 1 to 256. default: 256");
+  define("paths",
+         "UDP source ports that packets are spread over, 1 to 256. default: 4 on loopback "
+         "addresses, else 256");
   define("burst",
          "packets per path and system call, 1 to 64; 1 is right on a network with several "
-         "paths. default: 8 on loopback addresses, else 1");
+         "paths. default: 4 on loopback addresses, else 1");
+  define("payload",
+         "the most bytes of a message in a packet, 512 to 65000; the path's MTU lowers it further. "
+         "default: 16384 on loopback addresses, else 8192");
   define("rate_gbps", "the rate of this host's link in Gbit/s. default: 10");
-  define("eager", "bytes; longer messages are fetched by their receiver. default: 16384");
+  define("eager", "bytes; longer messages are fetched by their receiver. default: 32768");
   define("buffers", "for messages on their way in, of a little more than that. default: 256");
   define("message_slots", "messages under way per connection, a power of two. default: 64");
   define("stats", "1: print at the end of each endpoint what crossed the network. default: 0");
@@ -295,10 +300,12 @@ bool read_settings(fi_provider& provider) {
   options.max_receives = 2 * kMostObjects;
   if (const char* address = text_of("address")) s.address = address;
   std::uint64_t gbps = options.rate_bps / 1'000'000'000;
-  options.burst = 0;
+  options.burst = options.paths = options.max_payload = 0;  // as the address has it
+  options.answers_first = true;
   const bool ok = read_key(options) && read_flag("insecure", options.insecure) &&
                   read_flag("stats", s.statistics) && read_number("paths", options.paths, 1, 256) &&
                   read_number("burst", options.burst, 1, 64) &&
+                  read_number("payload", options.max_payload, 512, 65'000) &&
                   read_number("rate_gbps", gbps, 1, 10'000) &&
                   read_number("eager", s.limits.eager, kMostInjected, 1 << 20) &&
                   read_number("buffers", s.limits.buffers, 8, kMostObjects) &&

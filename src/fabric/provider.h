@@ -233,6 +233,7 @@ struct Ep : fid_ep, Host {
   int keeper_wakes = -1;
   std::atomic<bool> ends{false};
   std::atomic<std::uint32_t> looked{0};  ///< how often the program made progress itself
+  std::atomic<std::uint32_t> idle{0};    ///< how often of late there was nothing to do
 
   void done(const Done& done) override;
   std::byte* region(const Segment& segment, std::uint64_t access) override;

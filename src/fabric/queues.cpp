@@ -62,6 +62,8 @@ ssize_t take_entries(Cq& cq, void* out, std::size_t count, fi_addr_t* sources) {
 
 ssize_t read_from(fid_cq* outer, void* out, std::size_t count, fi_addr_t* sources) {
   Cq& cq = static_cast<Cq&>(*outer);
+  const ssize_t taken = take_entries(cq, out, count, sources);
+  if (taken != -FI_EAGAIN) return taken;
   cq.progressed.progress();
   return take_entries(cq, out, count, sources);
 }

@@ -159,19 +159,25 @@ void Rdm::on_end(udp::ConnectionId id, udp::Status status) {
   for (auto& [context, message] : claimed_) orphan(message);
 }
 
-void Rdm::progress() {
+bool Rdm::progress() {
   std::array<udp::Completion, 64> some;
+  bool busy = false;
   for (int round = 0; round < kRounds; ++round) {
-    static_cast<void>(endpoint_.poll());
+    busy |= endpoint_.poll();
     bool any = false;
+    told_ = posted_ = false;
     while (true) {
       const auto done = endpoint_.completions(some);
       if (done.empty()) break;
       any = true;
       for (const udp::Completion& completion : done) on(completion);
     }
-    if (!any) return;
+    if (posted_) endpoint_.flush();
+    // What the user has been told of, it may want to answer before anything else is done.
+    if (!any || told_) break;
+    busy = true;
   }
+  return busy;
 }
 
 void Rdm::on(const udp::Completion& completion) {
@@ -243,6 +249,7 @@ void Rdm::post(Link& link, std::unique_ptr<Outgoing> outgoing, Operation* operat
   if (operation != nullptr) operation->unsent = true;
   ++outgoing_;
   link.waiting.push_back(std::move(outgoing));
+  posted_ = true;
   drain(link);
 }
 
@@ -315,15 +322,15 @@ void Rdm::finish(Operation* operation, int error, std::uint64_t length) {
   if (operation->id != 0) operations_.erase(operation->id);
   if (ending_) return;
   const Request& request = operation->request;
-  host_.done({.counted = operation->counted,
-              .report = request.report,
-              .context = request.context,
-              .flags = operation->done_flags,
-              .length = length,
-              .buffer = nullptr,
-              .tag = request.tag,
-              .source = nullptr,
-              .error = error});
+  tell({.counted = operation->counted,
+        .report = request.report,
+        .context = request.context,
+        .flags = operation->done_flags,
+        .length = length,
+        .buffer = nullptr,
+        .tag = request.tag,
+        .source = nullptr,
+        .error = error});
 }
 
 int Rdm::send(const Request& request) {
@@ -355,7 +362,7 @@ int Rdm::send(const Request& request) {
   post(*link, message(header, {}, request.local),
        copied || operation->unanswered ? nullptr : operation);
   if (copied) finish(operation, 0, size);
-  if ((request.flags & FI_MORE) == 0) static_cast<void>(endpoint_.poll());
+  if ((request.flags & FI_MORE) == 0) endpoint_.flush();
   return 0;
 }
 
@@ -370,7 +377,7 @@ int Rdm::offer(Link& link, Operation& operation, Header header) {
   header.operation = operation.id;
   const Segments& remote = operation.request.remote;
   post(link, message(header, {remote.all.data(), remote.count}, {}));
-  static_cast<void>(endpoint_.poll());
+  endpoint_.flush();
   return 0;
 }
 

@@ -91,7 +91,7 @@ class Host {
 };
 
 struct Limits {
-  std::size_t eager = 16'384;      ///< longer messages are offered
+  std::size_t eager = 32'768;      ///< longer messages are offered
   std::size_t outstanding = 1024;  ///< messages on their way
   std::size_t buffers = 256;       ///< for messages with a header that come
   std::size_t least_multi_receive = 64;
@@ -134,7 +134,8 @@ class Rdm {
   /// Takes a receive back; it ends as cancelled.
   int cancel(const void* context);
 
-  void progress();
+  /// Whether there was anything to do.
+  bool progress();
   /// Whether all that was sent has arrived.
   [[nodiscard]] bool idle() const { return outgoing_ == 0 && operations_.empty(); }
   /// Delivers what is under way and ends connections, for some seconds at most.
@@ -166,6 +167,10 @@ class Rdm {
   Operation* begin(const Request& request, Counted counted, std::uint64_t done_flags, Link* link);
   void remember(Operation& operation);
   void finish(Operation* operation, int error, std::uint64_t length);
+  void tell(const Done& done) {
+    told_ = true;
+    host_.done(done);
+  }
   int offer(Link& link, Operation& operation, Header header);
   // In.
   void received(const udp::Completion& completion);
@@ -209,6 +214,8 @@ class Rdm {
   std::uint64_t next_tag_ = 0;
   std::size_t outgoing_ = 0;
   bool ending_ = false;
+  bool told_ = false;    ///< the user, since this was last asked
+  bool posted_ = false;  ///< a message, likewise
 };
 
 /// What of libfabric's codes says it best.

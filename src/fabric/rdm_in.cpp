@@ -81,6 +81,7 @@ int Rdm::receive(const Request& request) {
             FI_RECV | ((request.flags & FI_TAGGED) != 0 ? FI_TAGGED : FI_MSG), nullptr);
   operation->pattern = {request.peer, request.tag, request.ignore};
   Messages& all = messages(request.flags);
+  posted_ = false;
   // It is found by messages from now on, and may be over with the first.
   all.post(operation);
   while (auto message = all.take(operation->pattern)) {
@@ -94,6 +95,7 @@ int Rdm::receive(const Request& request) {
     }
     if (last) break;
   }
+  if (posted_) endpoint_.flush();
   return 0;
 }
 
@@ -191,19 +193,19 @@ void Rdm::received_one(Operation& receive, const Unexpected& message, std::size_
     if ((header.bits & bits::kImmediate) != 0) flags |= FI_REMOTE_CQ_DATA;
     if (several && over && !receive.cancelled) flags |= FI_MULTI_RECV;
     auto* start = static_cast<std::byte*>(request.local.first());
-    host_.done({.counted = Counted::receive,
-                .report = request.report,
-                .context = request.context,
-                .flags = flags,
-                .length = length,
-                .buffer = start != nullptr && several ? start + offset : start,
-                .immediate = header.immediate,
-                .tag = header.tag,
-                .source = message.peer,
-                .error = error != 0               ? error
-                         : length < header.length ? FI_ETRUNC
-                                                  : 0,
-                .excess = header.length - length});
+    tell({.counted = Counted::receive,
+          .report = request.report,
+          .context = request.context,
+          .flags = flags,
+          .length = length,
+          .buffer = start != nullptr && several ? start + offset : start,
+          .immediate = header.immediate,
+          .tag = header.tag,
+          .source = message.peer,
+          .error = error != 0               ? error
+                   : length < header.length ? FI_ETRUNC
+                                            : 0,
+          .excess = header.length - length});
   }
   if (over && receive.cancelled) return end_cancelled(receive);
   if (over) delete &receive;
@@ -212,12 +214,12 @@ void Rdm::received_one(Operation& receive, const Unexpected& message, std::size_
 void Rdm::end_cancelled(Operation& receive) {
   const Request& request = receive.request;
   if (!ending_) {
-    host_.done({.counted = Counted::receive,
-                .context = request.context,
-                .flags = receive.done_flags,
-                .buffer = request.local.first(),
-                .tag = request.tag,
-                .error = FI_ECANCELED});
+    tell({.counted = Counted::receive,
+          .context = request.context,
+          .flags = receive.done_flags,
+          .buffer = request.local.first(),
+          .tag = request.tag,
+          .error = FI_ECANCELED});
   }
   delete &receive;
 }
@@ -266,7 +268,7 @@ int Rdm::probe(const Request& request) {
     if ((request.flags & FI_DISCARD) != 0) {
       describe(message);
       discard(message);
-      host_.done(done);
+      tell(done);
       return 0;
     }
     Operation* receive = begin(request, Counted::receive, done_flags, nullptr);
@@ -282,7 +284,7 @@ int Rdm::probe(const Request& request) {
   if (message == nullptr) {
     done.error = FI_ENOMSG;
     done.tag = request.tag;
-    host_.done(done);
+    tell(done);
     return 0;
   }
   describe(*message);
@@ -291,7 +293,7 @@ int Rdm::probe(const Request& request) {
   } else if ((request.flags & FI_CLAIM) != 0) {
     if (auto taken = all.take(pattern)) claimed_[request.context] = std::move(*taken);
   }
-  host_.done(done);
+  tell(done);
   return 0;
 }
 

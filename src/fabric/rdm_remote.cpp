@@ -44,7 +44,7 @@ int Rdm::write(const Request& request) {
   header.operation = operation->id;
   post(*link, message(header, span_of(request.remote), request.local));
   if (injected) finish(operation, 0, size);
-  if ((request.flags & FI_MORE) == 0) static_cast<void>(endpoint_.poll());
+  if ((request.flags & FI_MORE) == 0) endpoint_.flush();
   return 0;
 }
 
@@ -74,7 +74,7 @@ int Rdm::read(const Request& request) {
   remember(*operation);
   post(*link, message({.type = Type::read, .operation = operation->id, .length = size, .tag = tag},
                       span_of(request.remote), {}));
-  if ((request.flags & FI_MORE) == 0) static_cast<void>(endpoint_.poll());
+  if ((request.flags & FI_MORE) == 0) endpoint_.flush();
   return 0;
 }
 
@@ -101,7 +101,7 @@ int Rdm::atomic(const Request& request) {
     request.compare.copy_to(outgoing->own.get() + outgoing->bytes.size() - request.compare.size());
   post(*link, std::move(outgoing));
   if (injected) finish(operation, 0, values);
-  static_cast<void>(endpoint_.poll());
+  endpoint_.flush();
   return 0;
 }
 
@@ -122,12 +122,12 @@ bool Rdm::resolve(const Header& header, std::span<const std::byte>& bytes, std::
 void Rdm::remote_done(const Link& link, const Header& header, Counted counted,
                       std::uint64_t flags) {
   const bool immediate = (header.bits & bits::kImmediate) != 0;
-  host_.done({.counted = counted,
-              .report = immediate,
-              .flags = FI_RMA | flags | (immediate ? FI_REMOTE_CQ_DATA : 0),
-              .length = header.length,
-              .immediate = header.immediate,
-              .source = link.peer});
+  tell({.counted = counted,
+        .report = immediate,
+        .flags = FI_RMA | flags | (immediate ? FI_REMOTE_CQ_DATA : 0),
+        .length = header.length,
+        .immediate = header.immediate,
+        .source = link.peer});
 }
 
 void Rdm::on_write(Link& link, const Header& header, std::span<const std::byte> bytes) {

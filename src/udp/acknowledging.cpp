@@ -6,6 +6,12 @@
 #include "udp/engine_common.h"
 
 namespace strack::udp {
+namespace {
+
+constexpr Picoseconds kSoon = us(20);  ///< a program that answers has done so
+constexpr std::uint32_t kHurried = 64;
+
+}  // namespace
 
 void Engine::want_ack(Connection& c, core::Psn psn, core::Timestamp timestamp, Instant arrival) {
   c.acks.triggers[c.acks.count++] = {psn, timestamp, arrival};
@@ -24,6 +30,21 @@ void Engine::send_acks() {
   }
   acks_.clear();
   flush_small();
+}
+
+/// [D88] Whether there are SACKs that waited for this call.
+bool Engine::owes_acks() {
+  if (acks_.empty()) return false;
+  if (now_ - owed_since_ > kSoon) hurried_ = kHurried;
+  return true;
+}
+
+/// [D88] Whether SACKs may wait for the next call: something has just been completed.
+bool Engine::may_owe_acks(std::uint64_t completed_before) {
+  if (!options_.answers_first || completed_ == completed_before) return false;
+  if (hurried_ == 0) return true;
+  --hurried_;
+  return false;
 }
 
 void Engine::send_ack(Connection& c) {

@@ -192,6 +192,7 @@ Status Endpoint::close(ConnectionId connection) { return impl_->engine.close(con
 Status Endpoint::abort(ConnectionId connection) { return impl_->engine.abort(connection); }
 
 bool Endpoint::poll() { return impl_->engine.poll(); }
+void Endpoint::flush() { impl_->engine.flush(); }
 
 bool Endpoint::wait(std::chrono::nanoseconds timeout) {
   Engine& engine = impl_->engine;

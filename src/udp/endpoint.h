@@ -210,6 +210,10 @@ struct EndpointOptions {
   std::size_t held_bytes = std::size_t{16} << 20;
   /// Receives complete in the order of sending. Otherwise each when it is whole.
   bool complete_in_order = true;
+  /// [D88] The acknowledgement of a message that has just become whole waits for the next call, so that what
+  /// the program answers leaves first. For programs that call again at once; where one did not, none waits
+  /// for a while.
+  bool answers_first = false;
 
   /// Silence after which a peer is given up. Also: a quarter of this is how often an idle peer is
   /// asked.
@@ -355,6 +359,8 @@ class Endpoint {
   /// Does what there is to do, without waiting: receives, acknowledges, sends, minds timers.
   /// Returns whether there was anything.
   bool poll();
+  /// Sends what may go now, without looking for what has come.
+  void flush();
   /// Polls until there is a completion or `timeout` is over; sleeps in between. Returns whether
   /// there is a completion. A timeout of zero polls once.
   bool wait(std::chrono::nanoseconds timeout);

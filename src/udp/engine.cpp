@@ -205,7 +205,9 @@ void Engine::bury() {
 
 bool Engine::poll() {
   now_ = network_.now();
-  bool any = false;
+  const bool owed = owes_acks();
+  const std::uint64_t completed = completed_;
+  bool any = owed;
   for (int round = 0; round < kReceiveRounds; ++round) {
     const std::span<Incoming> batch = network_.receive();
     if (batch.empty()) break;
@@ -222,19 +224,29 @@ bool Engine::poll() {
         rest = rest.subspan(size);
       }
     }
-    send_acks();
+    if (owed || !may_owe_acks(completed)) send_acks();
     if (batch.size() < kReceiveBatch) break;  // to ask again would cost a system call
   }
   if (deadlines_.next() <= now_) run_timers();
   if (!dry_.empty()) feed_the_dry();
   flush_small();
   if (!ready_.empty()) any |= transmit();
+  if (owed) send_acks();
+  owed_since_ = now_;
   bury();
   return any;
 }
 
+void Engine::flush() {
+  now_ = network_.now();
+  const bool owed = owes_acks();
+  if (!ready_.empty()) transmit();
+  if (owed) send_acks();
+  bury();
+}
+
 Instant Engine::next_deadline() const {
-  return ready_.empty() && !credit_to_tell_ ? deadlines_.next() : Instant{};
+  return ready_.empty() && acks_.empty() && !credit_to_tell_ ? deadlines_.next() : Instant{};
 }
 
 void Engine::on_datagram(std::span<std::uint8_t> datagram, const Incoming& from, bool last) {

@@ -54,6 +54,7 @@ class Engine {
   Status abort(ConnectionId connection);
 
   bool poll();
+  void flush();
   [[nodiscard]] Instant next_deadline() const;
   [[nodiscard]] bool has_completions() const { return completed_ != taken_; }
   std::span<const Completion> completions(std::span<Completion> out);
@@ -145,6 +146,8 @@ class Engine {
   void want_ack(Connection& c, core::Psn psn, core::Timestamp timestamp, Instant arrival);
   void send_acks();
   void send_ack(Connection& c);
+  [[nodiscard]] bool owes_acks();
+  [[nodiscard]] bool may_owe_acks(std::uint64_t completed_before);
 
   // Sending.
   Status queue(ConnectionId id, const Outbound& message);
@@ -236,6 +239,8 @@ class Engine {
   std::vector<Connection*> ready_;
   std::vector<Connection*> ready_next_;
   std::vector<Connection*> acks_;
+  Instant owed_since_{};       ///< [D88] when those in acks_ were left to the next call
+  std::uint32_t hurried_ = 0;  ///< [D88] how many more go at once, since that call was late
   std::vector<Connection*> starving_;
   std::vector<Connection*> dry_;
   bool credit_to_tell_ = false;  ///< there may be new credit for some of the dry

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Latency and throughput of libfabric's providers side by side, in turns, over loopback: fabtests' tagged ping-pong and bandwidth.
 
-    bench.py PROVIDER_FOLDER [--rounds N]
+    bench.py PROVIDER_FOLDER [--rounds N] [--quiet]
 
+--quiet runs both ends at real-time priority, for moments: on a machine that others use it shows what the providers themselves take. It needs root.
 Needs fabtests, as fabtests.py does. Prints a table of medians: microseconds one way, and MB/s.
 """
 
@@ -24,10 +25,10 @@ def free_port():
         return str(one.getsockname()[1])
 
 
-def measure(folder, provider, program, size, count, env):
+def measure(folder, provider, program, size, count, env, before):
     """Microseconds per message and MB/s; None where it failed or took too long."""
     port = free_port()
-    words = [f"{folder}/{program}", "-p", provider, "-S", str(size), "-I", str(count), "-w", "20"]
+    words = [*before, f"{folder}/{program}", "-p", provider, "-S", str(size), "-I", str(count), "-w", "20"]
     server = subprocess.Popen(words + ["-B", port, "-s", "127.0.0.1"], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         client = subprocess.run(words + ["-P", port, "127.0.0.1"], env=env, capture_output=True, text=True, timeout=30, check=False)
@@ -44,6 +45,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("provider")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args()
     folder = os.environ.get("FABTESTS", "/usr") + "/bin"
     env = {**os.environ, "FI_PROVIDER_PATH": str(pathlib.Path(options.provider).resolve())}
@@ -51,7 +53,7 @@ def main():
     for _ in range(options.rounds):
         for program, size, count in CASES:
             for provider in PROVIDERS:
-                one = measure(folder, provider, program, size, count, env)
+                one = measure(folder, provider, program, size, count, env, ["chrt", "-r", "1"] if options.quiet else [])
                 if one is not None:
                     found.setdefault((program, size, provider), []).append(one)
     print("| | " + " | ".join(PROVIDERS) + " |\n|---|" + "---|" * len(PROVIDERS))
