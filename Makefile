@@ -1,7 +1,7 @@
 # The few commands a person needs; the work is in tools/ and CMakePresets.json.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test prove prove-gpu quick bench dist format clean
+.PHONY: help run test prove prove-gpu quick bench packages dist format clean
 
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
@@ -12,6 +12,7 @@ help:
 	@echo "make prove-gpu  of these the GPU engine against the CPU's, where there is a GPU"
 	@echo "make quick    release build and its short tests, while working"
 	@echo "make bench    release build and its benchmarks"
+	@echo "make packages .deb files of the program, the library and the Python module, in build/packages"
 	@echo "make dist     the sources of the newest commit as build/strack-VERSION.tar.gz, the same bytes every time"
 	@echo "make format   lay out the C++ sources with clang-format"
 	@echo "make clean    remove build/"
@@ -50,6 +51,13 @@ bench:
 	bench/instructions
 	build/release/bench/sim_speed
 	bench/udp_bench.py --program build/release/src/cli/strack --quick
+
+packages:
+	@tools/setup
+	@STRACK_SETTINGS=-DSTRACK_PYTHON=ON tools/build release strack libstrack libstrack_static strack_python strack_pages strack-fi strack_mpi
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md) packaging/debs build/release build/packages
+	@if command -v lintian >/dev/null; then lintian --fail-on error,warning build/packages/*.deb; fi
+	@ls -l build/packages/*.deb
 
 dist: VERSION = $(shell awk '/VERSION/ && /strack/ { print $$3; exit }' CMakeLists.txt)
 dist:
