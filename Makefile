@@ -1,8 +1,10 @@
 # The few commands a person needs; the work is in tools/ and CMakePresets.json.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test prove prove-gpu quick bench packages dist format clean
+.PHONY: help run test prove prove-gpu quick bench packages site dist format clean
 
+# The one place of the version is CMakeLists.txt.
+VERSION := $(shell awk '/VERSION/ && /strack/ { print $$3; exit }' CMakeLists.txt)
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 help:
@@ -12,7 +14,8 @@ help:
 	@echo "make prove-gpu  of these the GPU engine against the CPU's, where there is a GPU"
 	@echo "make quick    release build and its short tests, while working"
 	@echo "make bench    release build and its benchmarks"
-	@echo "make packages .deb files of the program, the library and the Python module, in build/packages"
+	@echo "make packages .deb files of the program, the library and the Python module, and what they are made of, in build/packages"
+	@echo "make site     all documents as a site, with tutorials and a reference made of the program, in build/site"
 	@echo "make dist     the sources of the newest commit as build/strack-VERSION.tar.gz, the same bytes every time"
 	@echo "make format   lay out the C++ sources with clang-format"
 	@echo "make clean    remove build/"
@@ -57,9 +60,14 @@ packages:
 	@STRACK_SETTINGS=-DSTRACK_PYTHON=ON tools/build release strack libstrack libstrack_static strack_python strack_pages strack-fi strack_mpi
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md) packaging/debs build/release build/packages
 	@if command -v lintian >/dev/null; then lintian --fail-on error,warning build/packages/*.deb; fi
-	@ls -l build/packages/*.deb
+	@packaging/sbom.py build/release $(VERSION) build/packages/strack-$(VERSION).cdx.json
+	@ls -l build/packages
 
-dist: VERSION = $(shell awk '/VERSION/ && /strack/ { print $$3; exit }' CMakeLists.txt)
+site:
+	@tools/setup
+	@tools/build release strack
+	@docs/site/make.py build/release/src/cli/strack build/site
+
 dist:
 	@mkdir -p build
 	@git archive --format=tar --prefix=strack-$(VERSION)/ HEAD | gzip -9n >build/strack-$(VERSION).tar.gz

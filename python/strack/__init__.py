@@ -12,13 +12,13 @@
 docs/python.md is a tour; `help(strack.Scenario)`, `help(strack.run)`, `help(strack.Result)` say the rest.
 """
 
-from . import plot, workload
+from . import plot, udp, workload
 from ._core import version as __version__
-from .errors import RunError, ScenarioError
+from .errors import RunError, ScenarioError, TransportError
 from .result import Report, Result, load, report
 from .running import Sweep, run, sweep
 from .scenario import Scenario, keys, schemes
 from .workload import Graph, save_flows
 
-__all__ = ["Graph", "Report", "Result", "RunError", "Scenario", "ScenarioError", "Sweep", "keys", "load", "plot", "report", "run",
-           "save_flows", "schemes", "sweep", "workload"]
+__all__ = ["Graph", "Report", "Result", "RunError", "Scenario", "ScenarioError", "Sweep", "TransportError", "keys", "load", "plot", "report", "run",
+           "save_flows", "schemes", "sweep", "udp", "workload"]

@@ -16,3 +16,11 @@ class ScenarioError(ValueError):
 
 class RunError(RuntimeError):
     """Something cannot be run, read or written; the text says what, and what would work."""
+
+
+class TransportError(OSError):
+    """What an endpoint over UDP says (strack.udp); `status` is the C interface's, 0 where it is not at fault."""
+
+    def __init__(self, text, status=0):
+        super().__init__(text)
+        self.status = status
