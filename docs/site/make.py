@@ -7,7 +7,9 @@ the site does not know where the sources are to be read. Every link and every an
 """
 
 import ast
+import base64
 import html
+import json
 import os
 import pathlib
 import posixpath
@@ -85,12 +87,30 @@ def fill(folder):
             shutil.copy(ROOT / name, target)
 
 
+def notebook_page(path, folder):
+    """A notebook with what it showed when it was run; its pictures become files."""
+    lines = []
+    for number, one in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
+        text = "".join(one["source"])
+        lines += [text, ""] if one["cell_type"] == "markdown" else ["```python", text, "```", ""]
+        for output in one.get("outputs", []):
+            data = output.get("data", {})
+            if "image/png" in data:
+                picture = f"{path.stem}-{number}.png"
+                (folder / picture).write_bytes(base64.b64decode(data["image/png"]))
+                lines += [f"![what the cell above draws]({picture})", ""]
+            elif said := "".join(output.get("text", data.get("text/plain", ""))).rstrip():
+                lines += ["```text", said, "```", ""]
+    return "\n".join(lines)
+
+
 def configuration(folder, site):
     """mkdocs.yml; pages that it does not name, of docs/, are among the guides, and those of transports have a place of their own."""
     settings = yaml.safe_load((HERE / "mkdocs.yml").read_text())
     named = set(re.findall(r"\S+\.md", str(settings["nav"]).replace("'", " ")))
     parts = {name: pages for part in settings["nav"] for name, pages in part.items()}
     parts["Guides"] += sorted(f"docs/{path.name}" for path in (folder / "docs").glob("*.md") if f"docs/{path.name}" not in named)
+    parts["Tutorials"] += sorted(f"notebooks/{path.name}" for path in (folder / "notebooks").glob("*.md"))
     parts["Schemes"] += sorted(f"docs/transports/{path.name}" for path in (folder / "docs/transports").glob("*.md"))
     return yaml.safe_dump({**settings, "docs_dir": str(folder), "site_dir": str(site)}, sort_keys=False)
 
@@ -205,6 +225,9 @@ def main():
         try:
             fill(folder)
             (folder / "reference").mkdir()
+            (folder / "notebooks").mkdir()
+            for path in sorted((ROOT / "docs/notebooks").glob("*.ipynb")):
+                (folder / f"notebooks/{path.stem}.md").write_text(notebook_page(path, folder / "notebooks"), encoding="utf-8")
             for name, text in (("commands", commands_page(program)), ("c", c_page()), ("python", python_page())):
                 (folder / "reference" / f"{name}.md").write_text(text, encoding="utf-8")
             settings = pathlib.Path(work) / "mkdocs.yml"

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 BUILD, VERSION = os.path.abspath(sys.argv.pop(1)), sys.argv.pop(1)
 MAJOR = VERSION.split(".")[0]
@@ -106,6 +107,15 @@ class PackagesTest(unittest.TestCase):
                   "print(strack.__version__, len(r.flows), strack.__file__)\n")
         printed = run("/usr/bin/python3", "-c", script, env={"PYTHONPATH": str(self.usr / "lib/python3/dist-packages")})
         self.assertEqual(printed, f"{VERSION} 8 {self.usr}/lib/python3/dist-packages/strack/__init__.py\n")
+
+    def test_a_wheel_can_be_imported(self):
+        wheel = pathlib.Path(run("/usr/bin/python3", SOURCE / "packaging/wheel.py", BUILD, VERSION, self.folder / "wheel").strip())
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(self.folder / "site")
+            listed = {line.split(",")[0] for line in archive.read(f"strack-{VERSION}.dist-info/RECORD").decode().splitlines()}
+            self.assertEqual(listed, set(archive.namelist()))
+        printed = run("/usr/bin/python3", "-c", "import strack; print(strack.__version__, strack.__file__)", env={"PYTHONPATH": str(self.folder / "site")})
+        self.assertEqual(printed, f"{VERSION} {self.folder}/site/strack/__init__.py\n")
 
     # --- Manual pages, completions, units -----------------------------------------------------------
 
