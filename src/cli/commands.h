@@ -21,6 +21,7 @@ struct Command {
 [[nodiscard]] std::vector<Command> add_reports(CLI::App& app);
 [[nodiscard]] std::vector<Command> add_league(CLI::App& app);
 [[nodiscard]] std::vector<Command> add_vectors(CLI::App& app);
+[[nodiscard]] std::vector<Command> add_topology(CLI::App& app);
 [[nodiscard]] std::vector<Command> add_udp(CLI::App& app);
 [[nodiscard]] Command add_cost(CLI::App& sim);
 [[nodiscard]] Command add_diff(CLI::App& to);

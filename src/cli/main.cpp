@@ -284,6 +284,7 @@ int main(int argc, char** argv) {
 
   std::vector<Command> commands = add_reports(app);
   for (Command& command : add_udp(app)) commands.push_back(std::move(command));
+  for (Command& command : add_topology(app)) commands.push_back(std::move(command));
   for (const auto add : {add_schemes, add_cost, add_diff, add_export, add_watch})
     commands.push_back(add(*sim));
   commands.push_back(add_make(*workload));

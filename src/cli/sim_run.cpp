@@ -134,12 +134,13 @@ void announce(const std::filesystem::path& file, const run::Plan& plan) {
              info.hosts, what_is_sent(plan.work), size_text(info.bytes));
   if (sim::is_trace_name(file)) {
     const sim::TopologyParams& t = plan.config.topology;
-    fmt::print(
-        "no scenario: {} racks of {} hosts at {}, {} tiers, oversubscription {}:{}, base RTT "
-        "{}; --topo, --scheme and --set change that\n",
-        t.racks, t.hosts_per_rack, rate_text(t.host_rate), t.tiers,
-        plan.scenario.oversubscription.num, plan.scenario.oversubscription.den,
-        time_text(info.base_rtt));
+    if (t.graph == nullptr)
+      fmt::print(
+          "no scenario: {} racks of {} hosts at {}, {} tiers, oversubscription {}:{}, base RTT "
+          "{}; --topo, --scheme and --set change that\n",
+          t.racks, t.hosts_per_rack, rate_text(t.host_rate), t.tiers,
+          plan.scenario.oversubscription.num, plan.scenario.oversubscription.den,
+          time_text(info.base_rtt));
   }
   std::fflush(stdout);
   for (const std::string& note : plan.scenario.about) fmt::print(stderr, "note: {}\n", note);
@@ -148,6 +149,24 @@ void announce(const std::filesystem::path& file, const run::Plan& plan) {
     fmt::print("the scenario has {} seeds; `strack sim sweep` runs them all\n", plan.seeds);
   }
   std::fflush(stdout);
+}
+
+/// Trouble that was to come after everything was over.
+void note_unmet(const run::Plan& plan, Instant end) {
+  std::size_t late = 0;
+  Instant first = Instant::never();
+  const auto look = [&](Instant from) {
+    if (from < end) return;
+    ++late;
+    first = std::min(first, from);
+  };
+  for (const sim::Failure& failure : plan.config.failures.failures) look(failure.from);
+  for (const sim::Impairment& bad : plan.config.failures.impairments) look(bad.from);
+  if (late == 0) return;
+  fmt::print(
+      "note: {} failures or impairments began after the end at {}, the first at {}: no "
+      "packet met them\n",
+      late, time_text(end - Instant{}), time_text(first - Instant{}));
 }
 
 /// Says why there is no run, where this rank is the one to say it.
@@ -224,6 +243,7 @@ int sim_run(const RunOptions& options) {
     if (!summary) return fail(summary.error().message);
     const std::string warnings = warnings_text(plan.out.string(), summary.value());
     fmt::print("\n{}\n{}", run_text(summary.value()), warnings);
+    if (outcome.status == RunStatus::finished) note_unmet(plan, outcome.end);
     const double hops = static_cast<double>(outcome.counters.packet_hops) / 1e6;
     const auto per = [hops](double seconds) { return seconds > 0 ? hops / seconds : 0; };
     fmt::print(
@@ -245,27 +265,48 @@ int sim_run(const RunOptions& options) {
   return outcome.status == RunStatus::stalled ? 1 : 0;
 }
 
+namespace {
+
+// As comments, so that what is printed is a scenario file again.
+void line(std::string_view name, const std::string& value) {
+  fmt::print("# {:<14} {}\n", name, value);
+}
+
+void show_network(const sim::TopologyParams& t, const metrics::RunInfo& info) {
+  const std::string sizes =
+      fmt::format("{} switches, {} directed links", info.switches, info.links);
+  const auto links = [](BitsPerSecond rate, Picoseconds latency) {
+    return fmt::format("{}, {}", rate_text(rate), time_text(latency));
+  };
+  if (t.graph != nullptr) {
+    line("network", fmt::format("{} hosts, {}, as its file has them", info.hosts, sizes));
+    line("host links", fmt::format("up to {} each, {} or more", rate_text(t.host_rate),
+                                   time_text(t.host_latency)));
+    line("other links", fmt::format("up to {} each, {} or more", rate_text(t.fabric_rate),
+                                    time_text(t.fabric_latency)));
+  } else {
+    line("network", fmt::format("{} hosts in {} racks, {}", info.hosts, t.racks, sizes));
+    line("host links", links(t.host_rate, t.host_latency));
+    line("fabric links", links(t.fabric_rate, t.fabric_latency));
+    if (t.tiers == 3) line("core links", links(t.core_rate, t.core_latency));
+  }
+  if (t.has_servers()) {
+    line("servers", fmt::format("{} of {} NICs; inside {}", info.hosts / t.nics_per_server,
+                                t.nics_per_server, links(t.server_rate, t.server_latency)));
+  }
+}
+
+}  // namespace
+
 int sim_show(const ShowOptions& options) {
   const auto planned = run::plan({options.file, options.set, options.seed, {}, {}, false});
   if (!planned) return fail(planned.error().message);
   const run::Plan& plan = planned.value();
   const sim::SimConfig& config = plan.config;
   const metrics::RunInfo& info = plan.info;
-  const sim::TopologyParams& t = config.topology;
 
-  // As comments, so that what is printed is a scenario file again.
-  const auto line = [](std::string_view name, const std::string& value) {
-    fmt::print("# {:<14} {}\n", name, value);
-  };
   line("scenario", fmt::format("{}, {}, seed {}", info.name, info.scheme, info.seed));
-  line("network", fmt::format("{} hosts in {} racks, {} switches, {} directed links", info.hosts,
-                              t.racks, info.switches, info.links));
-  line("host links", fmt::format("{}, {}", rate_text(t.host_rate), time_text(t.host_latency)));
-  line("fabric links",
-       fmt::format("{}, {}", rate_text(t.fabric_rate), time_text(t.fabric_latency)));
-  if (t.tiers == 3) {
-    line("core links", fmt::format("{}, {}", rate_text(t.core_rate), time_text(t.core_latency)));
-  }
+  show_network(config.topology, info);
   line("base RTT", time_text(info.base_rtt));
   line("BDP", size_text(info.bdp));
   if (config.pfc.enabled) line("PFC", pfc_text(config));

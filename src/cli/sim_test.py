@@ -809,5 +809,68 @@ headroom = "4 KB"
         self.assertIn("would work", self.bad(*roce, "pfc.buffer_per_tbps=1 KB"))
 
 
+class Networks(SimTest):
+    """Networks from files, servers with several NICs."""
+
+    def hash_of(self, name, *words):
+        self.strack("sim", "run", name, "--quiet", "--force", "--out", "x.db", *words, check=True)
+        with sqlite3.connect(self.folder / "x.db") as file:
+            return file.execute("SELECT hash FROM run").fetchone()[0]
+
+    def test_a_dragonfly_is_made_and_run(self):
+        self.good("topology", "make", "dragonfly", "--groups", "5", "--routers", "2", "--out", "d.net")
+        self.assertIn("exists", self.bad("topology", "make", "dragonfly", "--out", "d.net"))
+        self.assertIn("every group is linked to every other: 5 groups",
+                      self.bad("topology", "make", "dragonfly", "--routers", "2"))
+        self.write("d.toml", """
+[topology]
+file = "d.net"
+[workload]
+kind = "permutation"
+size = "100 KB"
+[[failure]]
+link = "router0-router1"
+from_us = 5
+""")
+        shown = self.good("sim", "show", "d.toml")
+        self.assertIn("# network        20 hosts, 10 switches, 70 directed links, as its file has them",
+                      shown)
+        self.assertIn("# the network: 20 hosts, 10 switches, 35 links, fingerprint", shown)
+        one = self.hash_of("d.toml")
+        self.assertEqual(self.hash_of("d.toml", "--threads", "2"), one)
+
+    def test_pairs_without_a_way_are_named(self):
+        self.write("two.net", "rate 400Gbps\nlatency 1us\nhosts a[0-1] b[0-1]\nswitches s t\n"
+                              "link a[0-1] s\nlink b[0-1] t\n")
+        self.write("two.toml", "[topology]\nfile = \"two.net\"\n[workload]\nkind = \"file\"\n"
+                               "file = \"flows.txt\"\n")
+        self.write("flows.txt", "0 1 1MB 0\n1 2 1MB 0\n")
+        self.assertEqual(
+            self.bad("sim", "run", "two.toml"),
+            "error: two.toml: the host a1 sends to b0, and the network has no way from one to the "
+            "other. link their switches, or let them not talk")
+        self.write("flows.txt", "0 1 1MB 0\n2 3 1MB 0\n")
+        self.strack("sim", "run", "two.toml", check=True)
+
+    def test_servers_have_links_of_their_own(self):
+        self.write("rails.toml", """
+[topology]
+hosts = 32
+hosts_per_rack = 4
+nics_per_server = 8
+[workload]
+kind = "collective"
+collective = "allreduce-ring"
+ranks = 32
+size = "1 MB"
+placement = "packed"
+""")
+        shown = self.good("sim", "show", "rails.toml")
+        self.assertIn("# servers        4 of 8 NICs; inside 3.6 Tb/s, ", shown)
+        one = self.hash_of("rails.toml")
+        self.assertEqual(self.hash_of("rails.toml", "--threads", "2"), one)
+        self.assertNotEqual(self.hash_of("rails.toml", "--set", "topology.nics_per_server=1"), one)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=1)

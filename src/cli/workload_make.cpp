@@ -41,16 +41,26 @@ std::string scenario_text(const WorkloadMakeOptions& options, std::uint64_t host
 }  // namespace
 
 int workload_make(const WorkloadMakeOptions& options) {
-  // Counts that decide how many hosts there are; what is wrong with them the scenario says.
+  // Counts that decide how many hosts there are.
+  std::string wrong;
   const auto count = [&](std::string_view name, std::uint64_t usual) {
     for (const auto& [key, value] : options.keys) {
-      if (key != name || value.size() > 9) continue;
-      if (value.find_first_not_of("0123456789") == value.npos && !value.empty())
-        return std::max<std::uint64_t>(1, std::stoull(value));
+      if (key != name) continue;
+      const bool number = !value.empty() && value.size() <= 9 &&
+                          value.find_first_not_of("0123456789") == value.npos;
+      const std::uint64_t parsed = number ? std::stoull(value) : 0;
+      if (parsed == 0 && wrong.empty())
+        wrong = fmt::format("workload make: --{} is {}. it is a number from 1, such as --{} 8",
+                            name, value.empty() ? "empty" : value, name);
+      return parsed;
     }
     return usual;
   };
-  const std::uint64_t hosts = count("pp", 1) * count("dp", 1) * count("rails", 1);
+  const std::uint64_t pp = count("pp", 1);
+  const std::uint64_t dp = count("dp", 1);
+  const std::uint64_t rails = count("rails", 1);
+  if (!wrong.empty()) return fail(wrong);
+  const std::uint64_t hosts = pp * dp * rails;
   if (hosts > 1'048'576 || hosts < 2) {
     return fail(
         fmt::format("workload make: pp x dp x rails is {}: that many hosts are needed, and "

@@ -355,6 +355,9 @@ placement = "packed"
             [[rows]] = database.execute("SELECT count(*) FROM communications").fetchall()
         self.assertEqual(rows, sum(one["count"] for one in run["communications"]))
         self.assertIn("pp x dp x rails is 1", self.bad("workload", "make", "--model", "llama2-7b"))
+        for wrong in ("0", "-4", "many"):
+            self.assertIn(f"--dp is {wrong}. it is a number from 1, such as --dp 8",
+                          self.bad("workload", "make", "--model", "llama2-7b", f"--dp={wrong}"))
         self.assertIn("model is \"x\"", self.bad("workload", "make", "--model", "x", "--dp", "2"))
 
 

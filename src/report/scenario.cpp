@@ -123,6 +123,8 @@ void name_place(Breakage& b, const Entry& entry, const Shape& shape) {
   const auto uplink = number_in(entry, "uplink");
   if (const auto at = entry.find("switch"); at != entry.end()) {
     b.trouble.from = at->second->value;
+  } else if (const auto named = entry.find("link"); named != entry.end()) {
+    b.trouble.from = named->second->value;  // of a network from a file: by its ends
   } else if (const auto host = number_in(entry, "host")) {
     b.trouble.from = fmt::format("host {}", *host);
     if (shape.known()) b.trouble.to = fmt::format("tor {}", *host / shape.hosts_per_rack);
@@ -206,6 +208,10 @@ std::string together(const std::vector<const Breakage*>& those) {
 std::string network_text(const RunInfo& run) {
   const Shape shape(run);
   std::string text = plural(run.hosts, "host");
+  if (const std::string file = scenario_value(run, "topology.file"); file.ends_with(".net")) {
+    text += fmt::format(" in the network of {}: {} and {}", file, plural(run.switches, "switch"),
+                        plural(run.links / 2, "link"));
+  }
   if (shape.known()) {
     text += fmt::format(" in {} of {}", plural(shape.racks, "rack"), shape.hosts_per_rack);
     if (shape.tiers == 3) {
@@ -221,6 +227,10 @@ std::string network_text(const RunInfo& run) {
       text += fmt::format(", oversubscribed {}{}", over,
                           over.find_first_of(":/") == std::string::npos ? ":1" : "");
     }
+  }
+  if (const std::uint32_t nics = count_of(run, "topology.nics_per_server"); nics > 1) {
+    text += fmt::format(", {} of {} NICs with links of their own inside",
+                        plural(run.hosts / nics, "server"), nics);
   }
   if (run.host_rate > BitsPerSecond{0})
     text += fmt::format("; hosts send at {}", rate_text(run.host_rate));

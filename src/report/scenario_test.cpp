@@ -220,5 +220,26 @@ TEST(SeedTable, HasMediansAndTheRange) {
   EXPECT_EQ(number(5), 90);
 }
 
+// A network from a file has no tiers: it is named, its links by their ends, and nothing is drawn.
+TEST(Scenario, ANetworkFromAFileIsNotDrawn) {
+  RunInfo run = two_tiers();
+  run.settings = {{"topology.file", "dragonfly.net", {}, "given"},
+                  {"topology.hosts", "72", {}, "given"},
+                  {"topology.hosts_per_rack", "2", {}, "given"},
+                  {"topology.nics_per_server", "4", {}, "given"},
+                  {"failure.0.link", "router1-router2", {}, "given"},
+                  {"failure.0.from_us", "0", 0, "default"}};
+  run.hosts = 72;
+  run.switches = 36;
+  run.links = 324;
+  EXPECT_EQ(texts(run), (std::vector<std::string>{"router1-router2: down throughout"}));
+  EXPECT_FALSE(topology({"net", "", "", {}}, run, {}));
+  const auto all = scenario_text(std::vector<const RunInfo*>{&run}, {"STrack"}, true);
+  EXPECT_NE(all.front().find("72 hosts in the network of dragonfly.net: 36 switches and 162 links, "
+                             "18 servers of 4 NICs with links of their own inside; hosts send at"),
+            std::string::npos)
+      << all.front();
+}
+
 }  // namespace
 }  // namespace strack::report

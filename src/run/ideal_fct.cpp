@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "run/ideal_graph.h"
+#include "run/trips.h"
 #include "sim/base_rtt.h"
 #include "sim/net/topology.h"
 
@@ -109,13 +110,15 @@ class Network {
       : config_(config),
         t_(config.topology),
         topology_(config.topology),
+        trips_(config),
         links_{{config, Reach::rack}, {config, Reach::fabric}, {config, Reach::core}} {
     const auto pods = topology_.pods();
     const std::int64_t uplinks = t_.tiers == 3 ? std::int64_t{t_.aggs_per_pod}
                                                : std::int64_t{t_.spines} * t_.links_per_spine;
     const std::int64_t pod_uplinks = std::int64_t{t_.aggs_per_pod} * t_.cores_per_agg;
     for (auto* way : {&out_, &in_}) {
-      way->hosts.assign(t_.hosts(), Server{t_.host_rate});
+      for (std::uint32_t h = 0; h < t_.hosts(); ++h)
+        way->hosts.push_back(Server{trips_.host(h).rate});
       way->racks.assign(t_.racks, Server{t_.fabric_rate * uplinks});
       way->pods.assign(pods, Server{t_.core_rate * pod_uplinks});
     }
@@ -125,7 +128,7 @@ class Network {
       for (const sim::LinkWay each : {sim::LinkWay::up, sim::LinkWay::down}) {
         if (way != sim::LinkWay::both && way != each) continue;
         const Key key{each, link.tier, link.lower, link.upper};
-        BitsPerSecond& rate = left.try_emplace(key, topology_.rate(link.tier)).first->second;
+        BitsPerSecond& rate = left.try_emplace(key, rate_of(link)).first->second;
         rate = part * rate;
       }
     };
@@ -139,18 +142,28 @@ class Network {
     }
     for (const auto& [key, rate] : left) {
       const auto& [way, tier, lower, upper] = key;
-      lose(way == sim::LinkWay::up ? out_ : in_, {tier, lower, upper}, topology_.rate(tier) - rate);
+      const sim::LinkRef link{tier, lower, upper};
+      lose(way == sim::LinkWay::up ? out_ : in_, link, rate_of(link) - rate);
     }
   }
 
   /// One message.
   void serve(workload::HostId src, workload::HostId dst, Bytes size, Instant start) {
     const Wire wire = wire_of(config_, size);
-    alone_ = std::max(alone_, alone(wire, reach_of(src, dst)));
+    if (inside(src, dst)) {
+      alone_ = std::max(alone_, size / t_.server_rate + t_.server_latency);
+    } else if (t_.graph == nullptr) {
+      alone_ = std::max(alone_, alone(wire, reach_of(src, dst)));
+    }
     serve(src, dst, wire, start);
   }
 
   void serve(workload::HostId src, workload::HostId dst, const Wire& wire, Instant start) {
+    if (inside(src, dst)) return;
+    if (t_.graph != nullptr) {
+      serve_in_graph(src, dst, wire, start);
+      return;
+    }
     const std::uint32_t from = topology_.rack_of(src);
     const std::uint32_t to = topology_.rack_of(dst);
     const Reach reach = reach_of(src, dst);
@@ -185,9 +198,36 @@ class Network {
     std::vector<Server> pods;
   };
 
+  /// [D90] Links inside servers are nobody else's.
+  [[nodiscard]] bool inside(workload::HostId src, workload::HostId dst) const {
+    return t_.has_servers() && t_.server_of(src) == t_.server_of(dst);
+  }
+
+  /// Only the two hosts' own links are a bound: what others share depends on paths.
+  void serve_in_graph(workload::HostId src, workload::HostId dst, const Wire& wire, Instant start) {
+    const sim::HostLink& out = trips_.host(src);
+    const sim::HostLink& in = trips_.host(dst);
+    const auto trip = [&](Bytes packet) { return trips_.between(src, dst, packet); };
+    const Picoseconds answer = trips_.between(dst, src, config_.hosts.control_size);
+    const Picoseconds on = trip(wire.last) - wire.last / out.rate;
+    const Picoseconds here =
+        std::min(trip(wire.first) - wire.first / in.rate,
+                 wire.ahead / out.rate + trip(wire.last) - wire.last / in.rate) -
+        in.latency;
+    out_.hosts[src].serve(start, wire.all, ps(0), on + answer);
+    in_.hosts[dst].serve(start, wire.all, here, in.latency + answer);
+  }
+
+  [[nodiscard]] BitsPerSecond rate_of(const sim::LinkRef& link) const {
+    if (t_.graph == nullptr) return topology_.rate(link.tier);
+    return link.tier == sim::LinkRef::Tier::host ? trips_.host(link.lower).rate
+                                                 : t_.graph->links[link.lower].rate;
+  }
+
   using Key = std::tuple<sim::LinkWay, sim::LinkRef::Tier, std::uint32_t, std::uint32_t>;
 
   void lose(Way& way, const sim::LinkRef& link, BitsPerSecond lost) const {
+    if (t_.graph != nullptr && link.tier != sim::LinkRef::Tier::host) return;
     switch (link.tier) {
       case sim::LinkRef::Tier::host:
         way.hosts[link.lower].rate -= lost;
@@ -242,6 +282,7 @@ class Network {
   const sim::SimConfig& config_;
   const sim::TopologyParams& t_;
   sim::Topology topology_;
+  Trips trips_;
   Links links_[3];  ///< by reach
   Way out_;
   Way in_;

@@ -7,6 +7,7 @@
 
 #include "base/testing.h"
 #include "sim/base_rtt.h"
+#include "sim/net/network_graph.h"
 #include "sim/simulation.h"
 #include "sim/transport.h"
 #include "transports/strack/sim.h"
@@ -455,6 +456,38 @@ TEST(IdealJobs, CollectivesTakeWhatTheirFormulasSay) {
                                std::vector<Instant>(4)};
   expect_near(simulated(config, pipeline), 12 * kBoth + 3 * kNear + kNearAck, "pipeline");
   EXPECT_EQ(ideal_of(config, pipeline), 12 * kWire + 3 * kNear + kNearAck);
+}
+
+// [D90] Inside a server a message takes its bytes and the latency, whatever the network does.
+TEST(IdealFct, InsideAServer) {
+  sim::SimConfig config = small();
+  config.topology.nics_per_server = 2;  // hosts 0 and 4 are one server
+  config.topology.server_rate = gbps(3'200);
+  config.topology.server_latency = us(2);
+  EXPECT_EQ(ideal_fct(config, {{0, 4, mb(4), {}}}), us(12));
+  EXPECT_GT(ideal_fct(config, {{0, 5, mb(4), {}}}), us(80));
+}
+
+// In a graph: the way there and back, and what the slower host's own link takes.
+TEST(IdealFct, InAGraph) {
+  sim::NetworkGraph graph;
+  graph.hosts = {"a", "b"};
+  graph.switches = {"s", "t"};
+  graph.links = {{0, 2, gbps(400), us(1), "a-s"},
+                 {1, 3, gbps(100), us(2), "b-t"},
+                 {2, 3, gbps(400), us(1), "s-t"}};
+  graph.host_links = {0, 1};
+  sim::SimConfig config = small();
+  config.topology.racks = 2;
+  config.topology.hosts_per_rack = 1;
+  config.topology.graph = std::make_shared<const sim::NetworkGraph>(graph);
+  const auto trip = [](std::int64_t size) {
+    return 2 * (bytes(size) / gbps(400) + us(1)) + bytes(size) / gbps(100) + us(2);
+  };
+  EXPECT_EQ(ideal_fct(config, {{0, 1, bytes(4'096), {}}}), trip(4'160) + trip(64));
+  // Ten packets through the slow port, once the first is there.
+  EXPECT_EQ(ideal_fct(config, {{0, 1, bytes(40'960), {}}}),
+            trip(4'160) + 9 * (bytes(4'160) / gbps(100)) + trip(64));
 }
 
 }  // namespace

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "base/check.h"
-#include "sim/base_rtt.h"
+#include "run/trips.h"
 
 namespace strack::run {
 namespace {
 
-using sim::Reach;
 using workload::Graph;
 using workload::Moment;
 using workload::NodeId;
@@ -57,8 +56,11 @@ struct Task {
 class Chains {
  public:
   Chains(const sim::SimConfig& config, const workload::Job& job)
-      : config_(config), t_(config.topology), job_(job), graph_(*job.graph) {
-    for (auto* rates : {&out_rates_, &in_rates_}) rates->assign(graph_.ranks(), t_.host_rate);
+      : config_(config), t_(config.topology), job_(job), graph_(*job.graph), trips_(config) {
+    for (workload::Rank r = 0; r < graph_.ranks(); ++r) {
+      for (auto* rates : {&out_rates_, &in_rates_})
+        rates->push_back(trips_.host(job.hosts[r]).rate);
+    }
     for (const sim::Impairment& bad : config.failures.impairments) {
       // One that passes is no bound for all of a NIC's work.
       if (bad.link.tier != sim::LinkRef::Tier::host || bad.passes()) continue;
@@ -122,25 +124,31 @@ class Chains {
 
   [[nodiscard]] Way way_of(const Graph::Node& node) const {
     const workload::Rank to = graph_.channels()[node.channel].to;
-    const Reach reach = reach_of(job_.hosts[node.rank], job_.hosts[to]);
+    const workload::HostId src = job_.hosts[node.rank];
+    const workload::HostId dst = job_.hosts[to];
+    if (t_.has_servers() && t_.server_of(src) == t_.server_of(dst)) {
+      Way inside;
+      inside.behind = bytes(node.amount) / t_.server_rate + t_.server_latency;
+      return inside;
+    }
     const std::int64_t mtu = config_.mtu().count();
     const std::int64_t packets = std::max<std::int64_t>(1, (node.amount + mtu - 1) / mtu);
     const Bytes header = config_.hosts.data_header;
     const Bytes wire = bytes(node.amount) + packets * header;
     const Bytes first = bytes(std::min(node.amount, mtu)) + header;
     const Bytes last = bytes(node.amount - (packets - 1) * mtu) + header;
-    const auto trip = [&](Bytes packet) {
-      return sim::serialisation(t_, packet, reach) + sim::propagation(t_, reach);
-    };
+    const auto trip = [&](Bytes packet) { return trips_.between(src, dst, packet); };
+    const sim::HostLink out = trips_.host(src);
+    const sim::HostLink in = trips_.host(dst);
     Way way;
     way.leaving = through(out_rates_[node.rank], wire);
-    way.behind = trip(last) - last / t_.host_rate;
+    way.behind = trip(last) - last / out.rate;
     // On several paths a short last packet may overtake those in front of it.
-    way.before = std::min(trip(first) - first / t_.host_rate,
-                          (wire - last) / t_.host_rate + trip(last) - last / t_.host_rate) -
-                 t_.host_latency;
+    way.before = std::min(trip(first) - first / in.rate,
+                          (wire - last) / out.rate + trip(last) - last / in.rate) -
+                 in.latency;
     way.arriving = through(in_rates_[to], wire);
-    way.last = t_.host_latency;
+    way.last = in.latency;
     way.back = trip(config_.hosts.control_size);
     return way;
   }
@@ -148,14 +156,6 @@ class Chains {
   [[nodiscard]] static Picoseconds through(BitsPerSecond rate, Bytes wire) {
     return rate > BitsPerSecond{0} ? wire / rate : ps(0);
   }
-  [[nodiscard]] Reach reach_of(workload::HostId a, workload::HostId b) const {
-    const std::uint32_t from = a / t_.hosts_per_rack;
-    const std::uint32_t to = b / t_.hosts_per_rack;
-    if (from == to) return Reach::rack;
-    if (t_.tiers == 3 && from / t_.racks_per_pod != to / t_.racks_per_pod) return Reach::core;
-    return Reach::fabric;
-  }
-
   /// Every node behind all that it waits for.
   void find_order() {
     std::vector<std::uint32_t> waits(graph_.size());
@@ -213,6 +213,7 @@ class Chains {
   const sim::TopologyParams& t_;
   const workload::Job& job_;
   const Graph& graph_;
+  Trips trips_;
   std::vector<BitsPerSecond> out_rates_, in_rates_;  ///< of each rank's port
   std::vector<NodeId> order_;
   std::vector<Picoseconds> heads_;   ///< by node: when it can start

@@ -16,6 +16,8 @@
 #include "run/ideal_fct.h"
 #include "sim/cluster.h"
 #include "sim/cluster/rank_exchange.h"
+#include "sim/net/network_graph.h"
+#include "sim/reachability.h"
 #include "sim/scenario/expected_time.h"
 #include "workload/chain.h"
 
@@ -248,6 +250,14 @@ Result<Plan, Problem> plan(const Request& request) {
         "{}: {} connections start or end at host {}. a host has at most {}: use fewer flows",
         request.file.string(), full->connections, full->host, sim::kMaxConnections)};
   }
+  if (const auto apart = sim::find_unreachable_pair(plan.config, plan.work)) {
+    const sim::NetworkGraph& graph = *plan.config.topology.graph;
+    return Problem{fmt::format(
+        "{}: the host {} sends to {}, and the network has no way from one to the other{}. link "
+        "their switches, or let them not talk",
+        request.file.string(), graph.name(apart->src), graph.name(apart->dst),
+        plan.config.failures.failures.empty() ? "" : ", with what is down from the start")};
+  }
   plan.ideal_jobs = ideal_jobs(plan.config, plan.work.jobs);
   plan.info = header_of(plan);
   plan.out = request.out;
@@ -298,6 +308,7 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     outcome.cpu_seconds = cpu_seconds() - cpu_before;
     outcome.counters = simulation.counters();
+    outcome.end = simulation.now();
     const auto unwritten = writer.finish(outcome.status, simulation.now(), outcome.counters,
                                          outcome.wall_seconds, outcome.cpu_seconds);
     if (unwritten) return Problem{unwritten->message};

@@ -72,6 +72,7 @@ class Watcher {
 struct Outcome {
   metrics::RunStatus status = metrics::RunStatus::failed;
   metrics::Counters counters;
+  Instant end{};  ///< simulated time
   double wall_seconds = 0;
   double cpu_seconds = 0;
 };

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "sim/config.h"
+#include "sim/net/network_graph.h"
 
 namespace strack::sim {
 
@@ -39,6 +40,14 @@ enum class Reach : std::uint8_t { rack, fabric, core };
                                              Bytes payload, Reach reach) {
   return serialisation(t, payload + hosts.data_header, reach) +
          serialisation(t, hosts.control_size, reach) + 2 * propagation(t, reach);
+}
+
+/// The same over the longest way there is, in any network.
+[[nodiscard]] inline Picoseconds longest_base_rtt(const TopologyParams& t, const HostParams& hosts,
+                                                  Bytes payload) {
+  if (t.graph != nullptr)
+    return graph_base_rtt(*t.graph, payload + hosts.data_header, hosts.control_size);
+  return base_rtt(t, hosts, payload, longest_reach(t));
 }
 
 }  // namespace strack::sim

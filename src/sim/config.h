@@ -12,12 +12,17 @@
 
 namespace strack::sim {
 
+struct NetworkGraph;  // sim/net/network_graph.h
+
 /// A Clos network of two or three switch tiers.
 ///
 /// Two tiers: racks x (hosts_per_rack hosts, one ToR), every ToR linked to every spine
 /// `links_per_spine` times. Three tiers: pods of racks_per_pod racks and aggs_per_pod
 /// aggregation switches, each ToR linked to each of its pod's aggs; agg a of every pod is linked to
 /// the same cores_per_agg core switches.
+///
+/// Or any other network, where there is a `graph`: then racks say which hosts are neighbours, for whoever
+/// places work, rates are the fastest and latencies the smallest of their kind, and the rest means nothing.
 struct TopologyParams {
   int tiers = 2;
   std::uint32_t racks = 128;
@@ -36,7 +41,29 @@ struct TopologyParams {
   Picoseconds fabric_latency{0};
   Picoseconds core_latency{0};
 
+  /// [D89] Servers with several NICs, each a host: NIC i of a server is at its group's i-th ToR, its rail;
+  /// in a graph, hosts follow each other. What they send each other goes by links inside the server.
+  std::uint32_t nics_per_server = 1;
+  BitsPerSecond server_rate{0};  ///< of a NIC's GPU to the others of its server, one way
+  Picoseconds server_latency{0};
+
+  std::shared_ptr<const NetworkGraph> graph;  ///< null: a Clos network
+
   [[nodiscard]] std::uint32_t hosts() const { return racks * hosts_per_rack; }
+  [[nodiscard]] bool has_servers() const { return nics_per_server > 1; }
+  [[nodiscard]] std::uint32_t server_of(std::uint32_t host) const {
+    if (graph != nullptr) return host / nics_per_server;
+    return host / hosts_per_rack / nics_per_server * hosts_per_rack + host % hosts_per_rack;
+  }
+  [[nodiscard]] std::uint32_t nic_of(std::uint32_t host) const {
+    return (graph != nullptr ? host : host / hosts_per_rack) % nics_per_server;
+  }
+  /// The i-th NIC of a server.
+  [[nodiscard]] std::uint32_t host_of(std::uint32_t server, std::uint32_t nic) const {
+    if (graph != nullptr) return server * nics_per_server + nic;
+    return (server / hosts_per_rack * nics_per_server + nic) * hosts_per_rack +
+           server % hosts_per_rack;
+  }
 };
 
 /// [D49] A full queue cuts packets down to a header instead of dropping them.
@@ -96,14 +123,15 @@ struct LinkRef {
   enum class Tier : std::uint8_t { host, fabric, core };
   Tier tier = Tier::fabric;
   std::uint32_t lower = 0;  ///< host: the host; fabric: the rack; core: the aggregation switch (pod
-                            ///< x aggs_per_pod + a)
-  std::uint32_t upper = 0;  ///< which of the lower end's uplinks; 0 for a host
+                            ///< x aggs_per_pod + a). In a graph, fabric: the link
+  std::uint32_t upper = 0;  ///< which of the lower end's uplinks; 0 for a host, and in a graph
 
   friend bool operator==(const LinkRef&, const LinkRef&) = default;
 };
 
 struct SwitchRef {
-  enum class Tier : std::uint8_t { tor, agg, core };  ///< a two-tier network's spines are `agg`
+  /// A two-tier network's spines are `agg`, and a graph's switches all `tor`.
+  enum class Tier : std::uint8_t { tor, agg, core };
   Tier tier = Tier::agg;
   std::uint32_t index = 0;
 };

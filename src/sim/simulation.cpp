@@ -13,8 +13,8 @@ namespace strack::sim {
 
 Derived derive(const TopologyParams& t, const HostParams& hosts, Bytes mtu) {
   Derived d;
-  d.hops = t.tiers == 3 ? 6 : 4;
-  d.base_rtt = base_rtt(t, hosts, mtu, longest_reach(t));
+  d.hops = t.graph != nullptr ? graph_diameter(*t.graph) : t.tiers == 3 ? 6 : 4;
+  d.base_rtt = longest_base_rtt(t, hosts, mtu);
   d.bdp = t.host_rate * d.base_rtt;
   const Topology topology(t);
   d.links = topology.links();

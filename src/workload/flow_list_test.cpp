@@ -69,11 +69,11 @@ TEST(FlowList, SaysWhichLineCannotBe) {
   EXPECT_EQ(error_of("0 1.0 16MB 0\n"), "1: dst is \"1.0\". a host is a number from 0 to 3");
   EXPECT_EQ(error_of("2 2 16MB 0\n"), "1: src and dst are both 2. a flow goes to another host");
   EXPECT_EQ(error_of("0 1 0 0\n"),
-            "1: bytes is \"0\". a flow has 1 to 4294967295 bytes, such as 16000000 or 16MB");
-  EXPECT_EQ(error_of("0 1 5GB 0\n"),
-            "1: bytes is \"5GB\". a flow has 1 to 4294967295 bytes, such as 16000000 or 16MB");
+            "1: bytes is \"0\". a flow has 1 to 1099511627776 bytes, such as 16000000 or 16MB");
+  EXPECT_EQ(error_of("0 1 5TB 0\n"),
+            "1: bytes is \"5TB\". a flow has 1 to 1099511627776 bytes, such as 16000000 or 16MB");
   EXPECT_EQ(error_of("0 1 16Mb 0\n"),
-            "1: bytes is \"16Mb\". a flow has 1 to 4294967295 bytes, such as 16000000 or 16MB");
+            "1: bytes is \"16Mb\". a flow has 1 to 1099511627776 bytes, such as 16000000 or 16MB");
   EXPECT_EQ(error_of("0 1 16MB 10\n"),
             "1: start is \"10\". a start is 0, or a time of at most an hour with its unit, such as "
             "10us");
@@ -83,8 +83,8 @@ TEST(FlowList, SaysWhichLineCannotBe) {
 }
 
 TEST(FlowList, TakesTheLargestFlow) {
-  EXPECT_EQ(error_of("0 1 4294967295 3600s\n"), "accepted");
-  EXPECT_NE(error_of("0 1 4294967296 0\n"), "accepted");
+  EXPECT_EQ(error_of("0 1 1TiB 3600s\n"), "accepted");
+  EXPECT_NE(error_of("0 1 1099511627777 0\n"), "accepted");
 }
 
 }  // namespace

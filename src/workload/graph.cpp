@@ -1,5 +1,6 @@
 #include "workload/graph.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,11 +24,28 @@ std::uint32_t GraphBuilder::channel(Rank from, Rank to) {
 }
 
 NodeId GraphBuilder::message_on(std::uint32_t channel, Bytes size) {
-  STRACK_CHECK(size >= bytes(0) && size.value < std::int64_t{1} << 32);
-  graph_.nodes_.push_back({graph_.channels_[channel].from, channel, size.value, false, 0});
-  ++graph_.messages_;
+  STRACK_CHECK(size >= bytes(0));
+  constexpr std::int64_t kLargest = (std::int64_t{1} << 32) - 1;
+  constexpr std::int64_t kPiece = std::int64_t{1} << 31;
+  const NodeId first = graph_.size();
+  std::int64_t left = size.value;
+  do {
+    const std::int64_t piece = size.value <= kLargest ? left : std::min(left, kPiece);
+    graph_.nodes_.push_back({graph_.channels_[channel].from, channel, piece, false, 0});
+    ++graph_.messages_;
+    left -= piece;
+  } while (left > 0);
+  if (graph_.size() - first > 1) pieces_.emplace(first, graph_.size() - first);
   graph_.bytes_ += size;
-  return graph_.size() - 1;
+  return first;
+}
+
+void GraphBuilder::wait_for_pieces(Edge edge) {
+  for (std::uint32_t n = 0; n < pieces_of(edge.node); ++n) {
+    for (std::uint32_t o = 0; o < pieces_of(edge.other); ++o) {
+      if (n + o > 0) edges_.push_back({edge.node + n, edge.other + o, edge.moment});
+    }
+  }
 }
 
 NodeId GraphBuilder::compute(Rank rank, Picoseconds time, std::uint32_t mark) {

@@ -121,7 +121,9 @@ class GraphBuilder {
  public:
   explicit GraphBuilder(Rank ranks) { graph_.ranks_ = ranks; }
 
-  /// At most 2^32 - 1 bytes. Messages between the same ranks share a channel, unless `own_channel`.
+  /// From 4 GiB on, several messages one behind the other, which the first stands for: whoever waits for it
+  /// waits for all, and what it waits for they all do [D91]. Messages between the same ranks share a
+  /// channel, unless `own_channel`.
   NodeId message(Rank from, Rank to, Bytes size, bool own_channel = false);
   /// A channel of its own, for messages on it.
   std::uint32_t channel(Rank from, Rank to);
@@ -132,9 +134,14 @@ class GraphBuilder {
     return static_cast<CommunicationId>(graph_.communications_.size() - 1);
   }
   /// `node` waits for a moment of `other`.
-  void wait(NodeId node, NodeId other, Moment moment) { edges_.push_back({node, other, moment}); }
+  void wait(NodeId node, NodeId other, Moment moment) {
+    edges_.push_back({node, other, moment});
+    if (!pieces_.empty()) wait_for_pieces(edges_.back());
+  }
   /// `node` does not start before this time after the job's start.
-  void not_before(NodeId node, Picoseconds time) { graph_.timed_.push_back({node, time}); }
+  void not_before(NodeId node, Picoseconds time) {
+    for (std::uint32_t i = 0; i < pieces_of(node); ++i) graph_.timed_.push_back({node + i, time});
+  }
 
   [[nodiscard]] std::uint32_t size() const { return graph_.size(); }
   [[nodiscard]] const Graph::Node& node(NodeId id) const { return graph_.nodes_[id]; }
@@ -150,8 +157,16 @@ class GraphBuilder {
     NodeId other;
     Moment moment;
   };
+  /// The other pieces of either.
+  void wait_for_pieces(Edge edge);
+  [[nodiscard]] std::uint32_t pieces_of(NodeId node) const {
+    const auto found = pieces_.find(node);
+    return found == pieces_.end() ? 1 : found->second;
+  }
+
   Graph graph_;
   std::vector<Edge> edges_;
+  std::unordered_map<NodeId, std::uint32_t> pieces_;  ///< messages that are several: how many
   std::unordered_map<std::uint64_t, std::uint32_t> channel_of_;  ///< by pair of ranks
 };
 

@@ -106,5 +106,25 @@ TEST(Graph, Build_RefusesToReceiveAComputation) {
   EXPECT_FALSE(builder.build().ok());
 }
 
+// [D91] From 4 GiB on a message is several, which wait and are waited for together.
+TEST(Graph, LargeMessagesAreSeveral) {
+  GraphBuilder builder(2);
+  const NodeId before = builder.message(1, 0, bytes(1));
+  const NodeId large = builder.message(0, 1, bytes((std::int64_t{5} << 31) + 7));
+  const NodeId after = builder.message(1, 0, bytes(2));
+  builder.wait(large, before, Moment::received);
+  builder.wait(after, large, Moment::received);
+  builder.not_before(large, us(3));
+  const Graph graph = std::move(builder.build().value());
+  EXPECT_EQ(graph.messages(), 8u);
+  EXPECT_EQ(graph.bytes(), bytes((std::int64_t{5} << 31) + 10));
+  EXPECT_EQ(after, large + 6);
+  EXPECT_EQ(graph.node(large + 5).amount, 7);
+  EXPECT_EQ(graph.waits()[after], 6u);
+  EXPECT_EQ(graph.waits()[large + 5], 2u);  // the one before, and the time
+  EXPECT_EQ(graph.timed().size(), 6u);
+  EXPECT_EQ(graph.after(Moment::received, before).size(), 6u);
+}
+
 }  // namespace
 }  // namespace strack::workload

@@ -18,8 +18,8 @@
 
 namespace strack::workload {
 
-/// The largest message a flow can carry.
-inline constexpr Bytes kLargestFlow{(std::int64_t{1} << 32) - 1};
+/// The largest flow. From 4 GiB on it is several messages of its connection, which hosts see to.
+inline constexpr Bytes kLargestFlow{std::int64_t{1} << 40};
 
 /// Probabilities count in units of 10^-12.
 inline constexpr std::int64_t kCertain = 1'000'000'000'000;

@@ -76,7 +76,7 @@ TEST(SizeDistribution, FromPoints_SaysWhatCannotBe) {
             "0: there are no points. a distribution needs at least one: a size and the probability "
             "1");
   EXPECT_EQ(points_error({{bytes(0), kCertain}}),
-            "0: the size is 0 bytes. a flow has 1 to 4294967295 bytes");
+            "0: the size is 0 bytes. a flow has 1 to 1099511627776 bytes");
   EXPECT_EQ(points_error({{bytes(9), 0}, {bytes(9), kCertain}}),
             "1: the size is 9 bytes after 9. sizes must increase");
   EXPECT_EQ(points_error({{bytes(9), 2 * kCertain}}),

@@ -2,6 +2,7 @@
 #include "workload/training.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -39,10 +40,23 @@ constexpr std::int64_t kLargestMessage = (std::int64_t{1} << 32) - 1;
   return fmt::format("{:.3f} ms", static_cast<double>(time.count()) / 1e9);
 }
 
-/// How often a buffer of gradients, or weights, goes around the ring in one step.
-[[nodiscard]] double rounds_of(const TrainingParams& p) {
+/// How often a stage's gradients and its weights go around the ring in one step.
+struct Rounds {
+  double gradients = 0;
+  double weights = 0;
+};
+[[nodiscard]] Rounds rounds_of(const TrainingParams& p) {
   const double often = p.microbatches;
-  return p.zero <= 1 ? 2 : p.zero == 2 ? often + 1 : 3 * often;
+  switch (p.zero) {
+    case 0:
+      return {2, 0};
+    case 1:
+      return {1, 1};
+    case 2:
+      return {often, 1};
+    default:
+      return {often, 2 * often};
+  }
 }
 
 }  // namespace
@@ -110,6 +124,19 @@ static std::string too_large(const TrainingParams& p) {
   return {};
 }
 
+static std::string too_many(const TrainingParams& p) {
+  const TrainingSize size = size_of(p);
+  if (const double nodes =
+          static_cast<double>(size.messages) + static_cast<double>(size.computations);
+      nodes > static_cast<double>(kMostTrainingNodes)) {
+    return fmt::format(
+        "a step would have some {} messages and {} computations, and at most {} of both are "
+        "simulated: take a larger chunk or bucket, fewer microbatches, or fewer rails",
+        size.messages, size.computations, kMostTrainingNodes);
+  }
+  return {};
+}
+
 std::string wrong_with(const TrainingParams& p) {
   const ModelShape& m = p.model;
   if (std::string large = too_large(p); !large.empty()) return large;
@@ -118,6 +145,13 @@ std::string wrong_with(const TrainingParams& p) {
         "tp is {} and heads {}. every GPU of a tensor group has the same number of "
         "heads: take a divisor",
         p.tp, m.heads);
+  }
+  if (m.hidden % p.tp != 0) {
+    return fmt::format(
+        "tp is {} and hidden {}. every GPU of a tensor group has the same part of each matrix: "
+        "take "
+        "a divisor",
+        p.tp, m.hidden);
   }
   if (m.heads % m.kv_heads != 0)
     return fmt::format("kv_heads is {} and heads {}. take a divisor", m.kv_heads, m.heads);
@@ -165,14 +199,7 @@ std::string wrong_with(const TrainingParams& p) {
         "a microbatch's activations are above 4 GiB a GPU, the largest message there "
         "is: take a smaller micro_batch");
   }
-  if (const double messages = static_cast<double>(size_of(p).messages);
-      messages > static_cast<double>(kMostTrainingMessages)) {
-    return fmt::format(
-        "a step would have some {:.0f} messages, and at most {} are simulated: take a "
-        "larger chunk, fewer microbatches, or fewer rails",
-        messages, kMostTrainingMessages);
-  }
-  return {};
+  return too_many(p);
 }
 
 StageCost stage_cost(const TrainingParams& p, std::uint32_t stage) {
@@ -216,32 +243,52 @@ StageCost stage_cost(const TrainingParams& p, std::uint32_t stage) {
 
 TrainingSize size_of(const TrainingParams& p) {
   double messages = 0;
+  double computations = 0;
   double sent = 0;
-  const double rounds = rounds_of(p);
-  const auto add_rings = [&](double groups, double ranks, std::int64_t weights) {
-    const double size = static_cast<double>(weights) * p.gradient_bytes;
+  const Rounds rounds = rounds_of(p);
+  const double bucket = static_cast<double>(p.bucket.count());
+  const double passes = 2.0 * p.microbatches;
+  // An AllReduce is one collective and goes around twice.
+  const auto add_ring = [&](double groups, double ranks, double size, double times, double each) {
     if (ranks < 2) return;
-    const double bucket = static_cast<double>(p.bucket.count());
+    const double buckets = std::ceil(size / bucket);
     messages +=
-        groups * rounds * (size / bucket + 1) * ring_messages(p, ranks, std::min(size, bucket));
-    sent += groups * rounds * (ranks - 1) * size;
+        groups * times * (size / bucket + 1) * ring_messages(p, ranks, std::min(size, bucket));
+    computations += groups * times / each * buckets * ranks * 2;
+    sent += groups * times * (ranks - 1) * size;
+  };
+  const auto add_rings = [&](double groups, double ranks, std::int64_t weights) {
+    const auto count = static_cast<double>(weights);
+    add_ring(groups, ranks, count * p.gradient_bytes, rounds.gradients, p.zero == 0 ? 2 : 1);
+    add_ring(groups, ranks, count * p.weight_bytes, rounds.weights, 1);
   };
   for (std::uint32_t stage = 0; stage < p.pp; ++stage) {
     const StageCost cost = stage_cost(p, stage);
     add_rings(p.rails, p.dp, cost.dense_weights);
     add_rings(static_cast<double>(p.rails) * p.ep, static_cast<double>(p.dp) / p.ep,
               cost.expert_weights);
+    // A pass is computed in pieces: layers, or between the buckets that it fetches or reduces.
+    const auto weights = static_cast<double>(cost.dense_weights);
+    const double fetched = p.zero == 3 ? std::ceil(weights * p.weight_bytes / bucket) : 1;
+    const double reduced = p.dp > 1 ? std::ceil(weights * p.gradient_bytes / bucket) : 1;
+    const double all = p.microbatches;
+    const double reducing = p.zero >= 2 ? all : 1;
+    const double pieces = (all + all - reducing) * std::max(1.0, fetched) +
+                          reducing * std::max({1.0, fetched, reduced});
+    computations += 1.0 * p.dp * p.rails * (p.ep > 1 ? passes * cost.layers * 6 : pieces);
   }
   const double activations = static_cast<double>(p.micro_batch) * p.model.sequence *
                              p.model.hidden * p.weight_bytes / p.tp;
-  const double passes = 2.0 * p.microbatches * p.dp * p.rails;
-  messages += passes * (p.pp - 1);
-  sent += passes * (p.pp - 1) * activations;
+  const double of_all = passes * p.dp * p.rails;
+  messages += of_all * (p.pp - 1);
+  computations += 2 * of_all * (p.pp - 1);
+  sent += of_all * (p.pp - 1) * activations;
   if (p.ep > 1) {
-    messages += passes * p.model.layers * 2 * (p.ep - 1);
-    sent += passes * p.model.layers * 2 * activations * p.model.top_k * (p.ep - 1) / p.ep;
+    messages += of_all * p.model.layers * 2 * (p.ep - 1);
+    sent += of_all * p.model.layers * 2 * activations * p.model.top_k * (p.ep - 1) / p.ep;
   }
-  return {static_cast<std::uint64_t>(std::min(messages, 1e18)), sent};
+  return {static_cast<std::uint64_t>(std::min(messages, 1e18)),
+          static_cast<std::uint64_t>(std::min(computations, 1e18)), sent};
 }
 
 std::vector<std::string> notes_on(const TrainingParams& p) {

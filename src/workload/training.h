@@ -98,12 +98,14 @@ struct StageCost {
 /// About how large the graph will be.
 struct TrainingSize {
   std::uint64_t messages = 0;
+  std::uint64_t computations =
+      0;  ///< also those without length, that mark where collectives begin and end
   double bytes = 0;
 };
 [[nodiscard]] TrainingSize size_of(const TrainingParams& params);
 
-/// The largest that is made.
-inline constexpr std::uint64_t kMostTrainingMessages = 40'000'000;
+/// The largest that is made: messages and computations.
+inline constexpr std::uint64_t kMostTrainingNodes = 40'000'000;
 
 /// The step: pipeline 1F1B, gradients in buckets while the last backward pass goes on, exchanges of
 /// experts where they are needed. wrong_with() must have nothing to say.

@@ -211,6 +211,28 @@ TEST(MakeTraining, RailsAreAlike) {
   EXPECT_EQ(computation_time(four), computation_time(one));
 }
 
+// Weights have a size of their own on the wire, and computations are nodes too.
+TEST(SizeOf, CountsWhatTheGraphHas) {
+  const auto check = [](auto&& change) {
+    TrainingParams p = small();
+    p.dp = 4;
+    p.gradient_bytes = 4;
+    change(p);
+    const Graph graph = make_training(p);
+    const TrainingSize size = size_of(p);
+    EXPECT_NEAR(size.bytes, static_cast<double>(graph.bytes().count()),
+                1e-3 * static_cast<double>(graph.bytes().count()));
+    const auto computations = static_cast<double>(graph.size() - graph.messages());
+    EXPECT_NEAR(static_cast<double>(size.computations), computations, 0.02 * computations);
+  };
+  check([](TrainingParams&) {});
+  check([](TrainingParams& p) { p.zero = 1; });
+  check([](TrainingParams& p) { p.zero = 2, p.microbatches = 3; });
+  check([](TrainingParams& p) { p.zero = 3, p.microbatches = 2; });
+  check([](TrainingParams& p) { p.pp = 2, p.microbatches = 4; });
+  check([](TrainingParams& p) { p.model.experts = 4, p.model.top_k = 2, p.ep = 2; });
+}
+
 TEST(WrongWith, NamesWhatWouldWork) {
   const auto wrong = [](auto&& change) {
     TrainingParams p = small();
@@ -221,6 +243,9 @@ TEST(WrongWith, NamesWhatWouldWork) {
   EXPECT_EQ(wrong([](TrainingParams& p) { p.tp = 3; }),
             "tp is 3 and heads 4. every GPU of a tensor group has the same number of heads: take a "
             "divisor");
+  EXPECT_EQ(wrong([](TrainingParams& p) { p.tp = 4, p.model.hidden = 66; }),
+            "tp is 4 and hidden 66. every GPU of a tensor group has the same part of each matrix: "
+            "take a divisor");
   EXPECT_EQ(wrong([](TrainingParams& p) { p.pp = 5; }),
             "pp is 5, and there are 4 layers. a stage has at least one: pp = 4 would work");
   EXPECT_EQ(wrong([](TrainingParams& p) { p.dp = 1; }),

@@ -14,6 +14,7 @@
 #include "sim/cluster/partition.h"
 #include "sim/config.h"
 #include "sim/engine/ranks.h"
+#include "sim/host/server_links.h"
 #include "sim/net/lane.h"
 #include "sim/net/port.h"
 #include "sim/net/shared_buffer.h"
@@ -41,6 +42,7 @@ class Network {
     const Rng root(config.seed);
     build_switches(root);
     build_hosts(root);
+    build_servers();
     impair_links(root);
     fail_links();
   }
@@ -96,7 +98,7 @@ class Network {
       for (std::uint32_t p = 0; p < info.ports.size(); ++p) {
         const PortInfo& port = info.ports[p];
         Wire& wire = sw->port(p).wire;
-        wire = make_wire(port.link, port.peer, port.ref.tier);
+        wire = make_wire(port.link, port.peer, port.rate, port.latency);
         wire.last_hop = port.ref.tier == LinkRef::Tier::host;
         sw->port(p).seed(marks.next());
         sw->connect(p, &lanes[port.reverse]);
@@ -110,7 +112,7 @@ class Network {
     if constexpr (kLossless) {
       return std::make_unique<SwitchType>(
           info, config_.topology, salt,
-          SharedBufferParams::of(info, topology, config_.pfc, config_.hosts, config_.mtu()));
+          SharedBufferParams::of(info, config_.pfc, config_.hosts, config_.mtu()));
     } else {
       return std::make_unique<SwitchType>(info, config_.topology, salt);
     }
@@ -120,18 +122,36 @@ class Network {
     Rng stragglers = root.stream("stragglers");
     for (std::uint32_t h = 0; h < topology.hosts(); ++h) {
       Wire& wire = hosts[h].port.wire;
-      wire = make_wire(h, topology.tor(topology.rack_of(h)).node, LinkRef::Tier::host);
+      const HostLink link = topology.host_link(h);
+      wire = make_wire(h, link.peer, link.rate, link.latency);
       if (stragglers.chance(config_.hosts.straggler_share))
-        wire.byte_time = ByteTime(config_.hosts.straggler_rate * config_.topology.host_rate);
+        wire.byte_time = ByteTime(slowed(config_.hosts.straggler_rate, link.rate));
     }
   }
 
-  Wire make_wire(LinkId link, NodeId peer, LinkRef::Tier tier) {
+  void build_servers() {
+    const TopologyParams& t = topology.params();
+    if (!t.has_servers()) return;
+    for (std::uint32_t s = 0; s < topology.hosts() / t.nics_per_server; ++s) {
+      std::vector<std::uint32_t> fellows;
+      for (std::uint32_t i = 0; i < t.nics_per_server; ++i) fellows.push_back(t.host_of(s, i));
+      for (const std::uint32_t host : fellows)
+        hosts[host].server = std::make_unique<ServerPort>(fellows, t.server_rate, t.server_latency);
+      for (std::uint32_t to = 0; to < fellows.size(); ++to) {
+        for (std::uint32_t from = 0; from < fellows.size(); ++from) {
+          if (from != to)
+            hosts[fellows[to]].server->connect(from, &hosts[fellows[from]].server->to(to));
+        }
+      }
+    }
+  }
+
+  Wire make_wire(LinkId link, NodeId peer, BitsPerSecond rate, Picoseconds latency) {
     Wire wire;
     wire.lane = &lanes[link];
     wire.peer = peer;
-    wire.byte_time = ByteTime(topology.rate(tier));
-    wire.latency = topology.latency(tier);
+    wire.byte_time = ByteTime(rate);
+    wire.latency = latency;
     return wire;
   }
 
@@ -142,8 +162,8 @@ class Network {
     for (std::size_t s = 0; s < switches.size(); ++s) {
       const SwitchInfo& info = topology.switches()[s];
       for (std::uint32_t p = 0; p < info.ports.size(); ++p) {
-        const LinkWay sends = p < info.down_ports ? LinkWay::down : LinkWay::up;
-        if (info.ports[p].ref == ref && (way == LinkWay::both || way == sends))
+        const PortInfo& port = info.ports[p];
+        if (port.ref == ref && (way == LinkWay::both || way == port.sends))
           visit(switches[s]->port(p));
       }
     }
@@ -176,7 +196,7 @@ class Network {
           add_to(wire.spells, spells_, {bad.from, bad.until, bad.rate, loss, bit_loss});
           return;
         }
-        wire.byte_time = ByteTime(bad.rate * wire.byte_time.rate());
+        wire.byte_time = ByteTime(slowed(bad.rate, wire.byte_time.rate()));
         wire.loss_threshold = either(wire.loss_threshold, loss);
         wire.bit_loss_threshold = either(wire.bit_loss_threshold, bit_loss);
       });

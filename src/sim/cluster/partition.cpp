@@ -1,6 +1,7 @@
 #include "sim/cluster/partition.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -22,8 +23,14 @@ Partition::Partition(const Topology& topology, std::uint32_t rank, std::uint32_t
       end_host_(topology.hosts()) {
   STRACK_CHECK_OP(rank, <, ranks);
   STRACK_CHECK_OP(ranks, <=, topology.params().racks);
+  if (alone()) {
+    switches_.resize(topology.switches().size());
+    std::iota(switches_.begin(), switches_.end(), 0u);
+    return;
+  }
+  STRACK_CHECK(topology.params().graph == nullptr && !topology.params().has_servers());
   place_switches(topology, apart);
-  if (!alone()) cut(topology);
+  cut(topology);
 }
 
 void Partition::place_switches(const Topology& topology, bool apart) {
@@ -51,7 +58,7 @@ void Partition::place_switches(const Topology& topology, bool apart) {
       on = share(ref.index, ranks_, tops);
     }
     rank_of_switch_.push_back(on);
-    if (on == rank_ || on == kWhole || alone()) switches_.push_back(s);
+    if (on == rank_ || on == kWhole) switches_.push_back(s);
   }
   std::uint32_t first = t.racks;
   std::uint32_t end = 0;

@@ -64,8 +64,9 @@ class Placer {
   void place_flows(const workload::Flows& flows) {
     for (std::uint32_t i = 0; i < flows.size(); ++i) {
       const workload::Flow& f = flows[i];
-      STRACK_CHECK_OP(f.size.value, <, std::int64_t{1} << 32);
-      connect({i, f.dst, 0, static_cast<std::uint32_t>(f.size.value), f.start}, f.src);
+      // Two of its pieces at a time, so that one is there when the other is through.
+      const std::uint32_t slots = pieces_of(f.size.value) > 1 ? 2 : 1;
+      connect({i, f.dst, 0, f.size.value, f.start, kNoJob, slots}, f.src);
       out.bytes += static_cast<std::uint64_t>(f.size.value);
     }
   }
@@ -106,7 +107,7 @@ class Placer {
     const auto src_slot = static_cast<std::uint32_t>(outgoing.size());
     flow.dst_slot = static_cast<std::uint32_t>(incoming.size());
     outgoing.push_back(flow);
-    incoming.push_back({flow.flow, src, src_slot, flow.job});
+    incoming.push_back({flow.flow, src, src_slot, flow.job, flow.pieces()});
     if (connections_++ < senders_) out.senders.push_back({flow.job, src, flow.dst, src_slot});
     return src_slot;
   }

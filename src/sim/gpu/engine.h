@@ -36,6 +36,9 @@ enum class Engine : std::uint8_t {
   if (config.switches.routing != Routing::ecmp)
     return "the GPU engine has no switches that spray. run it with --engine cpu, or set "
            "switch.routing=\"ecmp\"";
+  if (config.topology.has_servers())
+    return "the GPU engine has no links inside servers. run it with --engine cpu, or set "
+           "topology.nics_per_server=1";
   return std::nullopt;
 }
 

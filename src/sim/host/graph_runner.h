@@ -52,6 +52,8 @@ struct JobDue {
     rank_begins,    ///< then its nodes that wait for nothing start
     time_has_come,  ///< a node does not start before
     computed,
+    sent_inside,      ///< a message to another host of the server is there: here at its sender,
+    received_inside,  ///< and at its receiver
   };
   Instant time;
   Kind kind;
@@ -70,9 +72,12 @@ class GraphRunner {
     [[nodiscard]] JobRun& run(std::uint32_t job) const { return runs[job]; }
   };
 
-  void add(const JobDue& due) {
-    due_.push_back({due, order_++});
-    std::push_heap(due_.begin(), due_.end(), std::greater<>{});
+  void add(const JobDue& due) { add(due, order_++); }
+  /// What has come from another host of the server: at one instant after what is this host's own, and in an
+  /// order that does not ask in which window it came.
+  void add_received(Instant time, std::uint32_t job, workload::NodeId node) {
+    add({time, JobDue::Kind::received_inside, job, node},
+        std::uint64_t{1} << 63 | std::uint64_t{job} << 32 | node);
   }
   [[nodiscard]] Instant next_due() const {
     return due_.empty() ? Instant::never() : due_.front().time;
@@ -128,12 +133,31 @@ class GraphRunner {
             jobs.report->on_moment({due.job, due.what, workload::Moment::sent, now});
           jobs.report->on_job_done(due.job, now);
           break;
+        case JobDue::Kind::sent_inside:
+          tell_inside(workload::Moment::sent, due, now, jobs);
+          jobs.report->on_acked(static_cast<std::uint64_t>(run.graph->node(due.what).amount));
+          jobs.report->on_job_done(due.job, now);
+          break;
+        case JobDue::Kind::received_inside:
+          fingerprint.add(mix64(due.job) ^ due.what, now);
+          tell_inside(workload::Moment::received, due, now, jobs);
+          break;
       }
       start_ready(now, jobs, send);
     }
   }
 
  private:
+  void add(const JobDue& due, std::uint64_t order) {
+    due_.push_back({due, order});
+    std::push_heap(due_.begin(), due_.end(), std::greater<>{});
+  }
+  template <class Jobs>
+  void tell_inside(workload::Moment moment, const JobDue& due, Instant now, const Jobs& jobs) {
+    if (jobs.run(due.job).recorded) jobs.report->on_moment({due.job, due.what, moment, now});
+    tell(moment, due.job, due.what, jobs);
+  }
+
   struct Due : JobDue {
     std::uint64_t order;
 

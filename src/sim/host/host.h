@@ -26,6 +26,7 @@
 #include "sim/host/nic_port.h"
 #include "sim/host/protocol.h"
 #include "sim/host/report.h"
+#include "sim/host/server_links.h"
 #include "sim/net/port.h"
 #include "sim/net/topology.h"
 #include "sim/net/wire.h"
@@ -69,6 +70,7 @@ class Host : private Protocol::Nic,
 
   NicPort port;
   const Lane* in = nullptr;
+  std::unique_ptr<ServerPort> server;  ///< null: no other host is in its server
   Fingerprint fingerprint;
   std::uint64_t data_sent = 0;
   std::uint64_t control_sent = 0;
@@ -86,6 +88,7 @@ class Host : private Protocol::Nic,
     incoming_.resize(expected_.size());
     for (std::uint32_t i = 0; i < pending_.size(); ++i) {
       if (pending_[i].job == kNoJob) starts_.push_back(i);
+      if (server != nullptr) pending_[i].fellow = server->fellow(pending_[i].dst);
     }
     std::stable_sort(starts_.begin(), starts_.end(), [&](std::uint32_t a, std::uint32_t b) {
       return pending_[a].start < pending_[b].start;
@@ -102,8 +105,12 @@ class Host : private Protocol::Nic,
   template <class Report>
   Instant run(const Rules& rules, WindowContext& context, Report& report) {
     Mail mail{gather(context.window)};
+    if (server != nullptr) [[unlikely]]
+      receive_inside(context.window);
     for (Due due; (due = upcoming(mail, context.end)) != Due::nothing;)
       handle(due, mail, rules, context, report);
+    if (server != nullptr) [[unlikely]]
+      server->hand_over(context);
     return keep(mail);
   }
 
@@ -199,13 +206,8 @@ class Host : private Protocol::Nic,
       if (pending_[slot].job != kNoJob) continue;
       if (outgoing_[slot]) {
         visit(outgoing_[slot]->record());
-      } else if (!started(slot)) {
-        metrics::FlowRecord record;
-        record.flow = pending_[slot].flow;
-        record.dst = pending_[slot].dst;
-        record.size = bytes(pending_[slot].size);
-        record.start = pending_[slot].start;
-        visit(record);
+      } else if (!started(slot) || (server != nullptr && server->carries(slot))) {
+        visit(pending_[slot].record());
       }
     }
   }
@@ -216,6 +218,26 @@ class Host : private Protocol::Nic,
 
   [[nodiscard]] bool started(std::uint32_t slot) const {
     return std::find(starts_.begin() + next_start_, starts_.end(), slot) == starts_.end();
+  }
+
+  // ---- Inside the server [D90] ----
+
+  void receive_inside(std::uint64_t window) {
+    server->receive(window, [&](const MessageInside& message) {
+      graphs_.add_received(message.time, message.job, message.node);
+    });
+    timer_ = std::min(timer_, graphs_.next_due());
+  }
+  template <class Report>
+  void finish_inside(Report& report) {
+    while (server->next_flow() <= now_) {
+      metrics::FlowRecord record = pending_[server->pop_flow()].record();
+      record.end = now_;
+      fingerprint.add(record.flow, now_);
+      report.on_acked(static_cast<std::uint64_t>(record.size.value));
+      report.on_delivery({record.flow, now_});
+      report.on_finished(record);
+    }
   }
 
   // ---- Arrivals ----
@@ -239,9 +261,9 @@ class Host : private Protocol::Nic,
     if (packet.victim()) [[unlikely]]
       note_victim(incoming, report);
     if (arrival.delivered) {
-      const IncomingFlow& flow = incoming.flow;
+      IncomingFlow& flow = incoming.flow;
       if (flow.job == kNoJob) {
-        report.on_delivery({flow.flow, now_});
+        if (--flow.pieces == 0) report.on_delivery({flow.flow, now_});
       } else {
         fingerprint.add(mix64(flow.job) ^ unpacked.message_id, now_);
         const auto jobs = jobs_of(rules, report);
@@ -311,7 +333,7 @@ class Host : private Protocol::Nic,
       settle(o, rules);
     report.on_acked(static_cast<std::uint64_t>((o.acked() - before).value));
     if (o.flow.job == kNoJob) {
-      if (o.sender.poll_completion()) {
+      if (o.complete_pieces(now_)) {
         finish(packet.slot(), report);
         return;
       }
@@ -326,11 +348,14 @@ class Host : private Protocol::Nic,
 
   void start_flow(std::uint32_t slot, const Rules& rules) {
     const OutgoingFlow& flow = pending_[slot];
+    if (flow.fellow != ServerPort::kOutside) [[unlikely]] {
+      server->add({server->carry(flow.size, now_), slot});
+      return;
+    }
     outgoing_[slot] =
         std::make_unique<OutgoingEnd>(*rules.transport, flow, events_of(flow.flow, rules), nic());
     OutgoingEnd& o = *outgoing_[slot];
-    const core::PostResult posted = o.sender.on_message({flow.flow, flow.size}, now_);
-    STRACK_CHECK(posted == core::PostResult::accepted);
+    STRACK_CHECK(o.post_pieces(now_));
     start_running(o, slot);
     port.take_turn(slot, o.queued, now_);
   }
@@ -382,6 +407,12 @@ class Host : private Protocol::Nic,
     note(job, node, workload::Moment::started, rules, report);
     const std::uint32_t channel = run.graph->node(node).channel;
     const std::uint32_t slot = run.src_slots[channel];
+    if (pending_[slot].fellow != ServerPort::kOutside) [[unlikely]] {
+      const Instant there = server->carry(run.graph->node(node).amount, now_);
+      server->send(pending_[slot].fellow, {there, job, node});
+      graphs_.add({there, JobDue::Kind::sent_inside, job, node});
+      return;
+    }
     std::unique_ptr<OutgoingEnd>& end = outgoing_[slot];
     if (!end)
       end = std::make_unique<OutgoingEnd>(*rules.transport, pending_[slot],
@@ -449,6 +480,7 @@ class Host : private Protocol::Nic,
     Instant next = graphs_.next_due();
     if (next_start_ < static_cast<std::ptrdiff_t>(starts_.size()))
       next = std::min(next, pending_[starts_[static_cast<std::size_t>(next_start_)]].start);
+    if (server != nullptr) next = std::min(next, server->next_flow());
     return next;
   }
 
@@ -458,6 +490,8 @@ class Host : private Protocol::Nic,
     while (next_start_ < static_cast<std::ptrdiff_t>(starts_.size()) &&
            pending_[starts_[static_cast<std::size_t>(next_start_)]].start <= now_)
       start_flow(starts_[static_cast<std::size_t>(next_start_++)], rules);
+    if (server != nullptr) [[unlikely]]
+      finish_inside(report);
     graphs_.work_off(
         now_, jobs_of(rules, report), fingerprint,
         [&](std::uint32_t job, workload::NodeId node) { send(job, node, rules, report); });

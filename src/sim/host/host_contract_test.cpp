@@ -306,7 +306,7 @@ TEST(SharedNic, CostsNothingUnused) {
   EXPECT_EQ(sizeof(Host<StrackProtocol>) + sizeof(DeadlineHeap), sizeof(Host<LazyProtocol>));
   EXPECT_EQ(sizeof(Host<StrackProtocol>) + sizeof(PacedProtocol::Nic), sizeof(Host<PacedProtocol>));
   EXPECT_EQ(sizeof(Incoming<StrackProtocol>),
-            sizeof(StrackProtocol::ReceivingEnd) + sizeof(IncomingFlow) + 8);
+            sizeof(StrackProtocol::ReceivingEnd) + sizeof(IncomingFlow) + 12);
 }
 
 // All that the network has noted on a packet reaches the receiver, with the links of its path.

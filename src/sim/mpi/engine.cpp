@@ -36,6 +36,12 @@ std::optional<std::string> mpi_refuses(const SimConfig& config, std::uint32_t ra
   if (config.pfc.enabled)
     return "the MPI engine has no lossless switches. run it with --engine cpu, or set "
            "pfc.enabled=false";
+  if (config.topology.graph != nullptr)
+    return "the MPI engine divides racks of a Clos network, and this network is a graph from a "
+           "file. run it with --engine cpu";
+  if (config.topology.has_servers())
+    return "the MPI engine has no links inside servers. run it with --engine cpu, or set "
+           "topology.nics_per_server=1";
   if (ranks > config.topology.racks)
     return "there are " + std::to_string(ranks) + " ranks for " +
            std::to_string(config.topology.racks) +

@@ -1,5 +1,5 @@
-// Routing: up to any switch from which the destination can still be reached, then down. Included by
-// topology.h.
+// Routing: up to any switch from which the destination can still be reached, then down; in a graph, by
+// shortest paths. Included by topology.h.
 #pragma once
 
 #include <map>
@@ -39,13 +39,17 @@ std::vector<RouteTable> make_routes(const Topology& topology, IsDown&& is_down) 
   const std::uint32_t hosts = topology.hosts();
   const std::uint32_t racks = topology.params().racks;
 
+  std::vector<std::vector<bool>> port_down(switches.size());
+  for (std::size_t s = 0; s < switches.size(); ++s) {
+    for (const PortInfo& port : switches[s].ports) port_down[s].push_back(is_down(port.ref));
+  }
+  if (topology.params().graph != nullptr) return make_graph_routes(topology, port_down);
+
   std::vector<RouteTable> tables(switches.size());
   std::vector<detail::GroupInterner> groups;
-  std::vector<std::vector<bool>> port_down(switches.size());
   for (std::size_t s = 0; s < switches.size(); ++s) {
     groups.emplace_back(tables[s]);
     tables[s].group_of_rack.resize(racks);
-    for (const PortInfo& port : switches[s].ports) port_down[s].push_back(is_down(port.ref));
   }
 
   // Per destination rack, from the rack outwards: first the switches that reach it going down only,

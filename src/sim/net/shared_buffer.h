@@ -61,9 +61,8 @@ struct SharedBufferParams {
   }
 
   /// For one switch of a topology.
-  [[nodiscard]] static SharedBufferParams of(const SwitchInfo& info, const Topology& topology,
-                                             const PfcParams& pfc, const HostParams& hosts,
-                                             Bytes mtu) {
+  [[nodiscard]] static SharedBufferParams of(const SwitchInfo& info, const PfcParams& pfc,
+                                             const HostParams& hosts, Bytes mtu) {
     SharedBufferParams params;
     params.alpha = pfc.alpha;
     params.xoff = pfc.xoff;
@@ -72,12 +71,11 @@ struct SharedBufferParams {
     params.max_packet = std::max(mtu + hosts.data_header, hosts.control_size);
     BitsPerSecond rates{0};
     for (const PortInfo& port : info.ports) {
-      const BitsPerSecond rate = topology.rate(port.ref.tier);
-      rates += rate;
+      rates += port.rate;
       params.headroom.push_back(
           pfc.headroom > bytes(0)
               ? pfc.headroom
-              : link_headroom(rate, topology.latency(port.ref.tier), params.max_packet, pfc.frame));
+              : link_headroom(port.rate, port.latency, params.max_packet, pfc.frame));
     }
     params.buffer = {mul_div(pfc.buffer_per_tbps.value, rates.value, gbps(1'000).value)};
     return params;

@@ -54,8 +54,7 @@ TEST(SharedBuffer, Params_OfASwitch) {
   t.fabric_latency = us(1);
   const Topology topology(t);
   PfcParams pfc;
-  const auto params =
-      SharedBufferParams::of(topology.tor(0), topology, pfc, HostParams{}, bytes(4'096));
+  const auto params = SharedBufferParams::of(topology.tor(0), pfc, HostParams{}, bytes(4'096));
   EXPECT_EQ(params.buffer, kb(5'000 * (4 * 200 + 2 * 400) / 1'000));
   ASSERT_EQ(params.headroom.size(), 6u);
   EXPECT_EQ(params.headroom[0], bytes(25'000 + 3 * 4'160 + 64));
@@ -63,8 +62,7 @@ TEST(SharedBuffer, Params_OfASwitch) {
   EXPECT_EQ(params.max_packet, bytes(4'160));
   EXPECT_EQ(params.shared(), params.buffer - bytes(4 * 37'544 + 2 * 112'544 + 6 * 4'096));
   pfc.headroom = kb(7);
-  EXPECT_EQ(SharedBufferParams::of(topology.tor(0), topology, pfc, HostParams{}, bytes(4'096))
-                .headroom[5],
+  EXPECT_EQ(SharedBufferParams::of(topology.tor(0), pfc, HostParams{}, bytes(4'096)).headroom[5],
             kb(7));
 }
 

@@ -117,10 +117,9 @@ class SwitchBase {
  protected:
   SwitchBase(const SwitchInfo& info, const TopologyParams& topology, std::uint64_t salt)
       : port_count_(static_cast<std::uint32_t>(info.ports.size())),
-        rack_reciprocal_((std::uint64_t{1} << 32) / topology.hosts_per_rack + 1),
-        local_hosts_(info.ref.tier == SwitchRef::Tier::tor ? topology.hosts_per_rack : 0),
-        first_host_(info.ref.tier == SwitchRef::Tier::tor ? info.ref.index * topology.hosts_per_rack
-                                                          : 0),
+        rack_reciprocal_((std::uint64_t{1} << 32) / hosts_per_route(topology) + 1),
+        local_hosts_(is_tor(info, topology) ? topology.hosts_per_rack : 0),
+        first_host_(is_tor(info, topology) ? info.ref.index * topology.hosts_per_rack : 0),
         salt_(salt),
         racks_per_turn_(topology.tiers == 3 && info.ref.tier == SwitchRef::Tier::agg
                             ? topology.racks_per_pod
@@ -249,6 +248,13 @@ class SwitchBase {
   }
 
  private:
+  /// A graph has no racks: routes are by host, also to a switch's own.
+  static std::uint32_t hosts_per_route(const TopologyParams& topology) {
+    return topology.graph != nullptr ? 1 : topology.hosts_per_rack;
+  }
+  static bool is_tor(const SwitchInfo& info, const TopologyParams& topology) {
+    return info.ref.tier == SwitchRef::Tier::tor && topology.graph == nullptr;
+  }
   [[nodiscard]] std::uint32_t rack_of(std::uint32_t host) const {
     return static_cast<std::uint32_t>((host * rack_reciprocal_) >> 32);
   }

@@ -3,11 +3,23 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "sim/net/network_graph.h"
 
 namespace strack::sim {
 
 Topology::Topology(const TopologyParams& params) : params_(params) {
+  if (params_.graph != nullptr) {
+    build_graph();
+  } else {
+    build_clos();
+    describe_tiers();
+  }
+  number_links();
+}
+
+void Topology::build_clos() {
   using Tier = LinkRef::Tier;
+  const TopologyParams& params = params_;
   STRACK_CHECK(params.tiers == 2 || params.tiers == 3);
   const std::uint32_t hosts = params.hosts();
   const std::uint32_t racks = params.racks;
@@ -69,8 +81,52 @@ Topology::Topology(const TopologyParams& params) : params_(params) {
       core.ports.push_back({first_middle + agg, 0, 0, {Tier::core, agg, c % params.cores_per_agg}});
     }
   }
+}
 
-  links_ = hosts;
+/// Of a tier, all links are alike.
+void Topology::describe_tiers() {
+  for (SwitchInfo& s : switches_) {
+    for (std::uint32_t p = 0; p < s.ports.size(); ++p) {
+      PortInfo& port = s.ports[p];
+      port.sends = p < s.down_ports ? LinkWay::down : LinkWay::up;
+      port.rate = rate(port.ref.tier);
+      port.latency = latency(port.ref.tier);
+    }
+  }
+}
+
+void Topology::build_graph() {
+  const NetworkGraph& graph = *params_.graph;
+  const std::uint32_t hosts = params_.hosts();
+  STRACK_CHECK_OP(graph.hosts.size(), ==, hosts);
+  switches_.resize(graph.switches.size());
+  for (std::uint32_t s = 0; s < switches_.size(); ++s)
+    switches_[s] = {hosts + s, {SwitchRef::Tier::tor, s}, {}, 0};
+  const auto add = [&](NodeId at, NodeId peer, const LinkRef& ref, LinkWay sends,
+                       const NetworkGraph::Link& link) {
+    if (at >= hosts)
+      switches_[at - hosts].ports.push_back({peer, 0, 0, ref, sends, link.rate, link.latency});
+  };
+  for (std::uint32_t l = 0; l < graph.links.size(); ++l) {
+    const NetworkGraph::Link& link = graph.links[l];
+    const NodeId low = std::min(link.a, link.b);
+    const LinkRef ref =
+        low < hosts ? LinkRef{LinkRef::Tier::host, low, 0} : LinkRef{LinkRef::Tier::fabric, l, 0};
+    // Away from a host is up; between switches, as the graph has it.
+    const NodeId first = low < hosts ? low : link.a;
+    const NodeId second = first == link.a ? link.b : link.a;
+    add(first, second, ref, LinkWay::up, link);
+    add(second, first, ref, LinkWay::down, link);
+  }
+  const GraphDistances distances(graph);
+  edges_ = distances.edges();
+  edge_of_host_ = distances.edge_of_host;
+  edge_hops_ = distances.hops;
+}
+
+void Topology::number_links() {
+  using Tier = LinkRef::Tier;
+  links_ = params_.hosts();
   for (SwitchInfo& s : switches_) {
     for (PortInfo& port : s.ports) port.link = links_++;
   }
@@ -124,13 +180,23 @@ Picoseconds Topology::latency(LinkRef::Tier tier) const {
   return params_.host_latency;
 }
 
+HostLink Topology::host_link(std::uint32_t host) const {
+  if (params_.graph == nullptr)
+    return {tor(rack_of(host)).node, params_.host_rate, params_.host_latency};
+  const NetworkGraph::Link& link = params_.graph->link_of_host(host);
+  return {link.a == host ? link.b : link.a, link.rate, link.latency};
+}
+
 Picoseconds Topology::smallest_latency() const {
   Picoseconds smallest = std::min(params_.host_latency, params_.fabric_latency);
-  if (params_.tiers == 3) smallest = std::min(smallest, params_.core_latency);
+  if (params_.graph == nullptr && params_.tiers == 3)
+    smallest = std::min(smallest, params_.core_latency);
+  if (params_.has_servers()) smallest = std::min(smallest, params_.server_latency);
   return smallest;
 }
 
 std::string Topology::name(NodeId node) const {
+  if (params_.graph != nullptr) return params_.graph->name(node);
   if (node < hosts()) return "host " + std::to_string(node);
   const SwitchRef& ref = switches_[node - hosts()].ref;
   const std::string index = std::to_string(ref.index);
@@ -155,6 +221,62 @@ std::vector<LinkRef> Topology::links_of(const Failure& failure) const {
     }
   }
   return refs;
+}
+
+/// [D92]
+std::vector<RouteTable> make_graph_routes(const Topology& topology,
+                                          const std::vector<std::vector<bool>>& port_down) {
+  const auto& switches = topology.switches();
+  const std::uint32_t hosts = topology.hosts();
+  std::vector<RouteTable> tables(switches.size());
+  std::vector<detail::GroupInterner> groups;
+  for (RouteTable& table : tables) {
+    groups.emplace_back(table);
+    table.group_of_rack.resize(hosts);
+  }
+  std::vector<std::vector<std::uint32_t>> hosts_of(switches.size());
+  for (std::uint32_t h = 0; h < hosts; ++h)
+    hosts_of[topology.host_link(h).peer - hosts].push_back(h);
+
+  constexpr std::uint32_t kFar = ~std::uint32_t{0};
+  std::vector<std::uint32_t> distance;
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint16_t> ports;
+  for (std::uint32_t edge = 0; edge < switches.size(); ++edge) {
+    if (hosts_of[edge].empty()) continue;
+    // From the hosts' switch outwards. Both directions of a link are down together.
+    distance.assign(switches.size(), kFar);
+    distance[edge] = 0;
+    order.assign(1, edge);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::uint32_t s = order[i];
+      for (std::size_t p = 0; p < switches[s].ports.size(); ++p) {
+        const NodeId peer = switches[s].ports[p].peer;
+        if (peer < hosts || port_down[s][p] || distance[peer - hosts] != kFar) continue;
+        distance[peer - hosts] = distance[s] + 1;
+        order.push_back(peer - hosts);
+      }
+    }
+    for (std::uint32_t s = 0; s < switches.size(); ++s) {
+      if (s == edge) continue;
+      ports.clear();
+      for (std::size_t p = 0; p < switches[s].ports.size(); ++p) {
+        const NodeId peer = switches[s].ports[p].peer;
+        if (distance[s] == kFar || peer < hosts || port_down[s][p]) continue;
+        if (distance[peer - hosts] + 1 == distance[s])
+          ports.push_back(static_cast<std::uint16_t>(p));
+      }
+      const std::uint32_t group = groups[s].intern(ports);
+      for (const std::uint32_t host : hosts_of[edge]) tables[s].group_of_rack[host] = group;
+    }
+    // A host has one port, and whether its link is up that port will see.
+    for (std::size_t p = 0; p < switches[edge].ports.size(); ++p) {
+      const NodeId peer = switches[edge].ports[p].peer;
+      if (peer < hosts)
+        tables[edge].group_of_rack[peer] = groups[edge].intern({static_cast<std::uint16_t>(p)});
+    }
+  }
+  return tables;
 }
 
 }  // namespace strack::sim

@@ -69,6 +69,12 @@ class ByteTime {
   std::int64_t per_byte_ = 0;
 };
 
+/// A part of a link's rate, and never nothing: parts of parts may come to less than a bit a second.
+[[nodiscard]] constexpr BitsPerSecond slowed(Ratio part, BitsPerSecond rate) {
+  const BitsPerSecond left = part * rate;
+  return left < BitsPerSecond{1} ? BitsPerSecond{1} : left;
+}
+
 /// Which nodes have mail, by window. Written by many senders with the same value, read after a
 /// barrier.
 class MailFlags {
@@ -154,7 +160,7 @@ struct Wire {
   [[nodiscard]] Picoseconds time_in_spells(std::int64_t size, Instant start) const {
     BitsPerSecond rate = byte_time.rate();
     for (const Spell& spell : *spells) {
-      if (spell.holds(start)) rate = spell.rate * rate;
+      if (spell.holds(start)) rate = slowed(spell.rate, rate);
     }
     return ByteTime(rate)(size);
   }

@@ -7,7 +7,9 @@
 namespace strack::sim {
 namespace {
 
-bool oversubscribed(const TopologyParams& t) { return t.tiers == 2 && t.spines < t.hosts_per_rack; }
+bool oversubscribed(const TopologyParams& t) {
+  return t.graph == nullptr && t.tiers == 2 && t.spines < t.hosts_per_rack;
+}
 
 double work_of(const Scenario& scenario, const WorkloadSpec& w) {
   double per_gb = scenario.config.pfc.enabled ? 0.24 : 0.17;
@@ -28,19 +30,24 @@ double work_of(const Scenario& scenario) {
 /// No fewer than it takes to send everything at the rate of the busiest link.
 double windows_of(const Scenario& scenario) {
   const TopologyParams& t = scenario.config.topology;
+  Picoseconds window = std::min(t.host_latency, t.fabric_latency);
+  if (t.graph == nullptr && t.tiers == 3) window = std::min(window, t.core_latency);
+  if (t.has_servers()) window = std::min(window, t.server_latency);
+  return expected_duration(scenario) * 1e12 / static_cast<double>(window.count());
+}
+
+}  // namespace
+
+double expected_duration(const Scenario& scenario) {
+  const TopologyParams& t = scenario.config.topology;
   double share = 0;
   for (const WorkloadSpec& w : scenario.workloads) {
     if (!w.enabled) continue;
     share += expected_bytes(scenario, w) / (w.kind == WorkloadKind::incast ? 1 : t.hosts());
   }
   if (oversubscribed(t)) share *= static_cast<double>(t.hosts_per_rack) / t.spines;
-  const double seconds = 8 * share / static_cast<double>(t.host_rate.value);
-  Picoseconds window = std::min(t.host_latency, t.fabric_latency);
-  if (t.tiers == 3) window = std::min(window, t.core_latency);
-  return seconds * 1e12 / static_cast<double>(window.count());
+  return 8 * share / static_cast<double>(t.host_rate.value);
 }
-
-}  // namespace
 
 ExpectedTime expected_time(const Scenario& scenario) {
   const double hosts = scenario.config.topology.hosts();

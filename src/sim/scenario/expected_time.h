@@ -16,6 +16,8 @@ struct ExpectedTime {
   /// Whether a GPU is done before so many threads are.
   [[nodiscard]] bool gpu_beats(std::uint32_t threads) const { return gpu && *gpu * threads < cpu; }
 };
+/// For how long the simulated hosts send, at least, in seconds of theirs.
+[[nodiscard]] double expected_duration(const Scenario& scenario);
 [[nodiscard]] ExpectedTime expected_time(const Scenario& scenario);
 
 }  // namespace strack::sim

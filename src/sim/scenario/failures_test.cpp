@@ -217,5 +217,85 @@ TEST(Failures, RandomLinksCanBeImpaired) {
   EXPECT_EQ(config.failures.impairments[3].link.tier, LinkRef::Tier::fabric);
 }
 
+// Several entries about one link multiply: less than 1000 bit/s is refused, and who it is is said.
+TEST(Impairments, TogetherLeaveSomething) {
+  const std::string three = R"([topology]
+link_gbps = 400
+[[impairment]]
+rack = 1
+uplink = 2
+rate = 0.001
+[[impairment]]
+host = 3
+rate = 0.5
+[[impairment]]
+switch = "tor 1"
+rate = 0.001
+[[impairment]]
+rack = 1
+uplink = 2
+rate = 0.001
+way = "up"
+)";
+  EXPECT_EQ(
+      error_of(three),
+      "x.toml:13: entries 0, 2 and 3 of [[impairment]], counted from 0, are about one link at "
+      "one time, and leave 400 bit/s of it. at least 1000 must be left: take larger rates, or "
+      "let one of them say it all");
+  // At other times they do not meet.
+  EXPECT_EQ(error_of(three + "from_us = 10\nuntil_us = 20\n").substr(0, 11), "x.toml:13: ");
+  const std::string apart = R"([topology]
+link_gbps = 0.001
+[[impairment]]
+host = 0
+rate = 0.001
+until_us = 10
+[[impairment]]
+host = 0
+rate = 0.001
+from_us = 10
+)";
+  EXPECT_EQ(error_of(apart + "[transport]\nscheme = \"strack\"\n").find("[[impairment]]"),
+            std::string::npos);
+}
+
+TEST(Failures, WhatNoPacketMeetsIsTold) {
+  const auto notes = [](std::string_view text) {
+    std::string all;
+    for (const std::string& note : loaded(text).notes) all += note + "\n";
+    return all;
+  };
+  EXPECT_EQ(notes("[workload]\nstart_us = 300\n[[failure]]\nhost = 1\nfrom_us = 10\nuntil_us = "
+                  "20\n"),
+            "the failure from 10 us is over at 120 us, before the first workload starts at 300 us: "
+            "no packet meets it\n");
+  // Routes are still about it.
+  EXPECT_EQ(notes("[workload]\nstart_us = 50\n[[failure]]\nhost = 1\nuntil_us = 20\n"), "");
+  EXPECT_EQ(
+      notes("[[failure]]\nswitch = \"spine 3\"\n[[impairment]]\nrack = 2\nuplink = 3\nloss = "
+            "0.1\n"),
+      "entry 0 of [[impairment]], counted from 0, is about a link that is down all that time: "
+      "no packet meets it there\n");
+}
+
+TEST(Run, AnEndBeforeAnythingIsAcknowledgedIsTold) {
+  EXPECT_EQ(
+      error_of("[run]\nend_ms = 1e-9\n"),
+      "x.toml:2: end_ms is 1e-09. an end is a time from 1 ns to an hour, such as end_ms = 10");
+  const Scenario s = loaded("[run]\nend_ms = 0.004\n");
+  ASSERT_EQ(s.notes.size(), 1u);
+  EXPECT_EQ(s.notes[0].substr(0, 46), "the run ends at 4 us, within the base RTT of 8");
+}
+
+TEST(Record, SeriesThatWouldBeHugeAreRefusedOrTold) {
+  EXPECT_EQ(error_of("[record]\ninterval_us = 1e-6\nqueues = true\n"),
+            "x.toml:2: interval_us is 1e-06. an interval is 0, or from 1 ns to 1 s, such as "
+            "interval_us = 10");
+  const Scenario s = loaded("[record]\ninterval_us = 0.01\nqueues = true\n");
+  ASSERT_EQ(s.notes.size(), 1u);
+  EXPECT_EQ(s.notes[0].substr(0, 47), "sampling every 10 ns for 320 us or more may wri");
+  EXPECT_TRUE(loaded("[record]\ninterval_us = 10\nqueues = true\n").notes.empty());
+}
+
 }  // namespace
 }  // namespace strack::sim

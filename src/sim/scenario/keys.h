@@ -94,6 +94,7 @@ inline constexpr std::int64_t kSecond = 1'000'000'000'000;
 inline constexpr std::int64_t kTebibyte = std::int64_t{1} << 40;
 /// More than the fastest links hold over the longest base RTT, so that "1 BDP" is always possible.
 inline constexpr std::int64_t kLargestBdp = 16 * kTebibyte;
-inline constexpr std::int64_t kFlowLimit = (std::int64_t{1} << 32) - 1;
+inline constexpr std::int64_t kFlowLimit = kTebibyte;
+inline constexpr std::int64_t kMessageLimit = (std::int64_t{1} << 32) - 1;
 
 }  // namespace strack::sim

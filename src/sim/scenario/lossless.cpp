@@ -1,8 +1,11 @@
 #include "sim/scenario/lossless.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "sim/net/shared_buffer.h"
+#include "sim/net/topology.h"
 
 namespace strack::sim {
 namespace {
@@ -22,8 +25,28 @@ std::uint32_t BufferPlan::ports() const {
   return count;
 }
 
-std::vector<BufferPlan> buffer_plans(const SimConfig& config) {
-  const TopologyParams& t = config.topology;
+/// Of a graph: switches with the same ports are one kind.
+static std::vector<BufferPlan> plans_of_graph(const TopologyParams& t) {
+  using Port = std::pair<std::int64_t, std::int64_t>;  // rate and latency
+  std::map<std::map<Port, std::uint32_t>, std::uint32_t> kinds;
+  const Topology network(t);
+  for (const SwitchInfo& info : network.switches()) {
+    std::map<Port, std::uint32_t> ports;
+    for (const PortInfo& port : info.ports) ++ports[{port.rate.value, port.latency.value}];
+    if (!ports.empty()) ++kinds[ports];
+  }
+  std::vector<BufferPlan> plans;
+  for (const auto& [ports, count] : kinds) {
+    BufferPlan& plan = plans.emplace_back();
+    plan.tier = "switch";
+    plan.switches = count;
+    for (const auto& [port, many] : ports)
+      plan.groups.push_back({many, {port.first}, {port.second}});
+  }
+  return plans;
+}
+
+static std::vector<BufferPlan> plans_of_clos(const TopologyParams& t) {
   const PortGroup host{t.hosts_per_rack, t.host_rate, t.host_latency};
   const auto fabric = [&t](std::uint32_t ports) {
     return PortGroup{ports, t.fabric_rate, t.fabric_latency};
@@ -43,6 +66,12 @@ std::vector<BufferPlan> buffer_plans(const SimConfig& config) {
                      {fabric(t.racks_per_pod), core(t.cores_per_agg)}});
     plans.push_back({"core", t.aggs_per_pod * t.cores_per_agg, {core(pods)}});
   }
+  return plans;
+}
+
+std::vector<BufferPlan> buffer_plans(const SimConfig& config) {
+  const TopologyParams& t = config.topology;
+  std::vector<BufferPlan> plans = t.graph != nullptr ? plans_of_graph(t) : plans_of_clos(t);
   for (BufferPlan& plan : plans) {
     BitsPerSecond rates{0};
     for (PortGroup& group : plan.groups) {

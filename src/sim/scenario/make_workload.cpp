@@ -102,6 +102,23 @@ std::uint32_t WorkloadSpec::ranks() const {
   }
 }
 
+/// [D89] Where servers have several NICs, they are what racks are otherwise: ranks take hosts server by
+/// server, whatever ToRs these are at.
+static std::vector<workload::HostId> place_ranks(const TopologyParams& t, const WorkloadSpec& w,
+                                                 std::uint64_t seed,
+                                                 const std::vector<bool>& taken) {
+  const std::uint32_t ranks = w.jobs * w.ranks();
+  if (!t.has_servers() || w.placement.kind == workload::Placement::listed)
+    return workload::place_beside({t.hosts(), t.hosts_per_rack}, w.placement, ranks, seed, taken);
+  const std::uint32_t each = t.nics_per_server;
+  std::vector<bool> taken_here(t.hosts());
+  for (std::uint32_t i = 0; i < t.hosts(); ++i)
+    taken_here[i] = taken[t.host_of(i / each, i % each)];
+  auto hosts = workload::place_beside({t.hosts(), each}, w.placement, ranks, seed, taken_here);
+  for (workload::HostId& host : hosts) host = t.host_of(host / each, host % each);
+  return hosts;
+}
+
 // [D77] Those who say where they are go first, then those who need whole blocks, and those who take
 // whatever there is come last.
 std::vector<std::vector<workload::HostId>> place_jobs(const Scenario& scenario,
@@ -117,9 +134,8 @@ std::vector<std::vector<workload::HostId>> place_jobs(const Scenario& scenario,
     for (std::size_t i = 0; i < scenario.workloads.size(); ++i) {
       const WorkloadSpec& w = scenario.workloads[i];
       if (!w.has_jobs() || w.placement.kind != kind) continue;
-      hosts[i] =
-          workload::place_beside(racks, w.placement, w.jobs * w.ranks(),
-                                 seed_of(seed, "workload", i), w.share_hosts ? nobody : taken);
+      hosts[i] = place_ranks(scenario.config.topology, w, seed_of(seed, "workload", i),
+                             w.share_hosts ? nobody : taken);
       if (w.share_hosts) continue;
       for (const workload::HostId host : hosts[i]) taken[host] = true;
     }

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/units.h"
+#include "sim/net/network_graph.h"
 #include "sim/scenario/lossless.h"
 #include "sim/scenario/scenario.h"
 #include "sim/transport.h"
@@ -91,7 +92,12 @@ Bytes memory_estimate(const Scenario& scenario) {
   const Transport& transport = *scenario.config.transport;
   std::int64_t links = t.hosts();
   std::int64_t switches = t.racks;
-  if (t.tiers == 2) {
+  std::int64_t routes = t.racks;  // of each switch
+  if (t.graph != nullptr) {
+    links = static_cast<std::int64_t>(t.graph->links.size());
+    switches = static_cast<std::int64_t>(t.graph->switches.size());
+    routes = t.hosts();
+  } else if (t.tiers == 2) {
     links += std::int64_t{t.racks} * t.spines * t.links_per_spine;
     switches += t.spines;
   } else {
@@ -102,11 +108,15 @@ Bytes memory_estimate(const Scenario& scenario) {
   Bytes graphs{0};
   for (const WorkloadSpec& w : scenario.workloads) {
     if (!w.enabled || !w.has_jobs()) continue;
-    const auto messages = static_cast<std::int64_t>(expected_messages(w));
+    auto messages = static_cast<std::int64_t>(expected_messages(w));
+    if (w.kind == WorkloadKind::training) {  // computations take as much
+      messages += static_cast<std::int64_t>(w.jobs * workload::size_of(w.training).computations *
+                                            w.iterations);
+    }
     graphs += messages / w.jobs * cost::kPerMessage + messages * cost::kPerJobMessage;
   }
   return graphs + cost::kProgram + t.hosts() * (cost::kPerHost + transport.nic_state()) +
-         switches * cost::kPerSwitch + switches * t.racks * cost::kPerRackRoute +
+         switches * cost::kPerSwitch + switches * routes * cost::kPerRackRoute +
          2 * links * cost::kPerDirectedLink +
          connections(scenario) * (cost::kPerFlow + transport.connection_state()) +
          packets_in_flight(scenario) * cost::kPerPacketInFlight;

@@ -8,7 +8,9 @@
 
 #include "base/check.h"
 #include "base/prng.h"
+#include "sim/net/network_graph.h"
 #include "sim/scenario/files.h"
+#include "sim/scenario/network_file.h"
 #include "sim/scenario/sections/sections.h"
 #include "sim/scenario/settings.h"
 #include "sim/scenario/toml_text.h"
@@ -33,6 +35,11 @@ namespace {
 /// The text names lists and traces; what was in them is part of what was run.
 [[nodiscard]] std::string files_in_words(const Resolution& resolution) {
   std::string text;
+  if (const auto& graph = resolution.out.config.topology.graph) {
+    text += fmt::format("\n# the network: {} hosts, {} switches, {} links, fingerprint {:016x}\n",
+                        graph->hosts.size(), graph->switches.size(), graph->links.size(),
+                        fingerprint(*graph));
+  }
   for (const WorkloadSpec& w : resolution.out.workloads) {
     if (w.kind == WorkloadKind::file) {
       text += fmt::format("\n# the flow list: {} flows, fingerprint {:016x}\n", w.list.size(),

@@ -764,6 +764,9 @@ constexpr Sample kSamples[] = {
     {"topology", "host_latency_ns", "500", "fabric_latency_ns = 700"},
     {"topology", "fabric_latency_ns", "500", "host_latency_ns = 700"},
     {"topology", "core_latency_ns", "500", "tiers = 3\nhost_latency_ns = 1\nfabric_latency_ns = 2"},
+    {"topology", "nics_per_server", "8", ""},
+    {"topology", "server_gbps", "900", "nics_per_server = 8"},
+    {"topology", "server_latency_ns", "700", "nics_per_server = 8"},
     {"switch", "routing", "\"drill\"", ""},
     {"switch", "kmin", "\"0.1 BDP\"", ""},
     {"switch", "kmax", "350000", ""},
@@ -968,8 +971,10 @@ TEST(EveryKey, HasASample) {
   for (const Sample& sample : with_transports(kSamples))
     sampled.insert({sample.section, sample.key});
   for (const Key& key : keys()) {
-    // They need files: see Workload and trace_test.cpp.
-    if (key.name == "file" || key.name == "cdf_file" || key.applies == "kind=trace") continue;
+    // They need files: see Workload, trace_test.cpp and networks_test.cpp.
+    if (key.name == "file" || key.name == "link" || key.name == "cdf_file" ||
+        key.applies == "kind=trace")
+      continue;
     EXPECT_TRUE(sampled.contains({key.section, key.name})) << key.section << "." << key.name;
   }
 }
@@ -1043,8 +1048,8 @@ TEST(ToToml, IsTheWholeScenario) {
   for (const Key& key : keys()) {
     const Section* section = find_section(key.section);
     if (section->array || !key.applies.empty() || key.name == "end_ms" || key.name == "seeds" ||
-        key.name == "file" || key.name == "only" || key.section == "paths" ||
-        key.section == "window") {  // shown with transports that read it
+        key.name == "file" || key.name == "only" || key.name.starts_with("server_") ||
+        key.section == "paths" || key.section == "window") {  // shown with transports that read it
       continue;
     }
     EXPECT_NE(to_toml(s).find(std::string(key.name) + " = "), std::string::npos) << key.name;
@@ -1134,9 +1139,8 @@ TEST(Override, ErrorsNameIt) {
             "--set: failure.1 does not follow the last one. the next is failure.0");
   EXPECT_EQ(override_error("name=\xff"), "--set: it is not text. write it in UTF-8");
   EXPECT_EQ(override_error("workload.size="),
-            "--set workload.size: size is \"\". a flow has 1 to 4294967295 bytes and a "
-            "collective's buffer up to "
-            "1 TiB, such as size = \"16 MB\"");
+            "--set workload.size: size is \"\". a flow or a collective's buffer has 1 byte to 1 "
+            "TiB, such as size = \"16 MB\"");
 }
 
 // --- Errors: the place, what was found, what would work
@@ -1197,7 +1201,8 @@ TEST(Error, UnknownKeys) {
       "x.toml:1: unknown key more in [topology]. its keys are file, tiers, hosts, hosts_per_rack, "
       "oversubscription, spines, links_per_spine, racks_per_pod, aggs_per_pod, "
       "core_oversubscription, cores_per_agg, link_gbps, host_gbps, fabric_gbps, core_gbps, "
-      "base_rtt_us, host_latency_ns, fabric_latency_ns, core_latency_ns");
+      "base_rtt_us, host_latency_ns, fabric_latency_ns, core_latency_ns, nics_per_server, "
+      "server_gbps, server_latency_ns");
 }
 
 // The first line that is wrong is the one reported.
@@ -1236,18 +1241,17 @@ TEST(Error, ImpossibleValues) {
   EXPECT_EQ(error_of("[switch]\ncontrol_priority = 1"),
             "x.toml:2: control_priority is 1. it is true or false");
   EXPECT_EQ(error_of("[workload]\nsize = 0"),
-            "x.toml:2: size is 0. a flow has 1 to 4294967295 bytes and a collective's buffer up to "
-            "1 TiB, such as size = \"16 MB\"");
-  EXPECT_EQ(error_of("[workload]\nsize = \"5 GB\""),
-            "x.toml:2: size is \"5 GB\". a flow has 1 to 4294967295 bytes and a collective's "
-            "buffer up to 1 TiB, such as size = \"16 MB\"");
+            "x.toml:2: size is 0. a flow or a collective's buffer has 1 byte to 1 TiB, such as "
+            "size = \"16 MB\"");
+  EXPECT_EQ(error_of("[workload]\nsize = \"5 TB\""),
+            "x.toml:2: size is \"5 TB\". a flow or a collective's buffer has 1 byte to 1 TiB, such "
+            "as size = \"16 MB\"");
   EXPECT_EQ(error_of("[workload]\nsize = \"1.5 B\""),
-            "x.toml:2: size is \"1.5 B\". a flow has 1 to 4294967295 bytes and a collective's "
-            "buffer up to 1 TiB, such as size = \"16 MB\"");
-  EXPECT_EQ(
-      error_of("[workload]\nsize = \"100000000 BDP\""),
-      "x.toml:2: size is \"100000000 BDP\". a flow has 1 to 4294967295 bytes and a collective's "
-      "buffer up to 1 TiB, such as size = \"16 MB\"");
+            "x.toml:2: size is \"1.5 B\". a flow or a collective's buffer has 1 byte to 1 TiB, "
+            "such as size = \"16 MB\"");
+  EXPECT_EQ(error_of("[workload]\nsize = \"100000000 BDP\""),
+            "x.toml:2: size is \"100000000 BDP\". a flow or a collective's buffer has 1 byte to 1 "
+            "TiB, such as size = \"16 MB\"");
   EXPECT_EQ(
       error_of("[workload]\nkind = \"allreduce\""),
       "x.toml:2: kind is \"allreduce\". a workload is \"permutation\", \"incast\", \"random\", "
@@ -1562,8 +1566,7 @@ TEST(Error, CollectiveImpossibleValues) {
   EXPECT_EQ(error("placement = \"hosts:3-x\""),
             "x.toml:6: placement is \"hosts:3-x\". \"3-x\" is no host, nor hosts such as 0-7");
   EXPECT_EQ(error_of(kCollective, {"workload.size=2 TB"}),
-            "--set workload.size: size is \"2 TB\". a flow has 1 to 4294967295 bytes and a "
-            "collective's buffer up to "
+            "--set workload.size: size is \"2 TB\". a flow or a collective's buffer has 1 byte to "
             "1 TiB, such as size = \"16 MB\"");
 }
 

@@ -409,8 +409,9 @@ TEST(ChakraImport, SaysWhichByteCannotBe) {
        "order of ranks"},
       {{kMetadata + node(1, 5, transfer(0, 1, 1)), kMetadata},
        "t.0.et:8: no receive for this send: rank 1 receives nothing more from rank 0 with tag 0"},
-      {{kMetadata + node(1, 5, transfer(0, 1, std::uint64_t{1} << 32)), kMetadata},
-       "t.0.et:8: comm_size of node 1 is 4294967296. a message has from 0 to 4294967295 bytes"},
+      {{kMetadata + node(1, 5, transfer(0, 1, std::uint64_t{1} << 41)), kMetadata},
+       "t.0.et:8: comm_size of node 1 is 2199023255552. a message has from 0 to 1099511627776 "
+       "bytes"},
       {{kMetadata + node(1, 7, collective(3, 8)), kMetadata},
        "t.0.et:8: comm_type of node 1 is 3, Gather. what is supported is AllReduce, AllGather, "
        "Broadcast, AllToAll, ReduceScatter and Barrier"},

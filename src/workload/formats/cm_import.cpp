@@ -241,7 +241,7 @@ class Reader {
       return fail(line.number, "both start and trigger. a connection has one of them");
     if (fields[6].given) ++priorities_;
     if (flow.size == 0) {
-      flow.size = kMostMessageBytes;
+      flow.size = kEndless;
       ++endless_;
     }
     if (!check_id(flow)) return false;
@@ -498,7 +498,7 @@ class Reader {
           fmt::format("{} connections have size 0, which has no end in htsim: here it is {} bytes. "
                       "say when the "
                       "run ends, such as run.end_ms=1",
-                      endless_, kMostMessageBytes));
+                      endless_, kEndless));
     }
     if (addons_ > 0) out.notes.push_back(fmt::format("{} times addon: ignored", addons_));
     if (words_ > 0) {

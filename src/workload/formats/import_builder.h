@@ -17,7 +17,8 @@ namespace strack::workload {
 
 /// Counts in a file are believed up to here; whatever else is allocated grows with the file itself.
 inline constexpr Rank kMostRanks = Rank{1} << 20;
-inline constexpr std::int64_t kMostMessageBytes = (std::int64_t{1} << 32) - 1;
+inline constexpr std::int64_t kMostMessageBytes = std::int64_t{1} << 40;
+inline constexpr std::int64_t kEndless = (std::int64_t{1} << 32) - 1;  ///< stands for no end at all
 /// Of a start and of a computation.
 inline constexpr Picoseconds kLongestWait = seconds(3'600);
 

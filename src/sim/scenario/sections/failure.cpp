@@ -1,7 +1,6 @@
 // [[failure]] and [[impairment]]: what breaks, and what works badly.
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/enum_words.h"
+#include "sim/net/network_graph.h"
 #include "sim/net/topology.h"
 #include "sim/scenario/sections/sections.h"
 #include "workload/amount.h"
@@ -21,6 +21,11 @@ namespace strack::sim {
 namespace {
 
 constexpr Key kFailureKeys[] = {
+    {.name = "link",
+     .kind = Kind::text,
+     .needs = "a link is named by its two ends, such as link = \"leaf0-spine1\"",
+     .help = "In a network from a .net file: the link between two of its nodes, \"leaf0-spine1\"; "
+             "of parallel ones one, \"leaf0-spine1:0\"."},
     {.name = "rack",
      .kind = Kind::integer,
      .high = {1'048'575},
@@ -46,7 +51,7 @@ constexpr Key kFailureKeys[] = {
      .kind = Kind::text,
      .needs = "a switch is named by tier and number, such as switch = \"spine 3\"",
      .help = "A switch and all its links: \"tor 5\", \"spine 3\"; with three tiers \"tor 5\", "
-             "\"agg 3\", \"core 7\"."},
+             "\"agg 3\", \"core 7\"; in a network from a .net file, its name."},
     {.name = "random_links",
      .kind = Kind::integer,
      .low = {1},
@@ -98,6 +103,10 @@ constexpr auto kWayWords =
     words_of<LinkWay>({{LinkWay::both, "both"}, {LinkWay::up, "up"}, {LinkWay::down, "down"}});
 
 constexpr Key kImpairmentKeys[] = {
+    {.name = "link",
+     .kind = Kind::text,
+     .needs = "a link is named by its two ends, such as link = \"leaf0-spine1\"",
+     .help = "As in a failure."},
     {.name = "rack",
      .kind = Kind::integer,
      .high = {1'048'575},
@@ -189,7 +198,12 @@ class FailureResolver : Resolving {
 
   void resolve() {
     for (Group& group : r_.all.failures) failure(group);
-    for (Group& group : r_.all.impairments) impairment(group);
+    std::vector<std::uint32_t> entries;
+    for (std::uint32_t i = 0; i < r_.all.impairments.size(); ++i) {
+      impairment(r_.all.impairments[i]);
+      entries.resize(out_.config.failures.impairments.size(), i);
+    }
+    check_failures(r_, entries);
   }
 
  private:
@@ -205,10 +219,10 @@ class FailureResolver : Resolving {
   }
 
   /// The one way a link (or switch) is named in this entry; it fails on none and on several.
-  std::string named_by(Group& group, std::initializer_list<const char*> ways) {
+  std::string named_by(Group& group) {
     const std::string section(group.array()->name);
     std::string found;
-    for (const char* way : ways) {
+    for (const char* way : {"link", "rack", "agg", "host", "switch", "random_links"}) {
       const Setting& setting = group[section + "." + way];
       if (!setting.given) continue;
       if (!found.empty()) {
@@ -244,12 +258,28 @@ class FailureResolver : Resolving {
                       "random_links are on",
                       racks.literal.found()));
     }
+    check_kind(group, found);
     return found;
+  }
+  /// Tiers are a Clos network's, names a file's.
+  void check_kind(Group& group, const std::string& by) {
+    const Setting& setting = group[std::string(group.array()->name) + "." + by];
+    const bool graph = topology().graph != nullptr;
+    if (graph && (by == "rack" || by == "agg" || by == "random_links")) {
+      setting.fail_value(
+          "a network from a file has no tiers. name a link by its ends, such as link = "
+          "\"leaf0-spine1\"");
+    }
+    if (!graph && by == "link") {
+      setting.fail_value(
+          "links have names in a network from a .net file only. name this one by rack and uplink");
+    }
   }
 
   LinkRef link(Group& group, const std::string& by) {
     const TopologyParams& t = topology();
     const std::string section(group.array()->name);
+    if (by == "link") return link_named(group[section + ".link"]);
     if (by == "host")
       return {LinkRef::Tier::host, below(group, section + ".host", t.hosts(), "hosts"), 0};
     if (by == "rack") {
@@ -265,9 +295,40 @@ class FailureResolver : Resolving {
             below(group, section + ".uplink", t.cores_per_agg, "uplinks of an aggregation switch")};
   }
 
+  /// Of a network from a file, whichever end comes first.
+  LinkRef link_named(const Setting& setting) {
+    const NetworkGraph& graph = *topology().graph;
+    const std::string& text = std::get<std::string>(setting.value);
+    const auto turned = [&](const NetworkGraph::Link& link) {
+      const std::string& name = link.name;
+      const std::size_t colon =
+          name.find(':', graph.name(link.a).size() + graph.name(link.b).size());
+      return fmt::format("{}-{}{}", graph.name(link.b), graph.name(link.a),
+                         colon == name.npos ? "" : name.substr(colon));
+    };
+    for (std::uint32_t l = 0; l < graph.links.size(); ++l) {
+      const NetworkGraph::Link& link = graph.links[l];
+      if (link.name != text && turned(link) != text) continue;
+      const std::uint32_t host = std::min(link.a, link.b);
+      if (host < graph.host_count()) return {LinkRef::Tier::host, host, 0};
+      return {LinkRef::Tier::fabric, l, 0};
+    }
+    setting.fail_value(fmt::format("the network has no such link. one of its links is \"{}\"",
+                                   graph.links.back().name));
+  }
+
   SwitchRef switch_ref(const Setting& setting) {
     const TopologyParams& t = topology();
     const std::string& text = std::get<std::string>(setting.value);
+    if (t.graph != nullptr) {
+      const std::vector<std::string>& names = t.graph->switches;
+      const auto found = std::find(names.begin(), names.end(), text);
+      if (found == names.end()) {
+        setting.fail_value(fmt::format(
+            "the network has no such switch. one of its switches is \"{}\"", names.front()));
+      }
+      return {SwitchRef::Tier::tor, static_cast<std::uint32_t>(found - names.begin())};
+    }
     workload::LineReader reader(text);
     const std::optional<workload::Line> words = reader.next();
     const auto number = words && words->fields.size() == 2 && words->number == 1
@@ -332,7 +393,7 @@ class FailureResolver : Resolving {
   }
 
   void failure(Group& group) {
-    const std::string by = named_by(group, {"rack", "agg", "host", "switch", "random_links"});
+    const std::string by = named_by(group);
     Failure f;
     f.from = at(group.time("failure.from_us"));
     const Setting& until = group["failure.until_us"];
@@ -433,7 +494,7 @@ class FailureResolver : Resolving {
   }
 
   void impairment(Group& group) {
-    const std::string by = named_by(group, {"rack", "agg", "host", "switch", "random_links"});
+    const std::string by = named_by(group);
     Impairment i;
     i.rate = group.fraction("impairment.rate");
     i.loss = group.fraction("impairment.loss");
@@ -478,7 +539,8 @@ class FailureResolver : Resolving {
 
 const SectionKeys kFailureSection{{"failure", true,
                                    "Something that breaks, and perhaps mends, once or every so "
-                                   "often: a link (rack and uplink, agg and uplink, or host), "
+                                   "often: a link (rack and uplink, agg and uplink, host, or "
+                                   "in a network from a .net file its name), "
                                    "a switch, or random "
                                    "links."},
                                   kFailureKeys};

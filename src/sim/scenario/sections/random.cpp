@@ -122,7 +122,7 @@ class RandomResolver : Resolving {
       return distribution.value();
     }
     if (used == "cdf_file") return cdf_file();
-    return workload::SizeDistribution::fixed(flow_size(r_));
+    return workload::SizeDistribution::fixed(set_.size("workload.size"));
   }
 
   workload::SizeDistribution cdf_file() {

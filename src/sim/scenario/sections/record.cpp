@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "base/enum_words.h"
+#include "sim/scenario/expected_time.h"
 #include "sim/scenario/sections/sections.h"
+#include "workload/amount.h"
 
 namespace strack::sim {
 namespace {
@@ -26,7 +28,7 @@ constexpr Key kKeys[] = {
      .unit = "us",
      .fallback = "0",
      .high = {kSecond},
-     .needs = "an interval is from 0 to 1 s, such as interval_us = 10",
+     .needs = "an interval is 0, or from 1 ns to 1 s, such as interval_us = 10",
      .help = "How often the series below are sampled; 0 is never."},
     {.name = "queues",
      .kind = Kind::flag,
@@ -82,6 +84,9 @@ class RecordResolver : Resolving {
   void resolve() {
     RecordParams& r = out_.config.record;
     r.interval = set_.time("record.interval_us");
+    if (r.interval > ps(0) && r.interval < ns(1)) {
+      set_["record.interval_us"].fail_value(set_["record.interval_us"].key->needs);
+    }
     r.queues = set_.flag("record.queues");
     r.queue_threshold = set_.size("record.queue_threshold");
     r.links = set_.flag("record.links");
@@ -119,6 +124,34 @@ class RecordResolver : Resolving {
           fmt::format("tier is {}, but no link is sampled. set links = true or queues = true",
                       set_["record.tier"].literal.found()));
     }
+    note_size();
+  }
+
+ private:
+  /// A series that is going to be large is worth a word before it is.
+  void note_size() {
+    const RecordParams& r = out_.config.record;
+    if (r.interval == ps(0)) return;
+    const TopologyParams& t = topology();
+    double duration = expected_duration(out_);
+    if (out_.config.end != Instant::never())
+      duration =
+          std::min(duration, 1e-12 * static_cast<double>((out_.config.end - Instant{}).count()));
+    double links = 2.0 * t.hosts();
+    if (r.tier == RecordTier::last_hop) links /= 2;
+    if (r.tier == RecordTier::fabric || r.tier == RecordTier::all)
+      links = (r.tier == RecordTier::all ? links : 0) + 2.0 * t.racks * r_.rack_uplinks;
+    const double samples = duration * 1e12 / static_cast<double>(r.interval.count());
+    const double rows = samples * ((r.queues ? links : 0) + (r.links ? links : 0) + r.flows);
+    constexpr double kRow = 20;  // bytes in the file
+    constexpr double kLarge = 1e9;
+    if (rows * kRow < kLarge) return;
+    out_.notes.push_back(fmt::format(
+        "sampling every {} for {} or more may write some {:.0f} million rows, {:.0f} GB: a longer "
+        "interval_us, a tier or a queue_threshold would write less",
+        workload::format_time(r.interval),
+        workload::format_time(ps(static_cast<std::int64_t>(duration * 1e12))), rows / 1e6,
+        rows * kRow / 1e9));
   }
 };
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/scenario/sections/sections.h"
+#include "workload/amount.h"
 
 namespace strack::sim {
 namespace {
@@ -34,9 +35,9 @@ constexpr Key kKeys[] = {
      .kind = Kind::time,
      .unit = "ms",
      .otherwise = "when all flows and jobs are done",
-     .low = {1},
+     .low = {kNanosecond},
      .high = {3'600 * kSecond},
-     .needs = "an end is a time up to an hour, such as end_ms = 10",
+     .needs = "an end is a time from 1 ns to an hour, such as end_ms = 10",
      .help = "Stop here though flows or jobs be unfinished."},
     {.name = "only",
      .kind = Kind::text,
@@ -70,7 +71,15 @@ class RunResolver : Resolving {
     }
     out_.config.seed = out_.seeds.front();
     out_.config.threads = set_.count("run.threads");
-    if (set_.given("run.end_ms")) out_.config.end = at(set_.time("run.end_ms"));
+    if (!set_.given("run.end_ms")) return;
+    out_.config.end = at(set_.time("run.end_ms"));
+    if (out_.config.end < at(out_.base_rtt)) {
+      out_.notes.push_back(fmt::format(
+          "the run ends at {}, within the base RTT of {}: over the longest path nothing "
+          "can be acknowledged by then",
+          workload::format_time(out_.config.end - Instant{}),
+          workload::format_time(out_.base_rtt)));
+    }
   }
 };
 

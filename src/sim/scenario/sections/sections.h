@@ -2,7 +2,9 @@
 // which they are resolved is scenario.cpp's; the order in which they are shown, keys.cpp's.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sim/scenario/keys.h"
 #include "sim/scenario/resolution.h"
@@ -26,6 +28,10 @@ extern const SectionKeys kRunSection;
 void resolve_top(Resolution& resolution);
 void read_topology_file(Resolution& resolution);  ///< gives values to keys, so before all else
 void resolve_topology(Resolution& resolution);    ///< and what BDP, RTT and MTU mean from then on
+// Of [topology], in a file of their own: networks from a file, and servers with several NICs.
+void read_network_file(Resolution& resolution);
+void resolve_graph(Resolution& resolution);
+void resolve_servers(Resolution& resolution);
 void resolve_switches(Resolution& resolution);
 void resolve_pfc(Resolution& resolution);
 void resolve_packets(Resolution& resolution);  ///< of [host], what the base RTT depends on
@@ -41,6 +47,8 @@ void note_switches(Resolution& resolution);
 void resolve_workloads(Resolution& resolution);
 void resolve_workload(Resolution& resolution);  ///< the newest of them
 void resolve_failures(Resolution& resolution);  ///< and impairments
+/// What they come to together; `entries` says of each impairment which entry it is of.
+void check_failures(Resolution& resolution, const std::vector<std::uint32_t>& entries);
 void resolve_record(Resolution& resolution);
 void resolve_run(Resolution& resolution);
 
@@ -50,8 +58,6 @@ void resolve_collective(Resolution& resolution);
 void resolve_trace(Resolution& resolution);
 void resolve_training(Resolution& resolution);
 extern const std::span<const Key> kTrainingKeys;  ///< more keys of [workload]
-/// The key `size` where it is that of one message.
-[[nodiscard]] Bytes flow_size(Resolution& resolution);
 /// The key `placement`, or what is usual, for so many ranks of all jobs together.
 void resolve_placement(Resolution& resolution, workload::Placement usual, std::uint64_t ranks);
 

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "sim/base_rtt.h"
 #include "sim/scenario/literals.h"
+#include "sim/scenario/network_file.h"
 #include "sim/scenario/sections/sections.h"
 #include "workload/amount.h"
 #include "workload/formats/topo_import.h"
@@ -32,11 +33,14 @@ constexpr Key kKeys[] = {
     {.name = "file",
      .kind = Kind::text,
      .otherwise = "the keys below say it all",
-     .needs = "it names an htsim topology, such as file = \"leaf-spine.topo\"",
+     .needs = "it names a network, such as file = \"leaf-spine.topo\" or \"dragonfly.net\"",
      .help =
-         "An htsim topology (.topo) beside the scenario: it sets the number of tiers, hosts and "
-         "switches, all rates and latencies, and the queue_limit if it has one. Keys that it sets "
-         "may stand beside it only with the same value."},
+         "A network in a file beside the scenario. One that ends in .net is a graph of any shape: "
+         "hosts, switches, and links with rates and latencies of their own (docs/networks.md); "
+         "packets go by shortest paths, and of the keys below only those of servers may stand "
+         "beside it. Any other is an htsim topology (.topo): it sets the number of tiers, hosts "
+         "and switches, all rates and latencies, and the queue_limit if it has one. Keys that it "
+         "sets may stand beside it only with the same value."},
     {.name = "tiers",
      .kind = Kind::integer,
      .fallback = "2",
@@ -180,6 +184,35 @@ constexpr Key kKeys[] = {
      .needs = "a link's latency is from 1 ns to 1 s, such as core_latency_ns = 1000",
      .applies = "tiers=3",
      .help = "One way, above aggregation switches."},
+    {.name = "nics_per_server",
+     .kind = Kind::integer,
+     .fallback = "1",
+     .low = {1},
+     .high = {64},
+     .needs = "a server has 1 to 64 NICs, such as nics_per_server = 8",
+     .help =
+         "Servers with so many NICs, each a host with a GPU of its own: NIC i of a server is at "
+         "the i-th ToR of its group, its rail, and a group has hosts_per_rack servers; in a "
+         "network of a file, a server's hosts follow each other. Ranks are placed server by "
+         "server."},
+    {.name = "server_gbps",
+     .kind = Kind::rate,
+     .otherwise = "3600, where servers have several NICs",
+     .low = {1'000'000'000},
+     .high = {1'000'000'000'000'000},
+     .needs = "it is a rate of 1 to 1000000 Gb/s, such as server_gbps = 3600",
+     .help = "Of a host to the others of its server, one way. That traffic is not simulated packet "
+             "by packet: a message takes its time at this rate, behind those before it, and the "
+             "latency."},
+    {.name = "server_latency_ns",
+     .kind = Kind::time,
+     .unit = "ns",
+     .otherwise = "host_latency_ns, where servers have several NICs",
+     .low = {kNanosecond},
+     .high = {kSecond},
+     .needs = "a link's latency is from 1 ns to 1 s, such as server_latency_ns = 1000",
+     .help = "One way, inside a server. Windows are as long as the smallest latency of all: a "
+             "short one makes runs slower."},
 };
 
 class TopologyResolver : Resolving {
@@ -191,6 +224,10 @@ class TopologyResolver : Resolving {
   void read_file() {
     Setting& setting = set_["topology.file"];
     const std::string name = set_.text("topology.file");
+    if (is_network_name(name)) {
+      read_network_file(r_);
+      return;
+    }
     const std::string path = (r_.folder / name).string();
     const auto read = workload::import_topo(beside(setting, name));
     if (!read) throw Failed{{path, read.error().line, read.error().message}};
@@ -228,13 +265,12 @@ class TopologyResolver : Resolving {
   }
 
   void resolve() {
-    rates_and_racks();
-    if (topology().tiers == 2) {
-      two_tiers();
+    if (topology().graph != nullptr) {
+      resolve_graph(r_);
     } else {
-      three_tiers();
+      resolve_clos();
     }
-    latencies();
+    resolve_servers(r_);
     yardsticks();
   }
 
@@ -250,6 +286,16 @@ class TopologyResolver : Resolving {
   }
   void take(const char* id, Picoseconds value) {
     take(id, {workload::format_time(value)}, [&] { return set_.time(id) == value; });
+  }
+
+  void resolve_clos() {
+    rates_and_racks();
+    if (topology().tiers == 2) {
+      two_tiers();
+    } else {
+      three_tiers();
+    }
+    latencies();
   }
 
   BitsPerSecond rate(const char* id) {
@@ -486,10 +532,11 @@ class TopologyResolver : Resolving {
 
 }  // namespace
 
-const SectionKeys kTopologySection{
-    {"topology", false,
-     "The network: a Clos of two or three switch tiers. Host h is in rack h / hosts_per_rack."},
-    kKeys};
+const SectionKeys kTopologySection{{"topology", false,
+                                    "The network: a Clos of two or three switch tiers, or any "
+                                    "graph from a file. Host h is in rack "
+                                    "h / hosts_per_rack."},
+                                   kKeys};
 void read_topology_file(Resolution& resolution) { TopologyResolver(resolution).read_file(); }
 void resolve_topology(Resolution& resolution) { TopologyResolver(resolution).resolve(); }
 

@@ -118,6 +118,11 @@ class TraceResolver : Resolving {
     const auto wrong = [&](const std::string& message) {
       throw Failed{{(r_.folder / out_.workloads.back().trace).string(), failed.line, message}};
     };
+    if (t.graph != nullptr) {
+      wrong(
+          "a failed link of a fat tree, but the network is from a file. leave the line out and "
+          "write [[failure]] in the scenario");
+    }
     using Tier = workload::CmFailure::Tier;
     const bool is_tor = failed.tier == Tier::tor;
     if (failed.tier == Tier::core || (!is_tor && t.tiers == 2)) {

@@ -18,7 +18,6 @@
 namespace strack::sim {
 namespace {
 
-constexpr Bytes kLargestFlow = bytes(kFlowLimit);
 constexpr Picoseconds kLongest = ps(3'600 * kSecond);  // iterations and repeats, all together
 
 constexpr auto kWorkloadKindWords =
@@ -63,11 +62,11 @@ constexpr Key kKeys[] = {
      .fallback = "\"16 MB\"",
      .low = {1},
      .high = {kTebibyte},
-     .needs =
-         "a flow has 1 to 4294967295 bytes and a collective's buffer up to 1 TiB, such as size "
-         "= \"16 MB\"",
+     .needs = "a flow or a collective's buffer has 1 byte to 1 TiB, such as size = \"16 MB\"",
      .applies = "kind=permutation|incast|random|collective",
-     .help = "Bytes of every flow; of a collective, each rank's whole buffer."},
+     .help = "Bytes of every flow; of a collective, each rank's whole buffer. A flow of 4 GiB or "
+             "more is several messages of its connection, one behind the other, and one flow in "
+             "the results."},
     {.name = "cross_rack",
      .kind = Kind::flag,
      .fallback = "false",
@@ -119,7 +118,7 @@ constexpr Key kKeys[] = {
      .otherwise = "all flows have one size",
      .low = {1},
      .high = {kFlowLimit},
-     .needs = "a flow has 1 to 4294967295 bytes, such as size_min = \"4 KB\"",
+     .needs = "a flow has 1 byte to 1 TiB, such as size_min = \"4 KB\"",
      .applies = "kind=random",
      .help = "With size_max, and instead of size: sizes are uniform between the two."},
     {.name = "size_max",
@@ -127,7 +126,7 @@ constexpr Key kKeys[] = {
      .otherwise = "all flows have one size",
      .low = {1},
      .high = {kFlowLimit},
-     .needs = "a flow has 1 to 4294967295 bytes, such as size_max = \"1 MB\"",
+     .needs = "a flow has 1 byte to 1 TiB, such as size_max = \"1 MB\"",
      .applies = "kind=random",
      .help = "See size_min."},
     {.name = "cdf",
@@ -200,7 +199,7 @@ constexpr Key kKeys[] = {
      .kind = Kind::size,
      .fallback = "\"128 KiB\"",
      .low = {1},
-     .high = {kFlowLimit},
+     .high = {kMessageLimit},
      .needs = "a chunk has 1 to 4294967295 bytes, such as chunk = \"128 KiB\"",
      .applies = "kind=collective|training",
      .help = "The largest message: buffers are sent in pieces of up to this size, each as soon as "
@@ -322,7 +321,7 @@ class WorkloadResolver : Resolving {
                        has_jobs() ? "jobs start at" : "flows start at");
     switch (w.kind) {
       case WorkloadKind::permutation:
-        w.size = flow_size(r_);
+        w.size = set_.size("workload.size");
         w.cross_rack = set_.flag("workload.cross_rack");
         break;
       case WorkloadKind::incast:
@@ -464,7 +463,7 @@ class WorkloadResolver : Resolving {
   void incast() {
     WorkloadSpec& w = out_.workloads.back();
     const TopologyParams& t = topology();
-    w.size = flow_size(r_);
+    w.size = set_.size("workload.size");
     w.fan_in = set_.count("workload.fan_in");
     w.receiver = set_.count("workload.receiver");
     if (w.receiver >= t.hosts()) {
@@ -514,14 +513,6 @@ std::string_view name_of(WorkloadKind kind) {
 
 void resolve_workload(Resolution& resolution) { WorkloadResolver(resolution).resolve(); }
 
-// The key serves collectives too, whose buffers may be larger than any one message.
-Bytes flow_size(Resolution& resolution) {
-  Group& set = resolution.all.plain;
-  const Bytes size = set.size("workload.size");
-  if (size > kLargestFlow) set["workload.size"].fail_value(set["workload.size"].key->needs);
-  return size;
-}
-
 void resolve_placement(Resolution& resolution, workload::Placement usual, std::uint64_t ranks) {
   Group& set = resolution.all.plain;
   Setting& setting = set["workload.placement"];
@@ -530,12 +521,18 @@ void resolve_placement(Resolution& resolution, workload::Placement usual, std::u
   if (!parsed) setting.fail_value(parsed.error());
   const workload::Placing& placing = parsed.value();
   const TopologyParams& t = resolution.out.config.topology;
-  if (placing.kind == workload::Placement::blocks && t.hosts_per_rack % placing.block != 0) {
-    std::uint32_t works = std::min(placing.block, t.hosts_per_rack);
-    while (t.hosts_per_rack % works != 0) --works;
+  const std::uint32_t within = t.has_servers() ? t.nics_per_server : t.hosts_per_rack;
+  if (placing.kind == workload::Placement::blocks && within % placing.block != 0) {
+    std::uint32_t works = std::min(placing.block, within);
+    while (within % works != 0) --works;
     setting.fail_value(
-        fmt::format("a block is within a rack, and racks have {} hosts: \"blocks:{}\" would work",
-                    t.hosts_per_rack, works));
+        t.has_servers()
+            ? fmt::format("a block is within a server, and servers have {} NICs: \"blocks:{}\" "
+                          "would work",
+                          within, works)
+            : fmt::format("a block is within a rack, and racks have {} hosts: \"blocks:{}\" would "
+                          "work",
+                          within, works));
   }
   for (const workload::HostId host : placing.hosts) {
     if (host < t.hosts()) continue;

@@ -1,0 +1,326 @@
+#include "sim/scenario/network_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/prng.h"
+#include "sim/net/sim_packet.h"
+#include "workload/lines.h"
+
+namespace strack::sim {
+namespace {
+
+using workload::quoted;
+
+constexpr std::uint64_t kMostHosts = 65'536;
+constexpr std::uint64_t kMostSwitches = 65'536;
+constexpr std::uint64_t kMostLinks = 1u << 20;
+constexpr std::uint64_t kMostPorts = 65'535;     // of a switch
+constexpr std::uint64_t kMostRoutes = 1u << 27;  // hosts x switches, 4 bytes each
+constexpr std::uint64_t kMostEdges = 8'192;      // switches with hosts
+constexpr std::uint32_t kMostParallel = 64;
+static_assert(kMostHosts <= SimPacket::kMaxHosts);
+
+/// What is wrong, on its way out of the parser.
+struct Wrong {
+  workload::TextError error;
+};
+[[noreturn]] void fail(int line, std::string message) { throw Wrong{{line, std::move(message)}}; }
+
+[[nodiscard]] std::optional<std::uint32_t> number(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// "leaf[0-3]": leaf0 to leaf3; a name without brackets is itself. Several brackets are nested.
+void expand(int line, std::string_view text, std::vector<std::string>& names) {
+  const std::size_t open = text.find('[');
+  if (open == text.npos) {
+    if (text.find(']') != text.npos || text.empty())
+      fail(line, fmt::format("{} is no name. a name is a word, or several such as leaf[0-3]",
+                             quoted(text)));
+    names.emplace_back(text);
+    return;
+  }
+  const std::size_t close = text.find(']', open);
+  const std::string_view range =
+      close == text.npos ? std::string_view{} : text.substr(open + 1, close - open - 1);
+  const std::size_t dash = range.find('-');
+  const auto first = number(range.substr(0, dash));
+  const auto last = dash == range.npos ? first : number(range.substr(dash + 1));
+  if (!first || !last || *last < *first || *last - *first >= kMostHosts) {
+    fail(line,
+         fmt::format("{} has no range in its brackets. write one such as leaf[0-3]", quoted(text)));
+  }
+  for (std::uint32_t i = *first; i <= *last; ++i) {
+    expand(line, fmt::format("{}{}{}", text.substr(0, open), i, text.substr(close + 1)), names);
+    if (names.size() > kMostLinks) fail(line, "the line names too many. write shorter ranges");
+  }
+}
+
+class Parser {
+ public:
+  NetworkGraph parse(std::string_view text) {
+    workload::LineReader reader(text);
+    while (const auto line = reader.next()) take(*line);
+    finish();
+    return std::move(graph_);
+  }
+
+ private:
+  void take(const workload::Line& line) {
+    const std::string_view word = line.fields.front();
+    if (word == "hosts" || word == "host") {
+      declare(line, graph_.hosts, kMostHosts, "hosts");
+    } else if (word == "switches" || word == "switch") {
+      declare(line, graph_.switches, kMostSwitches, "switches");
+    } else if (word == "link" || word == "links") {
+      links(line);
+    } else if (word == "rate" || word == "latency") {
+      Figures figures = usual_;
+      if (line.fields.size() != 2 || !figure(line.fields[1], figures) ||
+          (word == "rate" ? figures.latency != usual_.latency : figures.rate != usual_.rate)) {
+        fail(line.number, fmt::format("{} takes one value, such as {}", word,
+                                      word == "rate" ? "rate 400Gbps" : "latency 500ns"));
+      }
+      usual_ = figures;
+      check(line.number, word == "rate", word != "rate", usual_);
+    } else {
+      fail(line.number, fmt::format("{} is no statement. a line begins with hosts, switches, link, "
+                                    "rate or latency",
+                                    quoted(word)));
+    }
+  }
+
+  void declare(const workload::Line& line, std::vector<std::string>& list, std::uint64_t most,
+               std::string_view what) {
+    if (line.fields.size() < 2)
+      fail(line.number,
+           fmt::format("{} without a name. write some, such as {} a[0-3]", what, what));
+    for (std::size_t i = 1; i < line.fields.size(); ++i) {
+      std::vector<std::string> names;
+      expand(line.number, line.fields[i], names);
+      for (std::string& name : names) {
+        const Node node{&list == &graph_.hosts, static_cast<std::uint32_t>(list.size())};
+        if (!nodes_.emplace(name, node).second)
+          fail(line.number,
+               fmt::format("{} is there already. no two have the same name", quoted(name)));
+        list.push_back(std::move(name));
+        if (list.size() > most)
+          fail(line.number, fmt::format("there are more than {} {}. that is the most", most, what));
+      }
+    }
+  }
+
+  struct Node {
+    bool host;
+    std::uint32_t place;
+  };
+  struct Figures {
+    BitsPerSecond rate{0};
+    Picoseconds latency{0};
+    std::uint32_t parallel = 1;
+  };
+
+  /// A rate, a latency or "x2", by its unit; false: neither.
+  [[nodiscard]] static bool figure(std::string_view text, Figures& figures) {
+    if (text.starts_with('x')) {
+      const auto count = number(text.substr(1));
+      if (!count || *count < 1 || *count > kMostParallel) return false;
+      figures.parallel = *count;
+      return true;
+    }
+    const auto amount = workload::parse_amount(text);
+    if (!amount) return false;
+    if (const auto unit = workload::rate_unit(amount->unit)) {
+      const auto value = workload::exact_product(amount->number, *unit);
+      if (!value) return false;
+      figures.rate = {*value};
+      return true;
+    }
+    if (const auto unit = workload::time_unit(amount->unit)) {
+      const auto value = workload::exact_product(amount->number, *unit);
+      if (!value) return false;
+      figures.latency = ps(*value);
+      return true;
+    }
+    return false;
+  }
+
+  static void check(int line, bool rate, bool latency, const Figures& f) {
+    if (rate &&
+        (f.rate < mbps(1) || f.rate > gbps(100'000) || f.rate.count() % mbps(1).count() != 0)) {
+      fail(line, fmt::format("a link of {} bit/s. a rate is a whole number of Mb/s up to 100 Tb/s, "
+                             "such as 400Gbps",
+                             f.rate.count()));
+    }
+    if (latency && (f.latency < ns(1) || f.latency > seconds(1))) {
+      fail(line, fmt::format("a latency of {}. it is from 1 ns to 1 s, such as 500ns",
+                             workload::format_time(f.latency)));
+    }
+  }
+
+  /// Links keep the nodes as they were declared: hosts get their numbers once all are known.
+  struct Ends {
+    Node a;
+    Node b;
+  };
+
+  void links(const workload::Line& line) {
+    if (line.fields.size() < 3)
+      fail(line.number, "a link has two ends, such as link leaf0 spine0 400Gbps 500ns");
+    Figures figures = usual_;
+    for (std::size_t i = 3; i < line.fields.size(); ++i) {
+      if (!figure(line.fields[i], figures)) {
+        fail(line.number,
+             fmt::format("{} is neither a rate, nor a latency, nor a number of parallel links. "
+                         "write such as 400Gbps, 500ns or x2",
+                         quoted(line.fields[i])));
+      }
+    }
+    if (figures.rate == BitsPerSecond{0})
+      fail(line.number,
+           "the link has no rate. add one, such as 400Gbps, or a line rate 400Gbps "
+           "before it");
+    if (figures.latency == ps(0))
+      fail(line.number,
+           "the link has no latency. add one, such as 500ns, or a line latency 500ns "
+           "before it");
+    check(line.number, true, true, figures);
+    std::vector<std::string> first;
+    std::vector<std::string> second;
+    expand(line.number, line.fields[1], first);
+    expand(line.number, line.fields[2], second);
+    for (const std::string& a : first) {
+      for (const std::string& b : second) link(line.number, a, b, figures);
+    }
+  }
+
+  void link(int line, const std::string& a, const std::string& b, const Figures& figures) {
+    const Node from = find(line, a);
+    const Node to = find(line, b);
+    if (a == b) fail(line, fmt::format("a link from {} to itself. it has two ends", quoted(a)));
+    if (from.host && to.host) {
+      fail(line,
+           fmt::format("a link between the hosts {} and {}. packets are forwarded by switches: "
+                       "put one between them",
+                       quoted(a), quoted(b)));
+    }
+    for (std::uint32_t i = 0; i < figures.parallel; ++i) {
+      std::string name =
+          figures.parallel == 1 ? fmt::format("{}-{}", a, b) : fmt::format("{}-{}:{}", a, b, i);
+      if (!names_.emplace(name, line).second) {
+        fail(line, fmt::format("there is a link {} already. parallel links are written x2, at once",
+                               quoted(name)));
+      }
+      graph_.links.push_back({0, 0, figures.rate, figures.latency, std::move(name)});
+      ends_.push_back({from, to});
+      lines_.push_back(line);
+    }
+    if (graph_.links.size() > kMostLinks)
+      fail(line, fmt::format("there are more than {} links. that is the most", kMostLinks));
+  }
+
+  [[nodiscard]] Node find(int line, const std::string& name) const {
+    const auto found = nodes_.find(name);
+    if (found == nodes_.end()) {
+      fail(line, fmt::format("there is no {} above this line. name it in a line hosts or switches "
+                             "first",
+                             quoted(name)));
+    }
+    return found->second;
+  }
+
+  void finish() {
+    const auto hosts = static_cast<std::uint32_t>(graph_.hosts.size());
+    if (hosts < 2) fail(0, fmt::format("the network has {} hosts. it needs two or more", hosts));
+    const auto id = [hosts](const Node& node) { return node.place + (node.host ? 0 : hosts); };
+    constexpr std::uint32_t kNone = ~std::uint32_t{0};
+    graph_.host_links.assign(hosts, kNone);
+    std::vector<std::uint64_t> ports(graph_.switches.size());
+    for (std::uint32_t l = 0; l < graph_.links.size(); ++l) {
+      graph_.links[l].a = id(ends_[l].a);
+      graph_.links[l].b = id(ends_[l].b);
+      for (const Node& end : {ends_[l].a, ends_[l].b}) {
+        if (!end.host) {
+          if (++ports[end.place] > kMostPorts)
+            fail(lines_[l], fmt::format("{} has more than {} ports. that is the most",
+                                        quoted(graph_.switches[end.place]), kMostPorts));
+        } else if (std::exchange(graph_.host_links[end.place], l) != kNone) {
+          fail(lines_[l],
+               fmt::format("{} has two links. a host has one: a NIC with several ports is a switch "
+                           "between the host and the network",
+                           quoted(graph_.hosts[end.place])));
+        }
+      }
+    }
+    for (std::uint32_t h = 0; h < hosts; ++h) {
+      if (graph_.host_links[h] == kNone)
+        fail(0, fmt::format("the host {} has no link. write one, such as link {} leaf0",
+                            quoted(graph_.hosts[h]), graph_.hosts[h]));
+    }
+    check_size();
+  }
+
+  void check_size() const {
+    if (std::uint64_t{graph_.hosts.size()} * graph_.switches.size() > kMostRoutes) {
+      fail(0, fmt::format("{} hosts and {} switches. their product, which is what routes take, is "
+                          "at most {}",
+                          graph_.hosts.size(), graph_.switches.size(), kMostRoutes));
+    }
+    std::vector<bool> edge(graph_.switches.size());
+    for (std::uint32_t h = 0; h < graph_.host_count(); ++h) edge[graph_.switch_of(h)] = true;
+    const auto edges = static_cast<std::uint64_t>(std::count(edge.begin(), edge.end(), true));
+    if (edges > kMostEdges) {
+      fail(0, fmt::format("{} switches have hosts, and at most {} may: put several hosts at one",
+                          edges, kMostEdges));
+    }
+    if (const auto longest = graph_diameter(graph_); longest > GraphDistances::kMostHops) {
+      fail(0, fmt::format("some hosts are {} links or more from each other, and at most {} are "
+                          "simulated",
+                          longest, GraphDistances::kMostHops));
+    }
+  }
+
+  NetworkGraph graph_;
+  Figures usual_;
+  std::unordered_map<std::string, Node> nodes_;
+  std::map<std::string, int> names_;  ///< of links: their lines
+  std::vector<Ends> ends_;            ///< by link
+  std::vector<int> lines_;
+};
+
+}  // namespace
+
+Result<NetworkGraph, workload::TextError> parse_network(std::string_view text) {
+  try {
+    return Parser().parse(text);
+  } catch (const Wrong& wrong) {
+    return wrong.error;
+  }
+}
+
+bool is_network_name(std::string_view file) { return file.ends_with(".net"); }
+
+std::uint64_t fingerprint(const NetworkGraph& graph) {
+  std::uint64_t value = mix64(graph.hosts.size()) ^ graph.switches.size();
+  for (const NetworkGraph::Link& link : graph.links) {
+    for (const std::uint64_t part :
+         {std::uint64_t{link.a}, std::uint64_t{link.b}, static_cast<std::uint64_t>(link.rate.value),
+          static_cast<std::uint64_t>(link.latency.value)})
+      value = mix64(value ^ part);
+  }
+  return value;
+}
+
+}  // namespace strack::sim

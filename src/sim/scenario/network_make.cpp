@@ -1,0 +1,115 @@
+#include "sim/scenario/network_make.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "sim/scenario/literals.h"
+#include "workload/amount.h"
+
+namespace strack::sim {
+namespace {
+
+[[nodiscard]] std::string rate_text(BitsPerSecond rate) { return gbps_text(rate) + "Gbps"; }
+/// As format_time(), without the blank.
+[[nodiscard]] std::string time_text(Picoseconds time) {
+  std::string text = workload::format_time(time);
+  std::erase(text, ' ');
+  return text;
+}
+[[nodiscard]] std::string figures(const LinkFigures& links) {
+  return fmt::format("rate {}\nlatency {}\n", rate_text(links.rate), time_text(links.latency));
+}
+
+[[nodiscard]] workload::TextError wrong(std::string message) { return {0, std::move(message)}; }
+
+}  // namespace
+
+Result<std::string, workload::TextError> make_dragonfly(const DragonflyParams& p) {
+  const std::uint32_t ports = p.routers * p.globals;
+  if (p.groups < 2 || p.routers < 1 || p.hosts < 1 || p.globals < 1)
+    return wrong("a dragonfly has two groups or more, with a router, a host and a global link");
+  if (ports < p.groups - 1) {
+    return wrong(fmt::format(
+        "{} groups, and each has {} global links, {} of each of {} routers. every group is linked "
+        "to "
+        "every other: {} groups, or more global links, would work",
+        p.groups, ports, p.globals, p.routers, ports + 1));
+  }
+  const std::string router = p.plus ? "spine" : "router";
+  const std::string leaf = p.plus ? "leaf" : "router";
+  std::string text =
+      fmt::format("# A dragonfly{}: {} groups of {} {}{}, {} hosts each, {} global links each.\n",
+                  p.plus ? "+" : "", p.groups, p.routers, leaf,
+                  p.plus ? " switches and as many spines" : "s", p.hosts, p.globals);
+  text += figures(p.links);
+  const std::uint32_t leaves = p.groups * p.routers;
+  text += fmt::format("hosts host[0-{}]\n", leaves * p.hosts - 1);
+  for (const std::string& kind : p.plus ? std::vector{leaf, router} : std::vector{router})
+    text += fmt::format("switches {}[0-{}]\n", kind, leaves - 1);
+  for (std::uint32_t r = 0; r < leaves; ++r)
+    text += fmt::format("link host[{}-{}] {}{}\n", r * p.hosts, (r + 1) * p.hosts - 1, leaf, r);
+  for (std::uint32_t g = 0; g < p.groups; ++g) {
+    const std::uint32_t first = g * p.routers;
+    const std::uint32_t last = first + p.routers - 1;
+    if (p.plus) {
+      text += fmt::format("link leaf[{}-{}] spine[{}-{}]\n", first, last, first, last);
+      continue;
+    }
+    for (std::uint32_t r = first; r < last; ++r)
+      text += fmt::format("link router{} router[{}-{}]\n", r, r + 1, last);
+  }
+  // The k-th global link of a group leads to the group k + 1 further on, around and around while there are
+  // ports for links to all of them; at the other end it is the one that leads back.
+  const std::uint32_t rounds = ports / (p.groups - 1);
+  const auto at = [&](std::uint32_t group, std::uint32_t port) {
+    return fmt::format("{}{}", router, group * p.routers + port % p.routers);
+  };
+  const std::string latency = time_text(p.global_latency);
+  std::map<std::string, std::uint32_t> pairs;
+  for (std::uint32_t g = 0; g < p.groups; ++g) {
+    for (std::uint32_t other = g + 1; other < p.groups; ++other) {
+      for (std::uint32_t round = 0; round < rounds; ++round) {
+        const std::uint32_t there = round * (p.groups - 1) + other - g - 1;
+        const std::uint32_t back = round * (p.groups - 1) + p.groups + g - other - 1;
+        ++pairs[at(g, there) + " " + at(other, back)];
+      }
+    }
+  }
+  for (const auto& [pair, count] : pairs)
+    text += fmt::format("link {} {}{}\n", pair, latency,
+                        count > 1 ? fmt::format(" x{}", count) : std::string());
+  return text;
+}
+
+Result<std::string, workload::TextError> make_planes(const PlanesParams& p) {
+  if (p.planes < 1 || p.leaves < 1 || p.hosts < 1 || p.spines < 1 || p.leaves * p.hosts < 2)
+    return wrong("there is a plane, a leaf, a host and a spine at least, and two hosts");
+  const std::uint32_t hosts = p.leaves * p.hosts;
+  std::string text = fmt::format(
+      "# {} hosts, whose NICs have {} ports, each in a plane of its own: {} leaf switches of {} "
+      "hosts "
+      "below {} spines.\n# A NIC is a switch: packets go to its ports by the hash of their "
+      "headers.\n",
+      hosts, p.planes, p.leaves, p.hosts, p.spines);
+  text += figures(p.links);
+  text += fmt::format("hosts host[0-{}]\nswitches nic[0-{}]\n", hosts - 1, hosts - 1);
+  for (std::uint32_t plane = 0; plane < p.planes; ++plane)
+    text += fmt::format("switches p{}leaf[0-{}] p{}spine[0-{}]\n", plane, p.leaves - 1, plane,
+                        p.spines - 1);
+  const BitsPerSecond all = std::int64_t{p.planes} * p.links.rate;
+  for (std::uint32_t h = 0; h < hosts; ++h)
+    text += fmt::format("link host{} nic{} {}\n", h, h, rate_text(all));
+  for (std::uint32_t plane = 0; plane < p.planes; ++plane) {
+    for (std::uint32_t leaf = 0; leaf < p.leaves; ++leaf)
+      text += fmt::format("link nic[{}-{}] p{}leaf{}\n", leaf * p.hosts, (leaf + 1) * p.hosts - 1,
+                          plane, leaf);
+    text += fmt::format("link p{}leaf[0-{}] p{}spine[0-{}]\n", plane, p.leaves - 1, plane,
+                        p.spines - 1);
+  }
+  return text;
+}
+
+}  // namespace strack::sim
