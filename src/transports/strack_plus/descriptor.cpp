@@ -75,8 +75,8 @@ constexpr sim::Key kKeys[] = {
         {.name = "target_qdelay_us",
          .kind = Kind::time,
          .unit = "us",
-         .fallback = "\"1 RTT\"",
-         .needs = "a delay is from 1 ns to 10 s, such as target_qdelay_us = 8",
+         .fallback = "\"2 RTT\"",
+         .needs = "a delay is from 1 ns to 10 s, such as target_qdelay_us = 16",
          .help = "Queueing delay the window settles at."}),
     param<&Params::sack_packets>(
         {.name = "sack_packets",

@@ -60,7 +60,9 @@ struct PlusParams : StrackParams {
     p.tracking_window = kTracked;
     p.max_cwnd =
         std::clamp(27 * p.bdp / 20, packet, std::int64_t{kTracked} * packet);  // [PLUS.cap]
-    p.sack_on_epsn = false;                                                    // [PLUS.sack]
+    p.target_qdelay = 2 * rtt;                                                 // [PLUS.target]
+    p.target_qhigh = 3 * p.target_qdelay;
+    p.sack_on_epsn = false;  // [PLUS.sack]
     p.avoid_for = 100 * rtt;
     p.rack = 3 * rtt / 2;
     p.probe_interval = 2 * rtt;  // [PLUS.probe.send]

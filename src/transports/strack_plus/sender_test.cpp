@@ -96,11 +96,13 @@ class PlusSenderTest : public ::testing::Test {
 };
 using Psns = std::vector<std::uint32_t>;
 
-// [PLUS.cap] [PLUS.sack] [PLUS.probe.send] What follows from the link.
+// [PLUS.cap] [PLUS.target] [PLUS.sack] [PLUS.probe.send] What follows from the link.
 TEST(PlusParams, ForLink) {
   const PlusParams p = PlusParams::for_link(gbps(400), us(8), bytes(4'096)).value();
   EXPECT_EQ(p.bdp, bytes(400'000));
   EXPECT_EQ(p.max_cwnd, bytes(540'000));  // 1.35 BDP
+  EXPECT_EQ(p.target_qdelay, us(16));
+  EXPECT_EQ(p.target_qhigh, us(48));
   EXPECT_EQ(p.tracking_window, 512u);
   EXPECT_EQ(p.rack, us(12));
   EXPECT_EQ(p.probe_interval, us(16));

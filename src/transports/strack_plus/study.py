@@ -35,11 +35,12 @@ IDEAS = {
     "4, time beside order": {"rack_us": "0"},
     "5, the probe": {"relative_probe": "false", "probe_interval_us": "3 RTT"},
     "6, unanswered entropies": {"avoid": "false", "rotate_all": "false"},
+    "8, room for two queues": {"target_qdelay_us": "1 RTT"},
 }
 # Each constant, and 20 % less and more.
 CONSTANTS = {
     "max_cwnd": ("1.08 BDP", "1.62 BDP"),
-    "target_qdelay_us": ("0.8 RTT", "1.2 RTT"),
+    "target_qdelay_us": ("1.6 RTT", "2.4 RTT"),
     "rack_us": ("1.2 RTT", "1.8 RTT"),
     "probe_interval_us": ("1.6 RTT", "2.4 RTT"),
     "ooo_cwnd": ("0.8", "1.2"),
