@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -26,16 +27,29 @@ constexpr const char* kProvider = "libstrack-fi.so";
 constexpr std::uint64_t kWantedBuffer = 8 << 20;
 constexpr rlim_t kWantedFiles = 1'024;
 
+/// A variable's value; empty: it is not set.
+std::string text_of(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+/// The folders of a list with colons.
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> all;
+  for (std::size_t start = 0; start <= list.size();) {
+    const std::size_t end = std::min(list.find(':', start), list.size());
+    all.push_back(list.substr(start, end - start));
+    start = end + 1;
+  }
+  return all;
+}
+
 /// A program's whole name, or nothing.
 std::string find_program(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  std::string folders = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
-  std::size_t start = 0;
-  while (start <= folders.size()) {
-    const std::size_t end = std::min(folders.find(':', start), folders.size());
-    const std::string whole = folders.substr(start, end - start) + "/" + name;
+  const std::string path = text_of("PATH");
+  for (const std::string& folder : split(path.empty() ? "/usr/local/bin:/usr/bin:/bin" : path)) {
+    const std::string whole = folder + "/" + name;
     if (access(whole.c_str(), X_OK) == 0) return whole;
-    start = end + 1;
   }
   return {};
 }
@@ -68,11 +82,12 @@ void interfaces() {
 
 }  // namespace
 
-std::string provider_folder() {
-  if (const char* set = std::getenv("FI_PROVIDER_PATH"); set != nullptr && *set != '\0')
-    return fs::exists(fs::path(set) / kProvider) ? set : "";
+std::string provider_folder(const std::string& list, const std::string& program) {
   std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const std::string& folder : split(list)) {
+    if (!folder.empty() && fs::exists(fs::path(folder) / kProvider, error)) return folder;
+  }
+  const fs::path here = fs::path(program).parent_path();
   // In a build tree, and installed.
   for (const char* relative : {"../fabric", "../lib/strack", "../lib/x86_64-linux-gnu/strack",
                                "../lib/aarch64-linux-gnu/strack", "../lib64/strack"}) {
@@ -80,6 +95,18 @@ std::string provider_folder() {
     if (fs::exists(folder / kProvider, error)) return folder.string();
   }
   return {};
+}
+
+std::string provider_folder() {
+  std::error_code error;
+  return provider_folder(text_of("FI_PROVIDER_PATH"), fs::read_symlink("/proc/self/exe", error));
+}
+
+std::string with_provider(const std::string& list, const std::string& folder) {
+  if (list.empty()) return folder;
+  const std::vector<std::string> all = split(list);
+  const bool there = std::find(all.begin(), all.end(), folder) != all.end();
+  return there ? list : folder + ":" + list;
 }
 
 MpirunCall mpirun_call(const std::vector<std::string>& given, const std::string& folder,
@@ -114,7 +141,16 @@ int mpirun(const std::vector<std::string>& given) {
     if (variable.starts_with("FI_STRACK_"))
       forwarded.push_back(variable.substr(0, variable.find('=')));
   }
-  MpirunCall call = mpirun_call(given, folder, forwarded);
+  // What is wrong with a setting is said in libfabric's log, which is silent unless asked.
+  if (text_of("FI_LOG_LEVEL").empty()) {
+    setenv("FI_LOG_LEVEL", "warn", 1);
+    setenv("FI_LOG_PROV", kName, 1);
+  }
+  for (const char* name : {"FI_LOG_LEVEL", "FI_LOG_PROV"}) {
+    if (!text_of(name).empty()) forwarded.emplace_back(name);
+  }
+  MpirunCall call =
+      mpirun_call(given, with_provider(text_of("FI_PROVIDER_PATH"), folder), forwarded);
   for (const auto& [name, value] : call.variables) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> words;
   for (std::string& word : call.words) words.push_back(word.data());

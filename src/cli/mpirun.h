@@ -6,8 +6,12 @@
 
 namespace strack::cli {
 
-/// The folder of libstrack-fi.so: FI_PROVIDER_PATH, or where it lies relative to this program; empty: nowhere.
+/// The folder of libstrack-fi.so: one of `list` (with colons), or where it lies relative to `program`; empty: nowhere.
+[[nodiscard]] std::string provider_folder(const std::string& list, const std::string& program);
+/// The same with FI_PROVIDER_PATH and this program.
 [[nodiscard]] std::string provider_folder();
+/// A list of folders with this one in it, first unless it is there already: the others' providers stay.
+[[nodiscard]] std::string with_provider(const std::string& list, const std::string& folder);
 
 /// What `mpirun` is started with, so that Open MPI takes the provider: its words and the variables to set.
 struct MpirunCall {

@@ -1,6 +1,10 @@
 #include "cli/mpirun.h"
 
-#include <cstdlib>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -29,20 +33,26 @@ TEST(Mpirun, TheDoctorNamesAllThatItLooksFor) {
   EXPECT_NE(said.find(status == 0 ? "ready: " : "is missing"), std::string::npos);
 }
 
-// A folder without the provider is no folder for it.
-TEST(Mpirun, NothingIsStartedWithoutTheProvider) {
-  const char* before = std::getenv("FI_PROVIDER_PATH");
-  const std::string kept = before != nullptr ? before : "";
-  setenv("FI_PROVIDER_PATH", "/nowhere", 1);
-  EXPECT_EQ(provider_folder(), "");
-  testing::internal::CaptureStderr();
-  EXPECT_EQ(mpirun({"-n", "1", "true"}), 2);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("FI_PROVIDER_PATH"), std::string::npos);
-  if (before != nullptr) {
-    setenv("FI_PROVIDER_PATH", kept.c_str(), 1);
-  } else {
-    unsetenv("FI_PROVIDER_PATH");
-  }
+// A folder without the provider is no folder for it; one of a list is.
+TEST(Mpirun, TheProvidersFolderIsFound) {
+  const std::filesystem::path here =
+      std::filesystem::temp_directory_path() / ("strack_mpirun_" + std::to_string(getpid()));
+  std::filesystem::create_directories(here / "fabric");
+  std::filesystem::create_directories(here / "bin");
+  const std::string fabric = (here / "fabric").string();
+  EXPECT_EQ(provider_folder("/nowhere:" + fabric, "/nowhere/bin/strack"), "");
+  std::ofstream(here / "fabric/libstrack-fi.so") << "";
+  EXPECT_EQ(provider_folder("/nowhere:" + fabric, "/nowhere/bin/strack"), fabric);
+  EXPECT_EQ(provider_folder("", (here / "bin/strack").string()), fabric) << "beside the program";
+  EXPECT_EQ(provider_folder("/nowhere", (here / "bin/strack").string()), fabric);
+  std::filesystem::remove_all(here);
+}
+
+// Others' providers stay where they are.
+TEST(Mpirun, AListOfProvidersIsKept) {
+  EXPECT_EQ(with_provider("", "/ours"), "/ours");
+  EXPECT_EQ(with_provider("/one:/two", "/ours"), "/ours:/one:/two");
+  EXPECT_EQ(with_provider("/one:/ours:/two", "/ours"), "/one:/ours:/two");
 }
 
 }  // namespace

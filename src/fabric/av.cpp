@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <memory>
 
@@ -15,6 +16,7 @@ namespace {
 int close_av(fid* inner) {
   auto& av = self<Av, fid_av>(inner);
   if (av.users > 0) return -FI_EBUSY;
+  if (av.eq != nullptr) --av.eq->users;
   --av.domain->users;
   delete &av;
   return 0;
@@ -23,7 +25,9 @@ int close_av(fid* inner) {
 int bind_av(fid* inner, fid* other, std::uint64_t flags) {
   auto& av = self<Av, fid_av>(inner);
   if (other->fclass != FI_CLASS_EQ || flags != 0) return -FI_EINVAL;
+  if (av.eq != nullptr) return -FI_EINVAL;
   av.eq = &self<Eq, fid_eq>(other);
+  ++av.eq->users;
   return 0;
 }
 
@@ -37,7 +41,7 @@ fi_addr_t insert_one(Av& av, const udp::Address& address) {
     av.free.pop_back();
     av.entries[at] = address;
   }
-  av.names.emplace(address.text(), at);
+  av.names.emplace(address, at);
   ++av.epoch;
   return at;
 }
@@ -131,13 +135,18 @@ int insert_service(fid_av* outer, const char* node, const char* service, fi_addr
   return insertion.finish();
 }
 
-/// "node7" and 3 are node7, node8, node9; "10.0.0.1" and 2 are 10.0.0.1 and 10.0.0.2.
+/// "node7" and 3 are node7, node8, node9; "10.0.0.1" and 2 are 10.0.0.1 and 10.0.0.2. Empty: the number is too
+/// large to count from.
 std::string next_name(const char* name, std::size_t step) {
   const std::string text = name;
   const std::size_t end = text.find_last_not_of("0123456789");
   const std::size_t digits = end == std::string::npos ? 0 : end + 1;
   if (digits == text.size()) return text;
-  return text.substr(0, digits) + std::to_string(std::stoull(text.substr(digits)) + step);
+  std::uint64_t number = 0;
+  if (std::from_chars(text.data() + digits, text.data() + text.size(), number).ec != std::errc{} ||
+      number > ~std::uint64_t{0} - step)
+    return {};
+  return text.substr(0, digits) + std::to_string(number + step);
 }
 
 int insert_symmetric(fid_av* outer, const char* node, std::size_t nodes, const char* service,
@@ -159,14 +168,14 @@ int remove(fid_av* outer, fi_addr_t* names, std::size_t count, std::uint64_t fla
   const std::lock_guard lock(av.mutex);
   for (std::size_t i = 0; i < count; ++i) {
     if (names[i] >= av.entries.size() || av.entries[names[i]].port == 0) return -FI_EINVAL;
-    const std::string text = av.entries[names[i]].text();
-    const auto found = av.names.find(text);
+    const udp::Address address = av.entries[names[i]];
+    const auto found = av.names.find(address);
     if (found != av.names.end() && found->second == names[i]) av.names.erase(found);
     av.entries[names[i]] = {};
     av.free.push_back(names[i]);
     // The same address may be there once more.
-    for (std::size_t j = 0; j < av.entries.size() && !av.names.contains(text); ++j) {
-      if (av.entries[j].port != 0 && av.entries[j].text() == text) av.names.emplace(text, j);
+    for (std::size_t j = 0; j < av.entries.size() && !av.names.contains(address); ++j) {
+      if (av.entries[j] == address) av.names.emplace(address, j);
     }
   }
   ++av.epoch;
@@ -225,7 +234,7 @@ bool Av::find(fi_addr_t name, udp::Address& out) {
 
 fi_addr_t Av::name_of(const udp::Address& address) {
   const std::lock_guard lock(mutex);
-  const auto found = names.find(address.text());
+  const auto found = names.find(address);
   return found == names.end() ? FI_ADDR_NOTAVAIL : found->second;
 }
 

@@ -70,6 +70,13 @@ int close_region(fid* inner) {
     const std::lock_guard lock(region.domain->mutex);
     region.domain->regions.erase(region.key);
   }
+  {
+    const std::lock_guard lock(region.domain->eps_mutex);
+    for (Ep* ep : region.domain->eps) {
+      const std::lock_guard at_rest(ep->mutex);
+      ep->rdm->revoke({region.memory, region.size});
+    }
+  }
   --region.domain->users;
   delete &region;
   return 0;

@@ -33,6 +33,10 @@ void print_statistics(Ep& ep) {
 
 int close_ep(fid* inner) {
   auto& ep = self<Ep, fid_ep>(inner);
+  {
+    const std::lock_guard lock(ep.domain->eps_mutex);
+    std::erase(ep.domain->eps, &ep);
+  }
   if (ep.keeper.joinable()) {
     ep.ends = true;
     const std::uint64_t one = 1;
@@ -55,6 +59,7 @@ int close_ep(fid* inner) {
   }
   if (settings().statistics) print_statistics(ep);
   if (ep.av != nullptr) --ep.av->users;
+  if (ep.eq != nullptr) --ep.eq->users;
   if (ep.keeper_wakes >= 0) close(ep.keeper_wakes);
   --ep.domain->users;
   delete &ep;
@@ -107,7 +112,9 @@ int bind_ep(fid* inner, fid* other, std::uint64_t flags) {
     case FI_CLASS_CNTR:
       return bind_cntr(ep, self<Cntr, fid_cntr>(other), flags);
     case FI_CLASS_EQ:
+      if (ep.eq != nullptr) return -FI_EINVAL;
       ep.eq = &self<Eq, fid_eq>(other);
+      ++ep.eq->users;
       return 0;
     default:
       return -FI_EINVAL;
@@ -258,7 +265,7 @@ std::byte* Ep::region(const Segment& segment, std::uint64_t access) {
   if (found == domain->regions.end()) return nullptr;
   const Region& region = *found->second;
   const std::uint64_t offset = segment.address - region.base;
-  if ((region.access & access) == 0 || segment.address < region.base || offset > region.size ||
+  if ((region.access & access) != access || segment.address < region.base || offset > region.size ||
       segment.length > region.size - offset)
     return nullptr;
   return region.memory + offset;
@@ -331,8 +338,12 @@ int open_ep(fid_domain* outer, fi_info* info, fid_ep** out, void* context) {
   if (options.paths == 0) options.paths = loopback ? 4 : 256;
   if (options.max_payload == 0) options.max_payload = loopback ? 16'384 : 8'192;
   options.listen = address.text();
+  options.user_data = greeting(settings().limits.eager);
   auto opened = udp::Endpoint::open(options);
-  if (!opened) return -FI_EADDRNOTAVAIL;
+  if (!opened) {
+    complain(opened.error().text);
+    return -FI_EADDRNOTAVAIL;
+  }
   ep->name = address;
   ep->name.port = opened.value().local_port();
   Limits limits = settings().limits;
@@ -353,6 +364,8 @@ int open_ep(fid_domain* outer, fi_info* info, fid_ep** out, void* context) {
   ep->atomic = &atomic_operations;
   ep->collective = &collective_operations;
   ++ep->domain->users;
+  const std::lock_guard lock(ep->domain->eps_mutex);
+  ep->domain->eps.push_back(ep.get());
   *out = ep.release();
   return 0;
 }

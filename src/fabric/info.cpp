@@ -6,9 +6,12 @@
 #include <rdma/providers/fi_log.h>
 #include <sys/socket.h>
 
+#include <bit>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 #include "fabric/provider.h"
 
@@ -32,6 +35,7 @@ constexpr std::uint64_t kAllTagBits =
     0xaaaa'aaaa'aaaa'aaaa;  ///< libfabric's way to say: every bit is a field
 
 Settings all_settings;
+std::string complaint;
 fi_provider* logged = nullptr;
 
 /// FI_STRACK_<name>, where it is set.
@@ -40,9 +44,12 @@ const char* text_of(const char* name) {
   return fi_param_get_str(logged, name, &value) == 0 ? value : nullptr;
 }
 
-bool complain(const std::string& what) {
-  FI_WARN(logged, FI_LOG_CORE, "%s\n", what.c_str());
-  return false;
+/// As users set it: FI_STRACK_EAGER for "eager".
+std::string variable(const char* name) {
+  std::string whole = "FI_STRACK_";
+  for (; *name != '\0'; ++name)
+    whole += static_cast<char>(std::toupper(static_cast<unsigned char>(*name)));
+  return whole;
 }
 
 template <class T>
@@ -52,10 +59,33 @@ bool read_number(const char* name, T& out, std::size_t least, std::size_t most) 
   char* end = nullptr;
   const unsigned long long value = std::strtoull(text, &end, 10);
   if (end == text || *end != '\0' || value < least || value > most) {
-    return complain(std::string(name) + " is '" + text + "'. it takes a number from " +
+    return complain(variable(name) + " is '" + text + "'. it takes a number from " +
                     std::to_string(least) + " to " + std::to_string(most));
   }
   out = static_cast<T>(value);
+  return true;
+}
+
+bool read_slots(std::uint32_t& out) {
+  if (!read_number("message_slots", out, 2, 32'768)) return false;
+  if (std::has_single_bit(out)) return true;
+  return complain(variable("message_slots") + " is '" + std::to_string(out) +
+                  "'. it takes a power of two, such as " + std::to_string(std::bit_ceil(out)));
+}
+
+std::optional<udp::Address> address_of(const std::string& text) {
+  const bool v6 = text.find(':') != std::string::npos;
+  return udp::Address::parse(v6 ? "[" + text + "]:0" : text + ":0");
+}
+
+bool read_address(std::string& out) {
+  const char* text = text_of("address");
+  if (text == nullptr) return true;
+  if (!address_of(text)) {
+    return complain(variable("address") + " is '" + text +
+                    "'. it takes a numeric address of this host without a port, such as 192.0.2.7");
+  }
+  out = text;
   return true;
 }
 
@@ -70,14 +100,20 @@ bool read_key(udp::EndpointOptions& options) {
   std::string hex;
   if (const char* file = text_of("key_file")) {
     std::ifstream in(file);
-    if (!(in >> hex)) return complain(std::string("key_file '") + file + "' has no key in it");
+    if (!(in >> hex)) {
+      return complain(variable("key_file") + " is '" + file +
+                      "', and no key can be read there. `strack key` makes one");
+    }
   } else if (const char* key = text_of("key")) {
     hex = key;
   } else {
     return true;
   }
   auto parsed = udp::parse_key(hex);
-  if (!parsed) return complain(parsed.error().text);
+  if (!parsed) {
+    return complain(variable(text_of("key_file") != nullptr ? "key_file" : "key") + ": " +
+                    parsed.error().text);
+  }
   options.key = parsed.value();
   return true;
 }
@@ -291,25 +327,34 @@ int fill_addresses(fi_info& info, const char* node, const char* service, std::ui
 
 }  // namespace
 
+bool complain(const std::string& what) {
+  FI_WARN(logged, FI_LOG_CORE, "%s\n", what.c_str());
+  complaint = what;
+  return false;
+}
+
+const std::string& last_complaint() { return complaint; }
+
 bool read_settings(fi_provider& provider) {
+  if (logged == nullptr) define_settings(provider);
   logged = &provider;
-  define_settings(provider);
+  all_settings = {};
   Settings& s = all_settings;
   udp::EndpointOptions& options = s.endpoint;
   options.max_connections = kMostObjects;
   options.max_receives = 2 * kMostObjects;
-  if (const char* address = text_of("address")) s.address = address;
   std::uint64_t gbps = options.rate_bps / 1'000'000'000;
   options.burst = options.paths = options.max_payload = 0;  // as the address has it
   options.answers_first = true;
-  const bool ok = read_key(options) && read_flag("insecure", options.insecure) &&
-                  read_flag("stats", s.statistics) && read_number("paths", options.paths, 1, 256) &&
+  const bool ok = read_key(options) && read_address(s.address) &&
+                  read_flag("insecure", options.insecure) && read_flag("stats", s.statistics) &&
+                  read_number("paths", options.paths, 1, 256) &&
                   read_number("burst", options.burst, 1, 64) &&
                   read_number("payload", options.max_payload, 512, 65'000) &&
                   read_number("rate_gbps", gbps, 1, 10'000) &&
                   read_number("eager", s.limits.eager, kMostInjected, 1 << 20) &&
                   read_number("buffers", s.limits.buffers, 8, kMostObjects) &&
-                  read_number("message_slots", options.message_slots, 2, 32'768);
+                  read_slots(options.message_slots);
   options.rate_bps = gbps * 1'000'000'000;
   return ok;
 }
@@ -321,9 +366,7 @@ udp::Address default_address(bool v6) {
   address.v6 = v6;
   const std::string& given = all_settings.address;
   if (!given.empty()) {
-    const bool bracket = given.find(':') != std::string::npos;
-    if (const auto parsed = udp::Address::parse(bracket ? "[" + given + "]:0" : given + ":0"))
-      return *parsed;
+    if (const auto parsed = address_of(given)) return *parsed;
   }
   const udp::EndpointOptions& options = all_settings.endpoint;
   ifaddrs* all = nullptr;

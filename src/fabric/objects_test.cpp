@@ -3,7 +3,9 @@
 #include <netinet/in.h>
 
 #include <array>
+#include <cstdlib>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -143,6 +145,97 @@ TEST(Memory, KeysAreTheUsers) {
   EXPECT_EQ(fi_close(&one->fid), 0);
   const iovec two[2] = {{bytes.data(), 1}, {bytes.data(), 1}};
   EXPECT_EQ(fi_mr_regv(world.domain, two, 2, FI_SEND, 0, 8, 0, &one, nullptr), -FI_EINVAL);
+}
+
+// What makes no sense is said with the variable's name, its value and what would work.
+TEST(Settings, MistakesAreNamed) {
+  const auto said = [](const char* name, const char* value) {
+    fi_provider& one = provider();
+    setenv(name, value, 1);
+    EXPECT_FALSE(read_settings(one)) << name;
+    unsetenv(name);
+    const std::string text = last_complaint();
+    EXPECT_TRUE(read_settings(one));
+    return text;
+  };
+  EXPECT_EQ(said("FI_STRACK_MESSAGE_SLOTS", "48"),
+            "FI_STRACK_MESSAGE_SLOTS is '48'. it takes a power of two, such as 64");
+  EXPECT_EQ(said("FI_STRACK_MESSAGE_SLOTS", "x"),
+            "FI_STRACK_MESSAGE_SLOTS is 'x'. it takes a number from 2 to 32768");
+  EXPECT_EQ(
+      said("FI_STRACK_ADDRESS", "10.0.0"),
+      "FI_STRACK_ADDRESS is '10.0.0'. it takes a numeric address of this host without a port, "
+      "such as 192.0.2.7");
+  EXPECT_EQ(said("FI_STRACK_PATHS", "0"),
+            "FI_STRACK_PATHS is '0'. it takes a number from 1 to 256");
+  EXPECT_EQ(
+      said("FI_STRACK_KEY_FILE", "/nowhere"),
+      "FI_STRACK_KEY_FILE is '/nowhere', and no key can be read there. `strack key` makes one");
+  EXPECT_EQ(said("FI_STRACK_KEY", "12").substr(0, 13), "FI_STRACK_KEY");
+}
+
+// An event queue that somebody still tells things is not closed.
+TEST(EventQueue, IsBusyWhileSomethingIsBoundToIt) {
+  World world(0);
+  fid_eq* eq = nullptr;
+  fi_eq_attr attr{};
+  ASSERT_EQ(fi_eq_open(world.fabric, &attr, &eq, nullptr), 0);
+  fid_ep* ep = nullptr;
+  ASSERT_EQ(fi_endpoint(world.domain, world.info, &ep, nullptr), 0);
+  ASSERT_EQ(fi_ep_bind(ep, &eq->fid, 0), 0);
+  EXPECT_EQ(fi_ep_bind(ep, &eq->fid, 0), -FI_EINVAL);
+  EXPECT_EQ(fi_close(&eq->fid), -FI_EBUSY);
+  EXPECT_EQ(fi_close(&ep->fid), 0);
+  EXPECT_EQ(fi_close(&eq->fid), 0);
+}
+
+// A name that cannot be counted from is no address, and nothing is thrown through C.
+TEST(AddressVector, NumbersTooLargeToCountFrom) {
+  World world(0);
+  fi_addr_t name = 99;
+  EXPECT_EQ(
+      fi_av_insertsym(world.av, "127.0.0.1", 1, "99999999999999999999999", 1, &name, 0, nullptr),
+      0);
+  EXPECT_EQ(name, FI_ADDR_NOTAVAIL);
+}
+
+// Somebody may count between a program's look and its going to sleep: then it must look again.
+TEST(Counter, AWakeUpIsNotLost) {
+  World world(0);
+  fid_cntr* cntr = nullptr;
+  fi_cntr_attr attr{};
+  attr.wait_obj = FI_WAIT_FD;
+  ASSERT_EQ(fi_cntr_open(world.domain, &attr, &cntr, nullptr), 0);
+  fid* all[] = {&cntr->fid};
+  EXPECT_EQ(fi_cntr_read(cntr), 0u);
+  EXPECT_EQ(fi_trywait(world.fabric, all, 1), 0);
+  EXPECT_EQ(fi_cntr_add(cntr, 1), 0);
+  EXPECT_EQ(fi_trywait(world.fabric, all, 1), -FI_EAGAIN) << "the program has not seen it";
+  EXPECT_EQ(fi_cntr_read(cntr), 1u);
+  EXPECT_EQ(fi_trywait(world.fabric, all, 1), 0);
+  EXPECT_EQ(fi_close(&cntr->fid), 0);
+}
+
+// [D94] Atomics that come to several endpoints of a domain are done one after the other.
+TEST(Domain, AtomicsOfAllEndpointsAreAtomic) {
+  World world(4);
+  std::uint64_t value = 0;
+  const std::uint64_t key = world.expose(&value, sizeof value, 7);
+  constexpr int kEach = 200;
+  const std::uint64_t one = 1;
+  std::array<std::thread, 2> threads;
+  for (std::size_t i = 0; i < 2; ++i) {
+    threads[i] = std::thread([&, i] {
+      for (int n = 0; n < kEach; ++n) {
+        while (fi_atomic(world[i].ep, &one, 1, nullptr, 2 + i, 0, key, FI_UINT64, FI_SUM,
+                         nullptr) == -FI_EAGAIN) {
+        }
+        EXPECT_EQ(World::next(world[i].tx).err, 0);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(value, 2u * kEach);
 }
 
 }  // namespace

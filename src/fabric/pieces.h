@@ -30,6 +30,9 @@ class Pieces {
   [[nodiscard]] std::size_t size() const { return total_; }
   [[nodiscard]] void* first() const { return count_ > 0 ? pieces_[0].data() : nullptr; }
   [[nodiscard]] bool contiguous() const { return count_ <= 1; }
+  [[nodiscard]] std::span<const std::span<std::byte>> all() const {
+    return {pieces_.data(), count_};
+  }
   /// All of it, where it is contiguous.
   [[nodiscard]] std::span<std::byte> whole() const {
     return count_ > 0 ? pieces_[0] : std::span<std::byte>();

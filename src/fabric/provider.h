@@ -1,7 +1,7 @@
 // libfabric's objects. Each derives from the struct that libfabric knows it by.
 //
 // Locks: `Ep::mutex` guards all that an endpoint does; those of queues, counters, address vectors and domains are
-// taken last and hold nothing up. `Progressed::mutex` is taken before an endpoint's.
+// taken last and hold nothing up. `Progressed::mutex` and `Domain::eps_mutex` are taken before an endpoint's.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -42,7 +42,6 @@ struct Missing {
 };
 inline constexpr Missing kMissing;
 
-inline constexpr std::size_t kMostInjected = 4'096;
 inline constexpr std::size_t kQueueSize = 1'024;
 inline constexpr std::size_t kLongestMessage = 0xffff'ffff;
 
@@ -55,6 +54,9 @@ struct Settings {
 };
 /// Defines them with libfabric and reads them; false, said in the log, if one makes no sense.
 [[nodiscard]] bool read_settings(fi_provider& provider);
+/// Says it in libfabric's log; false, for whoever gives up then.
+bool complain(const std::string& what);
+[[nodiscard]] const std::string& last_complaint();
 [[nodiscard]] const Settings& settings();
 [[nodiscard]] udp::Address default_address(bool v6);
 
@@ -131,6 +133,9 @@ struct Domain : fid_domain {
   std::mutex mutex;
   std::unordered_map<std::uint64_t, Region*> regions;
   std::uint64_t next_key = 0;
+  std::mutex values;     ///< atomics: one at a time, whichever endpoint they come to
+  std::mutex eps_mutex;  ///< taken before an endpoint's
+  std::vector<Ep*> eps;
 };
 int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);
 extern fi_ops_mr memory_operations;
@@ -145,6 +150,7 @@ struct Event {
 struct Eq : fid_eq {
   Fabric* fabric = nullptr;
   bool writable = false;
+  std::atomic<int> users{0};
   std::mutex mutex;
   std::deque<Event> events;
   Waiting waiting;
@@ -162,7 +168,7 @@ struct Av : fid_av {
   std::mutex mutex;
   std::vector<udp::Address> entries;  ///< port 0: free
   std::vector<fi_addr_t> free;        ///< entries that were removed
-  std::unordered_map<std::string, std::uint64_t> names;
+  std::unordered_map<udp::Address, std::uint64_t, AddressHash> names;
   std::atomic<std::uint64_t> epoch{1};  ///< another with every change
 
   /// False: no such entry.
@@ -196,10 +202,12 @@ struct Cntr : fid_cntr {
   std::atomic<int> users{0};
   std::atomic<std::uint64_t> value{0};
   std::atomic<std::uint64_t> errors{0};
-  std::atomic<std::uint64_t> seen{0};  ///< by a poll set
+  std::atomic<std::uint64_t> seen{0};   ///< by a poll set
+  std::atomic<std::uint64_t> shown{0};  ///< value and errors together, as the program knows them
   Progressed progressed;
 
   void add(std::uint64_t n, bool failed);
+  [[nodiscard]] std::uint64_t sum() const { return value + errors; }
 };
 int open_cntr(fid_domain* domain, fi_cntr_attr* attr, fid_cntr** cntr, void* context);
 
@@ -220,7 +228,7 @@ struct Ep : fid_ep, Host {
   std::uint64_t tx_flags = 0;
   std::uint64_t rx_flags = 0;
   std::size_t most_injected = kMostInjected;
-  bool enabled = false;
+  std::atomic<bool> enabled{false};
   udp::Address name;
 
   std::mutex mutex;
@@ -237,6 +245,7 @@ struct Ep : fid_ep, Host {
 
   void done(const Done& done) override;
   std::byte* region(const Segment& segment, std::uint64_t access) override;
+  std::unique_lock<std::mutex> alone() override { return std::unique_lock(domain->values); }
 
   void progress();
   void keep();

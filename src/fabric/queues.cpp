@@ -147,12 +147,14 @@ int close_cntr(fid* inner) {
 std::uint64_t read_cntr(fid_cntr* outer) {
   Cntr& cntr = static_cast<Cntr&>(*outer);
   cntr.progressed.progress();
+  cntr.shown = cntr.sum();
   return cntr.value;
 }
 
 std::uint64_t read_cntr_errors(fid_cntr* outer) {
   Cntr& cntr = static_cast<Cntr&>(*outer);
   cntr.progressed.progress();
+  cntr.shown = cntr.sum();
   return cntr.errors;
 }
 
@@ -175,6 +177,7 @@ int wait_cntr(fid_cntr* outer, std::uint64_t threshold, int timeout_ms) {
     cntr.progressed.waiting.clear();  // whatever woke us, the value is looked at now
     return cntr.value >= threshold || cntr.errors != errors;
   });
+  cntr.shown = cntr.sum();
   if (cntr.value >= threshold) return 0;
   return met ? -FI_EAVAIL : -FI_ETIMEDOUT;
 }
@@ -206,6 +209,7 @@ fi_ops_cntr cntr_operations{
 
 int close_eq(fid* inner) {
   auto& eq = self<Eq, fid_eq>(inner);
+  if (eq.users > 0) return -FI_EBUSY;
   --eq.fabric->users;
   delete &eq;
   return 0;
@@ -532,6 +536,8 @@ int try_wait(fid_fabric*, fid** fids, int count) {
         auto& cntr = self<Cntr, fid_cntr>(fids[i]);
         cntr.progressed.waiting.clear();
         cntr.progressed.progress();
+        // Whoever counted before the descriptor was cleared has woken nobody.
+        if (cntr.sum() != cntr.shown) return -FI_EAGAIN;
         break;
       }
       case FI_CLASS_EQ: {

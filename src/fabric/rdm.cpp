@@ -84,7 +84,7 @@ Rdm::~Rdm() {
 }
 
 Peer* Rdm::peer(const udp::Address& address) {
-  std::unique_ptr<Peer>& peer = peers_[address.text()];
+  std::unique_ptr<Peer>& peer = peers_[address];
   if (!peer) {
     peer = std::make_unique<Peer>();
     peer->address = address;
@@ -109,21 +109,35 @@ Link* Rdm::link_to(Peer& peer) {
   return peer.out;
 }
 
-void Rdm::on_accepted(udp::ConnectionId id) {
-  auto link = std::make_unique<Link>();
+void Rdm::on_accepted(udp::ConnectionId id, std::uint64_t greeting) {
+  auto& link = links_[std::uint64_t(id)];
+  link = std::make_unique<Link>();
   link->id = id;
-  links_[std::uint64_t(id)] = std::move(link);
+  met(*link, greeting);
+}
+
+/// [D93] What the peer has said of itself.
+void Rdm::met(Link& link, std::uint64_t greeting) {
+  const std::size_t eager = greeting & 0xffff'ffff;
+  if (greeting >> 32 != kGreeting || eager < kMostInjected) {
+    static_cast<void>(endpoint_.abort(link.id));  // no provider
+    return;
+  }
+  link.eager = std::min(eager, limits_.eager);
+  link.up = true;
 }
 
 void Rdm::on_hello(Link& link, std::span<const std::byte> bytes) {
   Hello hello;
   if (link.peer != nullptr || !take(bytes, hello)) return;
-  udp::Address address;
-  address.ip = hello.ip;
-  address.port = hello.port;
-  address.v6 = hello.v6 != 0;
-  address.scope = hello.scope;
-  link.peer = peer(address);
+  // It is where it says it is, or someone else. A scope is a number of each host's own.
+  const auto address = udp::Address::parse(endpoint_.peer_address(link.id));
+  if (!address || address->ip != hello.ip || address->port != hello.port ||
+      address->v6 != (hello.v6 != 0)) {
+    static_cast<void>(endpoint_.abort(link.id));
+    return;
+  }
+  link.peer = peer(*address);
   if (link.peer->out == nullptr) link.peer->out = &link;
 }
 
@@ -133,6 +147,7 @@ void Rdm::on_end(udp::ConnectionId id, udp::Status status) {
   const std::unique_ptr<Link> link = std::move(found->second);
   links_.erase(found);
   if (link->peer != nullptr && link->peer->out == link.get()) link->peer->out = nullptr;
+  link->asked.clear();
   const udp::Status why = status == udp::Status::ok ? udp::Status::connection_closed : status;
   while (!link->waiting.empty()) {
     Outgoing* outgoing = link->waiting.front().release();
@@ -162,6 +177,7 @@ void Rdm::on_end(udp::ConnectionId id, udp::Status status) {
 bool Rdm::progress() {
   std::array<udp::Completion, 64> some;
   bool busy = false;
+  if (!spare_.empty()) post_spare_buffers();
   for (int round = 0; round < kRounds; ++round) {
     busy |= endpoint_.poll();
     bool any = false;
@@ -184,8 +200,10 @@ void Rdm::on(const udp::Completion& completion) {
   const auto found = links_.find(std::uint64_t(completion.connection));
   switch (completion.kind) {
     case udp::Kind::accepted:
-      return on_accepted(completion.connection);
+      return on_accepted(completion.connection, completion.tag);
     case udp::Kind::connected:
+      if (found != links_.end()) met(*found->second, completion.tag);
+      return;
     case udp::Kind::written:
       return;
     case udp::Kind::sent:
@@ -269,6 +287,11 @@ void Rdm::drain(Link& link) {
 void Rdm::sent(Outgoing* raw, udp::Status status) {
   const std::unique_ptr<Outgoing> outgoing(raw);
   --outgoing_;
+  if (outgoing->asked) {
+    lent_.erase(raw);
+    carried_out(*outgoing->link, outgoing->own ? outgoing->bytes.size() : 0,
+                status == udp::Status::ok);
+  }
   Operation* operation = outgoing->operation;
   if (operation == nullptr) return;
   operation->unsent = false;
@@ -281,6 +304,10 @@ void Rdm::sent(Outgoing* raw, udp::Status status) {
 
 void Rdm::reply(Link& link, Type type, std::uint32_t operation, int error, std::uint64_t length,
                 std::uint64_t tag) {
+  if (link.waiting.size() >= kMostOwed) {  // it asks and takes no answers
+    static_cast<void>(endpoint_.abort(link.id));
+    return;
+  }
   post(link, message({.type = type,
                       .operation = operation,
                       .length = length,
@@ -346,7 +373,7 @@ int Rdm::send(const Request& request) {
   }
   Operation* operation =
       begin(request, Counted::send, FI_SEND | (tagged ? FI_TAGGED : FI_MSG), link);
-  if (size > limits_.eager) {
+  if (size > link->eager) {
     header.type = Type::offer;
     return offer(*link, *operation, header);
   }

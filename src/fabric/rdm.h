@@ -17,8 +17,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "fabric/matching.h"
@@ -28,6 +30,23 @@
 #include "udp/endpoint.h"
 
 namespace strack::fabric {
+
+/// Every provider takes messages of this length unasked.
+inline constexpr std::size_t kMostInjected = 4'096;
+
+/// [D93] What an endpoint tells its peers at set-up: that it speaks this language, and how long a message it
+/// takes unasked.
+inline constexpr std::uint64_t kGreeting = 0x5354'4b46;
+[[nodiscard]] constexpr std::uint64_t greeting(std::size_t eager) {
+  return kGreeting << 32 | static_cast<std::uint32_t>(eager);
+}
+
+/// Of a host and its port.
+struct AddressHash {
+  std::size_t operator()(const udp::Address& address) const {
+    return udp::HostHash()(address) ^ std::size_t{address.port} * 0x9e37'79b9;
+  }
+};
 
 struct Link;
 
@@ -86,8 +105,10 @@ class Host {
  public:
   virtual ~Host() = default;
   virtual void done(const Done& done) = 0;
-  /// Null where that memory is not registered for `access` (FI_REMOTE_READ, FI_REMOTE_WRITE).
+  /// Null where that memory is not registered for all of `access` (FI_REMOTE_READ, FI_REMOTE_WRITE).
   [[nodiscard]] virtual std::byte* region(const Segment& segment, std::uint64_t access) = 0;
+  /// Held while values are changed in place, by whichever endpoint.
+  [[nodiscard]] virtual std::unique_lock<std::mutex> alone() = 0;
 };
 
 struct Limits {
@@ -138,6 +159,8 @@ class Rdm {
   bool progress();
   /// Whether all that was sent has arrived.
   [[nodiscard]] bool idle() const { return outgoing_ == 0 && operations_.empty(); }
+  /// This memory is the user's again: whoever reads or writes it now loses its connection.
+  void revoke(std::span<const std::byte> memory);
   /// Delivers what is under way and ends connections, for some seconds at most.
   void finish();
 
@@ -152,7 +175,8 @@ class Rdm {
   // Connections.
   [[nodiscard]] Link* link_to(Peer& peer);
   void on(const udp::Completion& completion);
-  void on_accepted(udp::ConnectionId id);
+  void on_accepted(udp::ConnectionId id, std::uint64_t greeting);
+  void met(Link& link, std::uint64_t greeting);
   void on_end(udp::ConnectionId id, udp::Status status);
   // Out.
   [[nodiscard]] std::unique_ptr<Outgoing> message(const Header& header,
@@ -188,12 +212,16 @@ class Rdm {
   void place(std::unique_ptr<Placing> placing, const Pieces& where, std::uint64_t length);
   void placed(Placing* raw, udp::Status status);
   void post_buffer(Buffer& buffer);
+  void post_spare_buffers();
   [[nodiscard]] Messages& messages(std::uint64_t flags) {
     return (flags & FI_TAGGED) != 0 ? tagged_ : plain_;
   }
   // Remote memory.
   [[nodiscard]] bool resolve(const Header& header, std::span<const std::byte>& bytes,
                              std::uint64_t access, Pieces& where);
+  void on_asked(Link& link, const Header& header, std::span<const std::byte> bytes);
+  void carry_out(Link& link, const Header& header, std::span<const std::byte> bytes);
+  void carried_out(Link& link, std::size_t copied, bool ok);
   void on_write(Link& link, const Header& header, std::span<const std::byte> bytes);
   void on_read(Link& link, const Header& header, std::span<const std::byte> bytes);
   void on_atomic(Link& link, const Header& header, std::span<const std::byte> bytes);
@@ -206,10 +234,13 @@ class Rdm {
   Messages tagged_;
   Messages plain_;
   std::unordered_map<const void*, Unexpected> claimed_;
-  std::unordered_map<std::string, std::unique_ptr<Peer>> peers_;
+  std::unordered_map<udp::Address, std::unique_ptr<Peer>, AddressHash> peers_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Link>> links_;
   std::unordered_map<std::uint32_t, Operation*> operations_;  ///< that a peer will speak of
   std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::vector<Buffer*> spare_;                  ///< that the endpoint had no room for
+  std::unordered_set<Outgoing*> lent_;          ///< out of registered memory
+  std::unordered_set<Placing*> being_written_;  ///< into registered memory
   std::uint32_t next_operation_ = 0;
   std::uint64_t next_tag_ = 0;
   std::size_t outgoing_ = 0;

@@ -10,8 +10,13 @@ namespace strack::fabric {
 static constexpr std::uint64_t kMostOffered = 0xffff'ffff;
 
 void Rdm::post_buffer(Buffer& buffer) {
-  static_cast<void>(endpoint_.post_receive(udp::kAnyConnection, udp::Match::exactly(kWithHeader),
-                                           buffer.bytes, buffer.number()));
+  if (endpoint_.post_receive(udp::kAnyConnection, udp::Match::exactly(kWithHeader), buffer.bytes,
+                             buffer.number()) != udp::Status::ok)
+    spare_.push_back(&buffer);
+}
+
+void Rdm::post_spare_buffers() {
+  for (Buffer* buffer : std::exchange(spare_, {})) post_buffer(*buffer);
 }
 
 void Rdm::received(const udp::Completion& completion) {
@@ -25,7 +30,10 @@ void Rdm::received(const udp::Completion& completion) {
   auto& buffer = *static_cast<Buffer*>(cookie);
   const auto found = links_.find(std::uint64_t(completion.connection));
   if (completion.status == udp::Status::ok && found != links_.end() && !ending_)
-    on_message(*found->second, std::span(buffer.bytes).first(completion.length));
+    on_message(*found->second, buffer.bytes.first(completion.length));
+  // [D93] Longer than anything that this side has said it takes.
+  if (completion.status == udp::Status::truncated)
+    static_cast<void>(endpoint_.abort(completion.connection));
   if (completion.status != udp::Status::cancelled) post_buffer(buffer);
 }
 
@@ -47,12 +55,11 @@ void Rdm::on_message(Link& link, std::span<const std::byte> bytes) {
     case Type::answer:
       return on_answer(link, header, bytes);
     case Type::write_offer:
+    case Type::read:
       if (header.length > kMostOffered) return;
-      return on_write(link, header, bytes);
+      return on_asked(link, header, bytes);
     case Type::write:
       return on_write(link, header, bytes);
-    case Type::read:
-      return on_read(link, header, bytes);
     case Type::atomic:
       return on_atomic(link, header, bytes);
     default:
@@ -169,10 +176,13 @@ void Rdm::placed(Placing* raw, udp::Status status) {
                         {placing->joined.get(), placing->length});
   Operation* operation = placing->operation;
   if (operation == nullptr) {
-    if (!ok || ending_) return;
-    const Header& header = placing->message.header;
-    remote_done(*placing->link, header, Counted::remote_write, FI_REMOTE_WRITE);
-    reply(*placing->link, Type::answer, header.operation, 0);
+    being_written_.erase(raw);
+    if (ok && !ending_) {
+      const Header& header = placing->message.header;
+      remote_done(*placing->link, header, Counted::remote_write, FI_REMOTE_WRITE);
+      reply(*placing->link, Type::answer, header.operation, 0);
+    }
+    carried_out(*placing->link, placing->joined ? placing->length : 0, ok);
   } else if (operation->counted == Counted::receive) {
     received_one(*operation, placing->message, placing->offset, placing->length, error_of(status));
   } else {

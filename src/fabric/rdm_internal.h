@@ -16,12 +16,28 @@ struct Cookie {
   [[nodiscard]] std::uint64_t number() const { return reinterpret_cast<std::uint64_t>(this); }
 };
 
+/// Of one peer's reads and long writes, at once and waiting; of messages that it does not take.
+inline constexpr std::size_t kMostActive = 64;
+inline constexpr std::size_t kMostCopied = std::size_t{64} << 20;
+inline constexpr std::size_t kMostAsked = 65'536;
+inline constexpr std::size_t kMostOwed = 131'072;
+
 struct Link {
   udp::ConnectionId id{};
   Peer* peer = nullptr;  ///< null until an accepted one's hello
-  bool full = false;     ///< the endpoint takes no more now
+  bool up = false;       ///< the peer has said what it takes
   bool closing = false;
+  std::size_t eager = kMostInjected;  ///< what both sides take unasked
   std::deque<std::unique_ptr<Outgoing>> waiting;
+
+  // [D94] Reads and long writes of the peer's.
+  struct Asked {
+    Header header;
+    std::vector<std::byte> segments;
+  };
+  std::size_t active = 0;   ///< that are being carried out
+  std::size_t copied = 0;   ///< bytes of them that had to be copied
+  std::deque<Asked> asked;  ///< that wait for their turn
 };
 
 /// Of the user's, until it is done.
@@ -54,12 +70,15 @@ struct Outgoing : Cookie {
   std::unique_ptr<std::byte[]> own;
   std::span<const std::byte> bytes;  ///< its own, or the user's
   Operation* operation = nullptr;    ///< that is done with it, or null
+  bool asked = false;                ///< the answer to a peer's read
 };
 
 /// For a message with a header.
 struct Buffer : Cookie {
-  explicit Buffer(std::size_t size) : Cookie(Kind::buffer), bytes(size) {}
-  std::vector<std::byte> bytes;
+  explicit Buffer(std::size_t size)
+      : Cookie(Kind::buffer), memory(new std::byte[size]), bytes(memory.get(), size) {}
+  std::unique_ptr<std::byte[]> memory;  ///< not zeroed: it costs nothing until it is used
+  std::span<std::byte> bytes;
 };
 
 /// Bytes that come without a header.

@@ -31,12 +31,12 @@ int Rdm::write(const Request& request) {
     header.immediate = request.immediate;
   }
   Operation* operation = begin(request, Counted::write, FI_RMA | FI_WRITE, link);
-  const bool injected = (request.flags & FI_INJECT) != 0 && size <= limits_.eager;
+  const bool injected = (request.flags & FI_INJECT) != 0 && size <= link->eager;
   if (!injected) {
     operation->unanswered = true;
     header.bits |= bits::kWantsAnswer;
   }
-  if (size > limits_.eager) {
+  if (size > link->eager) {
     header.type = Type::write_offer;
     return offer(*link, *operation, header);
   }
@@ -85,6 +85,7 @@ int Rdm::atomic(const Request& request) {
   if (values > limits_.most_atomic()) return -FI_EMSGSIZE;
   Link* link = nullptr;
   if (const int error = ready(request, link)) return error;
+  if (values > link->eager / 2) return link->up ? -FI_EMSGSIZE : -FI_EAGAIN;
   Operation* operation = begin(request, fetches ? Counted::read : Counted::write,
                                FI_ATOMIC | (fetches ? FI_READ : FI_WRITE), link);
   const bool injected = (request.flags & FI_INJECT) != 0 && !fetches;
@@ -130,6 +131,55 @@ void Rdm::remote_done(const Link& link, const Header& header, Counted counted,
         .source = link.peer});
 }
 
+/// [D94] So many at once of each peer's; the others wait, and a peer that asks for more than any provider
+/// does is none.
+void Rdm::on_asked(Link& link, const Header& header, std::span<const std::byte> bytes) {
+  if (bytes.size() != header.segments * sizeof(Segment)) return;
+  const bool room = link.active < kMostActive && link.copied < kMostCopied;
+  if (room && link.asked.empty()) return carry_out(link, header, bytes);
+  if (link.asked.size() >= kMostAsked) {
+    static_cast<void>(endpoint_.abort(link.id));
+    return;
+  }
+  link.asked.push_back({header, {bytes.begin(), bytes.end()}});
+}
+
+void Rdm::carry_out(Link& link, const Header& header, std::span<const std::byte> bytes) {
+  if (header.type == Type::read) {
+    on_read(link, header, bytes);
+  } else {
+    on_write(link, header, bytes);
+  }
+}
+
+void Rdm::carried_out(Link& link, std::size_t copied, bool ok) {
+  --link.active;
+  link.copied -= copied;
+  if (!ok || ending_) link.asked.clear();
+  while (!link.asked.empty() && link.active < kMostActive && link.copied < kMostCopied) {
+    const Link::Asked next = std::move(link.asked.front());
+    link.asked.pop_front();
+    carry_out(link, next.header, next.segments);
+  }
+}
+
+void Rdm::revoke(std::span<const std::byte> memory) {
+  const auto overlaps = [memory](std::span<const std::byte> other) {
+    return other.data() < memory.data() + memory.size() &&
+           memory.data() < other.data() + other.size();
+  };
+  std::unordered_set<std::uint64_t> users;
+  for (const Outgoing* outgoing : lent_) {
+    if (overlaps(outgoing->bytes)) users.insert(std::uint64_t(outgoing->link->id));
+  }
+  for (const Placing* placing : being_written_) {
+    for (const std::span<std::byte> piece : placing->where.all()) {
+      if (overlaps(piece)) users.insert(std::uint64_t(placing->link->id));
+    }
+  }
+  for (const std::uint64_t id : users) static_cast<void>(endpoint_.abort(udp::ConnectionId{id}));
+}
+
 void Rdm::on_write(Link& link, const Header& header, std::span<const std::byte> bytes) {
   Pieces where;
   const bool offered = header.type == Type::write_offer;
@@ -143,6 +193,9 @@ void Rdm::on_write(Link& link, const Header& header, std::span<const std::byte> 
     auto placing = std::make_unique<Placing>();
     placing->link = &link;
     placing->message = {link.peer, 0, header, &link, {}};
+    being_written_.insert(placing.get());
+    ++link.active;
+    if (!where.contiguous()) link.copied += header.length;
     return place(std::move(placing), where, header.length);
   }
   where.fill(0, bytes);
@@ -161,7 +214,12 @@ void Rdm::on_read(Link& link, const Header& header, std::span<const std::byte> b
     outgoing->own.reset(new std::byte[where.size()]);
     where.copy_to(outgoing->own.get());
     outgoing->bytes = {outgoing->own.get(), where.size()};
+    link.copied += where.size();
   }
+  outgoing->asked = true;
+  outgoing->link = &link;
+  lent_.insert(outgoing.get());
+  ++link.active;
   post(link, std::move(outgoing));
   remote_done(link, header, Counted::remote_read, FI_REMOTE_READ);
 }
@@ -176,8 +234,9 @@ void Rdm::on_atomic(Link& link, const Header& header, std::span<const std::byte>
                           : fetches ? AtomicKind::fetch
                                     : AtomicKind::plain;
   Pieces where;
-  const bool known = is_atomic(datatype, op, kind) &&
-                     resolve(header, bytes, reads ? FI_REMOTE_READ : FI_REMOTE_WRITE, where) &&
+  const std::uint64_t access =
+      (reads ? 0 : FI_REMOTE_WRITE) | (fetches || reads ? FI_REMOTE_READ : 0);
+  const bool known = is_atomic(datatype, op, kind) && resolve(header, bytes, access, where) &&
                      header.length % size_of(datatype) == 0 &&
                      header.length <= limits_.most_atomic();
   const std::size_t operands = reads ? 0 : header.length;
@@ -189,11 +248,14 @@ void Rdm::on_atomic(Link& link, const Header& header, std::span<const std::byte>
   // In one piece, since values may lie across segments.
   std::vector<std::byte> values(header.length);
   std::vector<std::byte> before(header.length);
-  where.copy_to(values.data());
-  apply_atomic(datatype, op, header.length / size_of(datatype), values.data(),
-               reads ? nullptr : bytes.data(), compares ? bytes.data() + operands : nullptr,
-               before.data());
-  if (!reads) where.fill(0, values);
+  {
+    const auto lock = host_.alone();
+    where.copy_to(values.data());
+    apply_atomic(datatype, op, header.length / size_of(datatype), values.data(),
+                 reads ? nullptr : bytes.data(), compares ? bytes.data() + operands : nullptr,
+                 before.data());
+    if (!reads) where.fill(0, values);
+  }
   remote_done(link, header, fetches ? Counted::remote_read : Counted::remote_write,
               FI_ATOMIC | (fetches ? FI_REMOTE_READ : FI_REMOTE_WRITE));
   if ((header.bits & bits::kWantsAnswer) == 0) return;

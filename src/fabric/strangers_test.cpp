@@ -1,0 +1,352 @@
+// Peers that do not keep to the rules, played by an endpoint of ours without a provider on top; and what an Rdm
+// bounds by itself.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fabric/message.h"
+#include "fabric/rdm.h"
+#include "fabric/testing.h"
+#include "udp/endpoint.h"
+
+namespace strack::fabric {
+namespace {
+
+constexpr std::size_t kEager = 32'768;
+
+udp::EndpointOptions endpoint_options() {
+  udp::EndpointOptions o;
+  o.listen = "127.0.0.1:0";
+  o.paths = 2;
+  o.user_data = greeting(kEager);
+  return o;
+}
+
+struct HelloBytes {
+  std::array<std::uint8_t, 16> ip{};
+  std::uint16_t port = 0;
+  std::uint16_t v6 = 0;
+  std::uint32_t scope = 0;
+};
+
+std::vector<std::byte> message_of(const Header& header, const void* more = nullptr,
+                                  std::size_t size = 0) {
+  std::vector<std::byte> all(sizeof header + size);
+  std::memcpy(all.data(), &header, sizeof header);
+  if (size > 0) std::memcpy(all.data() + sizeof header, more, size);
+  return all;
+}
+
+/// Owns an Rdm and keeps what it tells; one region, whose rights a test sets.
+class Told : public Host {
+ public:
+  void done(const Done& done) override { all.push_back(done); }
+  std::byte* region(const Segment& segment, std::uint64_t access) override {
+    if ((rights & access) != access || segment.address > memory.size() ||
+        segment.length > memory.size() - segment.address)
+      return nullptr;
+    return memory.data() + segment.address;
+  }
+  std::unique_lock<std::mutex> alone() override { return std::unique_lock(values); }
+
+  std::vector<Done> all;
+  std::vector<std::byte> memory = std::vector<std::byte>(200'000);
+  std::uint64_t rights = FI_REMOTE_READ | FI_REMOTE_WRITE;
+  std::mutex values;
+};
+
+/// An Rdm and a stranger, connected; both move when `until` is called.
+class Stranger : public ::testing::Test {
+ protected:
+  explicit Stranger(const udp::EndpointOptions& ours = endpoint_options(), Limits limits = {})
+      : endpoint_(open(endpoint_options())) {
+    udp::Endpoint opened = open(ours);
+    udp::Address name = *udp::Address::parse(opened.local_address());
+    rdm_ = std::make_unique<Rdm>(std::move(opened), name, host_, limits);
+  }
+  static udp::Endpoint open(const udp::EndpointOptions& options) {
+    auto opened = udp::Endpoint::open(options);
+    EXPECT_TRUE(opened);
+    return std::move(opened.value());
+  }
+  /// As if from a port that is `off` away from its own.
+  void connect(std::uint16_t off = 0) {
+    auto made = endpoint_.connect(rdm_->endpoint().local_address());
+    ASSERT_TRUE(made);
+    id_ = made.value();
+    for (auto& buffer : buffers_) {
+      buffer.resize(sizeof(Header) + kEager);
+      ASSERT_EQ(endpoint_.post_receive(id_, udp::Match::any(), buffer, 1), udp::Status::ok);
+    }
+    const HelloBytes hello{
+        {127, 0, 0, 1}, static_cast<std::uint16_t>(endpoint_.local_port() + off), 0, 0};
+    say({.type = Type::hello}, &hello, sizeof hello);
+  }
+  void say(const Header& header, const void* more = nullptr, std::size_t size = 0) {
+    sent_.push_back(message_of(header, more, size));
+    udp::Status status = endpoint_.send(id_, kWithHeader, sent_.back(), 7);
+    for (int i = 0; i < 10'000 && status == udp::Status::would_block; ++i) {
+      turn();
+      status = endpoint_.send(id_, kWithHeader, sent_.back(), 7);
+    }
+    EXPECT_EQ(status, udp::Status::ok);
+  }
+  void turn() {
+    rdm_->progress();
+    endpoint_.poll();
+    std::array<udp::Completion, 16> room;
+    for (const udp::Completion& one : endpoint_.completions(room)) {
+      if (one.kind == udp::Kind::failed) failed_ = true;
+      if (one.kind == udp::Kind::received && one.status == udp::Status::ok)
+        tags_.push_back(one.tag);
+    }
+  }
+  /// Whether `done` came true within seconds.
+  template <class Done>
+  bool until(Done&& done) {
+    for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+         std::chrono::steady_clock::now() < end;) {
+      turn();
+      if (done()) return true;
+    }
+    return false;
+  }
+  /// A read of one byte is answered: all that was said before has been dealt with.
+  void catch_up() {
+    const std::size_t before = count(kOwnTag);
+    const Segment one{0, 1, 0};
+    say({.type = Type::read, .segments = 1, .length = 1, .tag = kOwnTag}, &one, sizeof one);
+    EXPECT_TRUE(until([&] { return count(kOwnTag) > before; }));
+  }
+  [[nodiscard]] std::size_t count(std::uint64_t tag) const {
+    return static_cast<std::size_t>(std::count(tags_.begin(), tags_.end(), tag));
+  }
+
+  static constexpr std::uint64_t kOwnTag = 1'000'000;
+  Told host_;
+  std::unique_ptr<Rdm> rdm_;
+  udp::Endpoint endpoint_;
+  udp::ConnectionId id_{};
+  std::array<std::vector<std::byte>, 40> buffers_;
+  std::deque<std::vector<std::byte>> sent_;
+  std::vector<std::uint64_t> tags_;  ///< of what the stranger received
+  bool failed_ = false;
+};
+
+// Whoever says it is somebody else is shown out.
+TEST_F(Stranger, AHelloFromAnotherAddressIsNotBelieved) {
+  connect(1);
+  EXPECT_TRUE(until([&] { return failed_; }));
+}
+
+// Another program that speaks the transport, or a provider that takes too little.
+TEST_F(Stranger, WhoIsNoProviderIsShownOut) {
+  for (const std::uint64_t data : {std::uint64_t{0}, greeting(kMostInjected - 1)}) {
+    udp::EndpointOptions other = endpoint_options();
+    other.user_data = data;
+    endpoint_ = open(other);
+    failed_ = false;
+    auto made = endpoint_.connect(rdm_->endpoint().local_address());
+    ASSERT_TRUE(made);
+    EXPECT_TRUE(until([&] { return failed_; })) << data;
+  }
+}
+
+// Lengths and segments that lie, in every kind of message: nothing happens, and the connection goes on.
+TEST_F(Stranger, LengthsThatOverflowAreRefused) {
+  connect();
+  catch_up();
+  const std::uint64_t most = ~std::uint64_t{0};
+  const std::array<Segment, 4> four{
+      Segment{most, 1, 0}, {1, most, 0}, {most - 8, 16, 0}, {0, most, 0}};
+  for (const Type type : {Type::send, Type::offer, Type::fetch, Type::answer, Type::write,
+                          Type::write_offer, Type::read, Type::atomic}) {
+    for (const std::uint64_t length : {most, most - 31, std::uint64_t{1} << 32, std::uint64_t{5}}) {
+      for (const unsigned count_of : {0u, 1u, 4u, 255u}) {
+        const auto segments = static_cast<std::uint8_t>(count_of);
+        say({.type = type, .segments = segments, .operation = 9, .length = length, .tag = 77},
+            four.data(), sizeof four);
+        say({.type = type, .segments = segments, .operation = 9, .length = length, .tag = 77});
+      }
+    }
+    catch_up();
+  }
+  EXPECT_FALSE(failed_);
+  EXPECT_EQ(count(77), 0u) << "no bytes were handed out";
+  for (const Done& one : host_.all) EXPECT_EQ(one.counted, Counted::remote_read);
+}
+
+// An offer is fetched once, however often it is asked for, and its sender is told once.
+TEST_F(Stranger, ASecondFetchGetsNothing) {
+  connect();
+  catch_up();
+  host_.all.clear();
+  std::vector<std::byte> large(kEager + 1);
+  Request request;
+  request.local = Pieces(large.data(), large.size());
+  request.peer = rdm_->peer(*udp::Address::parse(endpoint_.local_address()));
+  request.flags = FI_TAGGED;
+  ASSERT_EQ(rdm_->send(request), 0);
+  EXPECT_TRUE(until([&] { return count(kWithHeader) > 0; }));  // the offer, operation 1
+  say({.type = Type::fetch, .operation = 1, .length = 100, .tag = 78});
+  say({.type = Type::fetch, .operation = 1, .length = 100, .tag = 79});
+  catch_up();
+  EXPECT_EQ(count(78), 1u);
+  EXPECT_EQ(count(79), 0u);
+  const auto sends = [&] {
+    return std::count_if(host_.all.begin(), host_.all.end(),
+                         [](const Done& one) { return one.counted == Counted::send; });
+  };
+  EXPECT_TRUE(until([&] { return sends() > 0; }));
+  catch_up();
+  EXPECT_EQ(sends(), 1);
+}
+
+// [D94] Thousands of reads at once are carried out some at a time, and all of them.
+TEST_F(Stranger, ManyReadsWaitForTheirTurn) {
+  connect();
+  catch_up();
+  const std::array<Segment, 2> two{Segment{0, 10, 0}, {100, 10, 0}};
+  for (int i = 0; i < 500; ++i)
+    say({.type = Type::read, .segments = 2, .length = 20, .tag = 80}, two.data(), sizeof two);
+  // Its receives are used up: they come again.
+  std::size_t posted = 0;
+  EXPECT_TRUE(until([&] {
+    while (posted < tags_.size()) {
+      static_cast<void>(endpoint_.post_receive(id_, udp::Match::any(), buffers_[posted++ % 40], 1));
+    }
+    return count(80) == 500;
+  }));
+  EXPECT_FALSE(failed_);
+}
+
+// Fetching needs the right to read, changing the right to write.
+TEST_F(Stranger, AtomicsNeedTheirRights) {
+  connect();
+  catch_up();
+  const std::uint64_t sum = std::uint64_t{FI_SUM} | std::uint64_t{FI_UINT8} << 8;
+  const Segment first{0, 1, 0};
+  std::array<std::byte, sizeof first + 1> body{};
+  std::memcpy(body.data(), &first, sizeof first);
+  body.back() = std::byte{3};
+  const auto add = [&](std::uint64_t rights, bool fetches) {
+    host_.rights = rights;
+    const std::size_t answers = count(kWithHeader);
+    say({.type = Type::atomic,
+         .bits = bits::kWantsAnswer,
+         .segments = 1,
+         .length = 1,
+         .tag = sum | std::uint64_t{fetches} << 17},
+        body.data(), body.size());
+    EXPECT_TRUE(until([&] { return count(kWithHeader) > answers; }));
+    return static_cast<int>(host_.memory[0]);
+  };
+  EXPECT_EQ(add(FI_REMOTE_READ, false), 0);
+  EXPECT_EQ(add(FI_REMOTE_WRITE, false), 3);
+  EXPECT_EQ(add(FI_REMOTE_WRITE, true), 3) << "to fetch is to read";
+  EXPECT_EQ(add(FI_REMOTE_WRITE | FI_REMOTE_READ, true), 6);
+}
+
+// Memory that goes back to the user is left alone from then on: who was writing it loses its connection.
+TEST_F(Stranger, AWriteUnderWayEndsWithItsRegion) {
+  connect();
+  catch_up();
+  const Segment all{0, 100'000, 0};
+  say({.type = Type::write_offer,
+       .bits = bits::kWantsAnswer,
+       .segments = 1,
+       .operation = 5,
+       .length = all.length},
+      &all, sizeof all);
+  EXPECT_TRUE(until([&] { return count(kWithHeader) > 0; }));  // it is fetched
+  rdm_->revoke(std::span(host_.memory).subspan(150'000));
+  catch_up();
+  EXPECT_FALSE(failed_) << "that memory is another's";
+  rdm_->revoke(std::span(host_.memory).subspan(99'999));
+  EXPECT_TRUE(until([&] { return failed_; }));
+}
+
+class Scarce : public Stranger {
+ protected:
+  Scarce()
+      : Stranger(
+            [] {
+              udp::EndpointOptions o = endpoint_options();
+              o.max_receives = 1;
+              return o;
+            }(),
+            Limits{.eager = kEager, .outstanding = 1'024, .buffers = 1}) {}
+};
+
+// A buffer that the endpoint has no room for comes back later.
+TEST_F(Scarce, NoBufferIsLost) {
+  connect();
+  std::vector<std::byte> place(kEager + 1);
+  const std::vector<std::byte> bytes(kEager + 1, std::byte{7});
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    Request request;
+    request.local = Pieces(place.data(), place.size());
+    request.tag = i;
+    request.flags = FI_TAGGED;
+    ASSERT_EQ(rdm_->receive(request), 0);
+    say({.type = Type::offer,
+         .bits = bits::kTagged,
+         .operation = i,
+         .length = bytes.size(),
+         .tag = i});
+    ASSERT_TRUE(until([&] { return count(kWithHeader) == i; })) << i;
+    // The receiver chooses tags from 1 on.
+    ASSERT_EQ(endpoint_.send(id_, i, bytes, 8), udp::Status::ok);
+    ASSERT_TRUE(until([&] { return host_.all.size() == i; })) << i;
+    EXPECT_EQ(host_.all.back().error, 0);
+    EXPECT_EQ(place.back(), std::byte{7});
+  }
+}
+
+// [D93] Sides that take messages of different lengths unasked find out at set-up, and nothing is cut off.
+TEST(Greeting, DifferentEagerLimitsWorkTogether) {
+  std::array<Told, 2> hosts;
+  std::array<std::unique_ptr<Rdm>, 2> both;
+  std::array<udp::Address, 2> names;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Limits limits{.eager = i == 0 ? std::size_t{65'536} : kMostInjected, .buffers = 16};
+    udp::EndpointOptions options = endpoint_options();
+    options.user_data = greeting(limits.eager);
+    auto opened = udp::Endpoint::open(options);
+    ASSERT_TRUE(opened);
+    names[i] = *udp::Address::parse(opened.value().local_address());
+    both[i] = std::make_unique<Rdm>(std::move(opened.value()), names[i], hosts[i], limits);
+  }
+  const std::vector<std::byte> bytes(30'000, std::byte{9});
+  std::vector<std::byte> place(30'000);
+  for (std::size_t round = 0; round < 4; ++round) {
+    const std::size_t from = round % 2;
+    Request request;
+    request.flags = FI_TAGGED;
+    request.local = Pieces(place.data(), place.size());
+    place.assign(place.size(), std::byte{0});
+    ASSERT_EQ(both[1 - from]->receive(request), 0);
+    request.local = Pieces(const_cast<std::byte*>(bytes.data()), bytes.size());
+    request.peer = both[from]->peer(names[1 - from]);
+    ASSERT_EQ(both[from]->send(request), 0);
+    const std::size_t wanted = round + 1;
+    for (int i = 0; i < 2'000'000 && (hosts[0].all.size() < wanted || hosts[1].all.size() < wanted);
+         ++i) {
+      for (auto& one : both) one->progress();
+    }
+    ASSERT_EQ(hosts[0].all.size(), wanted);
+    ASSERT_EQ(hosts[1].all.size(), wanted);
+    for (const Told& host : hosts) EXPECT_EQ(host.all.back().error, 0);
+    EXPECT_EQ(place, bytes);
+  }
+}
+
+}  // namespace
+}  // namespace strack::fabric

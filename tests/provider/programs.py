@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Programs as Debian has them, over the provider and over Open MPI's own TCP: the same results, and counters that prove which way the bytes went.
+
+    programs.py PROVIDER_FOLDER [NAME...]        netpipe, scalapack, hpcc
+
+Those whose package is not installed (netpipe-openmpi, scalapack-mpi-test, hpcc) are named and left out.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIP = 77
+LIMIT = 240  # seconds for a program
+SCALAPACK = next(iter(pathlib.Path("/usr/lib").glob("*/scalapack/openmpi-tests")), pathlib.Path("/nowhere"))
+TRANSPORTS = {"strack": {"OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi", "OMPI_MCA_mtl_ofi_provider_include": "strack", "FI_STRACK_STATS": "1"},
+              "tcp": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"}}
+
+
+def mpirun(ranks, words, transport, provider, work):
+    env = {**os.environ, "FI_PROVIDER_PATH": provider, "TMPDIR": str(work), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **TRANSPORTS[transport]}
+    done = subprocess.run(["timeout", str(LIMIT), "mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", str(ranks), *words],
+                          env=env, capture_output=True, text=True, errors="replace", check=False, cwd=work)
+    assert done.returncode == 0, f"{words[0]} over {transport}: exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    sent = sum(int(n) for n in re.findall(r"datagrams and (\d+) bytes sent", done.stderr))
+    assert (sent > 0) == (transport == "strack"), f"{words[0]} over {transport} sent {sent} bytes over STrack"
+    return done.stdout + done.stderr, sent
+
+
+def netpipe(transport, provider, work):
+    """Sizes to 128 KiB, each with its neighbours, bytes looked at (-i)."""
+    said, sent = mpirun(2, ["NPopenmpi", "-i", "-u", "131072", "-o", "np.out"], transport, provider, work)
+    sizes = re.findall(r"^ *[0-9]+: .*?times -->  (.*)$", said, re.M)
+    assert sizes and all(one.strip() == "Integrity check passed" for one in sizes), said[-1500:]
+    return f"{len(sizes)} sizes arrive whole", sent
+
+
+def scalapack(transport, provider, work):
+    """LU factorisations and their residuals."""
+    for name in SCALAPACK.glob("*.dat"):
+        shutil.copy(name, work)
+    said, sent = mpirun(4, [str(SCALAPACK / "xdlu")], transport, provider, work)
+    counts = [int(n) for n in re.findall(r"^\s*(\d+)\s+tests? (?:completed|did not|skipped)", said, re.M)]
+    passed = re.search(r"(\d+) tests completed and passed", said)
+    failed = re.search(r"(\d+) tests completed and failed", said)
+    assert passed and failed and int(failed.group(1)) == 0, (said[-1500:], counts)
+    return f"{passed.group(1)} tests pass", sent
+
+
+def hpcc(transport, provider, work):
+    """High-Performance Linpack, PTRANS, RandomAccess, FFT and bandwidths, small ones."""
+    text = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text(encoding="latin-1")
+    lines = text.splitlines()
+    for i, line in enumerate(lines):
+        if line.rstrip().endswith("Ns") and "# of" not in line:
+            lines[i] = "600          Ns"
+        if "# of process grids" in line:
+            lines[i + 1], lines[i + 2] = "2            Ps", "2            Qs"
+    pathlib.Path(work, "hpccinf.txt").write_text("\n".join(lines) + "\n", encoding="latin-1")
+    out = pathlib.Path(work, "hpccoutf.txt")
+    out.unlink(missing_ok=True)
+    _, sent = mpirun(4, ["hpcc"], transport, provider, work)
+    said = out.read_text(encoding="latin-1")
+    assert re.search(r"^Success=1$", said, re.M), said[-500:]
+    # Of RandomAccess up to 1 % of the updates may be wrong: its rules, and it says so.
+    return f"{len(re.findall('PASSED', said))} checks pass, {len(re.findall('FAILED', said))} fail", sent
+
+
+PROGRAMS = {"netpipe": (netpipe, lambda: shutil.which("NPopenmpi")), "scalapack": (scalapack, lambda: (SCALAPACK / "xdlu").is_file()),
+            "hpcc": (hpcc, lambda: shutil.which("hpcc"))}
+
+
+def main():
+    provider, names = str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2:] or list(PROGRAMS)
+    said = []
+    for name in names:
+        program, found = PROGRAMS[name]
+        if not found():
+            print(f"{name} is not installed")
+            continue
+        results = {}
+        for transport in TRANSPORTS:
+            work = tempfile.mkdtemp(prefix="strack_programs_")
+            start = time.monotonic()
+            try:
+                results[transport] = program(transport, provider, work)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+            print(f"{name} over {transport}: {results[transport][0]}, {time.monotonic() - start:.0f} s", flush=True)
+        assert results["strack"][0] == results["tcp"][0], results
+        said.append(f"{name}: {results['strack'][0]}, {results['strack'][1]} bytes over STrack")
+    if not said:
+        print("skipped: none of them is installed")
+        return SKIP
+    print("; ".join(said))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
