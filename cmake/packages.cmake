@@ -66,7 +66,7 @@ if(TARGET strack_python)
     "simulator of AI clusters under STrack and its peers, for Python"
     "Scenarios as objects, runs and sweeps, results as DataFrames, pictures, and"
     "workloads from numpy arrays.")
-  set(CPACK_DEBIAN_PYTHON3-STRACK_PACKAGE_RECOMMENDS python3-matplotlib)
+  set(CPACK_DEBIAN_PYTHON3-STRACK_PACKAGE_RECOMMENDS "${library} ${same}, python3-matplotlib")  # strack.udp; plots
 endif()
 if(TARGET strack-fi)
   strack_package(strack-libfabric strack-libfabric libs ""

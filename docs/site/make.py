@@ -110,7 +110,7 @@ def configuration(folder, site):
     named = set(re.findall(r"\S+\.md", str(settings["nav"]).replace("'", " ")))
     parts = {name: pages for part in settings["nav"] for name, pages in part.items()}
     parts["Guides"] += sorted(f"docs/{path.name}" for path in (folder / "docs").glob("*.md") if f"docs/{path.name}" not in named)
-    parts["Tutorials"] += sorted(f"notebooks/{path.name}" for path in (folder / "notebooks").glob("*.md"))
+    parts["Tutorials"].append({"Notebooks": sorted(f"notebooks/{path.name}" for path in (folder / "notebooks").glob("*.md"))})
     parts["Schemes"] += sorted(f"docs/transports/{path.name}" for path in (folder / "docs/transports").glob("*.md"))
     return yaml.safe_dump({**settings, "docs_dir": str(folder), "site_dir": str(site)}, sort_keys=False)
 

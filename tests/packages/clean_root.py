@@ -15,11 +15,21 @@ import subprocess
 import sys
 import tempfile
 
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = """
 import strack
 r = strack.run("/usr/share/strack/scenarios/small.toml", out="/root/python.db")
 assert r.status == "finished" and len(r.flows) == 128, r
 print(len(r.flows), "rows in a DataFrame")
+"""
+UDP = """
+import asyncio, strack
+async def both():
+    async with strack.udp.Endpoint(listen="127.0.0.1:0") as server, strack.udp.Endpoint() as client:
+        ours, theirs = await asyncio.gather(client.connect(server.address), server.accept())
+        _, got = await asyncio.gather(ours.send(b"hello"), theirs.receive())
+        print(bytes(got.data).decode(), "over UDP")
+asyncio.run(both())
 """
 # What is done in the clean root, and what must be said.
 COMMANDS = (
@@ -31,6 +41,8 @@ COMMANDS = (
     ("strack key > /root/key && (strack recv --dir /root/in --create --once --insecure --bind 127.0.0.1:4794 & sleep 1; "
      "strack cp /root/vectors 127.0.0.1: --insecure; wait) && cmp /root/vectors /root/in/vectors && echo same bytes", "same bytes"),
     (f"python3 -c '{PYTHON}'", "128 rows in a DataFrame"),
+    (f"python3 -c '{UDP}'", "hello over UDP"),
+    ("python3 /root/tutorials/tutorials_test.py /usr/bin/strack /root/tutorials/*.md", "operator.md: ok"),
     ("apt-get install -y -qq --no-install-recommends man-db >/dev/null && man -P cat strack-sim-run", "STRACK-SIM-RUN(1)"),
     (". /usr/share/bash-completion/completions/strack; COMP_WORDS=(strack sim su); COMP_CWORD=2; _strack; echo ${COMPREPLY[@]}", "summary"),
     ("ldconfig -p", "libstrack.so.0"),
@@ -69,6 +81,10 @@ def use(root, packages):
     inside.mkdir(exist_ok=True)
     for package in packages:
         shutil.copy(package, inside)
+    tutorials = root / "root/tutorials"
+    tutorials.mkdir(exist_ok=True)
+    for file in (SOURCE / "tests/site/tutorials_test.py", SOURCE / "README.md", *(SOURCE / "docs/site/pages/tutorials").glob("*.md")):
+        shutil.copy(file, tutorials)
     steps = [("apt-get install -y -qq --no-install-recommends /root/packages/*.deb 2>&1 && echo installed", "installed"), *COMMANDS]
     for command, wanted in steps:
         done = run("chroot", root, "/bin/bash", "-c", f"export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive; {command}")
