@@ -1,7 +1,7 @@
 # The few commands a person needs; the work is in tools/ and CMakePresets.json.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test prove prove-gpu quick bench packages wheel site dist format clean
+.PHONY: help run test prove prove-gpu quick bench packages wheel static site dist format clean
 
 # The one place of the version is CMakeLists.txt.
 VERSION := $(shell awk '/VERSION/ && /strack/ { print $$3; exit }' CMakeLists.txt)
@@ -15,6 +15,7 @@ help:
 	@echo "make quick    release build and its short tests, while working"
 	@echo "make bench    release build and its benchmarks"
 	@echo "make packages .deb files of the program, the library and the Python module, and what they are made of, in build/packages"
+	@echo "make static   the program as one file that needs no library, in build/static"
 	@echo "make wheel    the Python module as a wheel for this machine's python3, in build/wheel"
 	@echo "make site     all documents as a site, with tutorials and a reference made of the program, in build/site"
 	@echo "make dist     the sources of the newest commit as build/strack-VERSION.tar.gz, the same bytes every time"
@@ -63,6 +64,12 @@ packages:
 	@if command -v lintian >/dev/null; then lintian --fail-on error,warning build/packages/*.deb; fi
 	@packaging/sbom.py build/release $(VERSION) build/packages/strack-$(VERSION).cdx.json
 	@ls -l build/packages
+
+static:
+	@tools/setup build
+	@tools/build release strack
+	@packaging/static build/release build/static/strack
+	@ls -l build/static/strack
 
 wheel:
 	@tools/setup

@@ -89,11 +89,21 @@ def use(root, packages):
     for command, wanted in steps:
         done = run("chroot", root, "/bin/bash", "-c", f"export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive; {command}")
         good = done.returncode == 0 and wanted in done.stdout
-        print(f"{'ok' if good else 'FAILED'}: {command.strip().splitlines()[0]}")
+        print(f"{'ok' if good else 'FAILED'}: {command.strip().splitlines()[0]}", flush=True)
         if not good:
             print(done.stdout[-3000:])
             return False
     return True
+
+
+def use_as_a_system(root, packages):
+    """With /proc, which every running Debian has: programs find themselves by it."""
+    mounted = run("mount", "-t", "proc", "proc", root / "proc").returncode == 0
+    try:
+        return use(root, packages)
+    finally:
+        if mounted:
+            run("umount", "-l", root / "proc")
 
 
 def main():
@@ -107,7 +117,7 @@ def main():
         print(f"error: {options.folder}: no .deb files. `make packages` makes them", file=sys.stderr)
         return 2
     if options.root:
-        return 0 if use(options.root, packages) else 1
+        return 0 if use_as_a_system(options.root, packages) else 1
     if not shutil.which("debootstrap"):
         return skip("no debootstrap here")
     root = pathlib.Path(tempfile.mkdtemp(prefix="strack_root_"))
@@ -115,7 +125,7 @@ def main():
         made = run("debootstrap", "--variant=minbase", "bookworm", root, options.mirror)
         if made.returncode != 0:
             return skip("debootstrap: " + (made.stdout.strip().splitlines() or ["nothing said"])[-1])
-        return 0 if use(root, packages) else 1
+        return 0 if use_as_a_system(root, packages) else 1
     finally:
         shutil.rmtree(root, ignore_errors=True)
 

@@ -180,10 +180,11 @@ class PackagesTest(unittest.TestCase):
             name = re.search(r"Build ID: (\w\w)(\w+)", run("readelf", "-n", path))
             self.assertTrue((self.usr / f"lib/debug/.build-id/{name[1]}/{name[2]}.debug").is_file(), path)
 
-    def test_lintian_finds_nothing(self):
+    def test_lintian_finds_no_error(self):
+        """Nor a warning, in `make packages`."""
         if not shutil.which("lintian"):
             self.skipTest("no lintian")
-        self.assertEqual(run("lintian", "--fail-on", "error,warning", "--allow-root", *self.files.values()), "")
+        self.assertNotIn("E: ", run("lintian", "--fail-on", "error", "--allow-root", *self.files.values()))
 
 
 if __name__ == "__main__":
