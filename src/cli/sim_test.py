@@ -808,9 +808,7 @@ headroom = "4 KB"
         self.assertIn("it must be 1, 2, 4, 8 or 16", self.bad(*roce, "rocev2.qps_per_conn=3"))
         self.assertIn("would work", self.bad(*roce, "pfc.buffer_per_tbps=1 KB"))
 
-
-class Networks(SimTest):
-    """Networks from files, servers with several NICs."""
+    # ---- Networks from files, servers with several NICs
 
     def hash_of(self, name, *words):
         self.strack("sim", "run", name, "--quiet", "--force", "--out", "x.db", *words, check=True)
@@ -866,7 +864,7 @@ size = "1 MB"
 placement = "packed"
 """)
         shown = self.good("sim", "show", "rails.toml")
-        self.assertIn("# servers        4 of 8 NICs; inside 3.6 Tb/s, ", shown)
+        self.assertIn("# servers        4 of 8 NICs; inside 3600 Gb/s, ", shown)
         one = self.hash_of("rails.toml")
         self.assertEqual(self.hash_of("rails.toml", "--threads", "2"), one)
         self.assertNotEqual(self.hash_of("rails.toml", "--set", "topology.nics_per_server=1"), one)

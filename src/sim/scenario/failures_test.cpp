@@ -278,13 +278,13 @@ TEST(Failures, WhatNoPacketMeetsIsTold) {
       "no packet meets it there\n");
 }
 
-TEST(Run, AnEndBeforeAnythingIsAcknowledgedIsTold) {
+TEST(Run, AnEndBeforeAnythingArrivesIsTold) {
   EXPECT_EQ(
       error_of("[run]\nend_ms = 1e-9\n"),
       "x.toml:2: end_ms is 1e-09. an end is a time from 1 ns to an hour, such as end_ms = 10");
-  const Scenario s = loaded("[run]\nend_ms = 0.004\n");
+  const Scenario s = loaded("[run]\nend_ms = 0.003\n");
   ASSERT_EQ(s.notes.size(), 1u);
-  EXPECT_EQ(s.notes[0].substr(0, 46), "the run ends at 4 us, within the base RTT of 8");
+  EXPECT_EQ(s.notes[0].substr(0, 55), "the run ends at 3 us, within half the base RTT of 8 us:");
 }
 
 TEST(Record, SeriesThatWouldBeHugeAreRefusedOrTold) {

@@ -73,10 +73,10 @@ class RunResolver : Resolving {
     out_.config.threads = set_.count("run.threads");
     if (!set_.given("run.end_ms")) return;
     out_.config.end = at(set_.time("run.end_ms"));
-    if (out_.config.end < at(out_.base_rtt)) {
+    if (out_.config.end < at(out_.base_rtt / 2)) {
       out_.notes.push_back(fmt::format(
-          "the run ends at {}, within the base RTT of {}: over the longest path nothing "
-          "can be acknowledged by then",
+          "the run ends at {}, within half the base RTT of {}: over the longest path no "
+          "packet arrives by then",
           workload::format_time(out_.config.end - Instant{}),
           workload::format_time(out_.base_rtt)));
     }
