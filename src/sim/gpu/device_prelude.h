@@ -18,9 +18,13 @@
 
 #include "sim/gpu/device_memory.h"
 
-/// Set by the host before the first kernel.
-extern "C" STRACK_DEVICE strack::sim::gpu::DeviceMemory* strack_gpu_memory;
-STRACK_DEVICE strack::sim::gpu::DeviceMemory* strack_gpu_memory = nullptr;
+/// Of the run that this block works for: every kernel begins with setting it.
+STRACK_DEVICE __attribute__((shared)) strack::sim::gpu::DeviceMemory* strack_gpu_memory;
+STRACK_DEVICE inline void strack_gpu_set_memory(unsigned long memory) {
+  if (__nvvm_read_ptx_sreg_tid_x() == 0)
+    strack_gpu_memory = reinterpret_cast<strack::sim::gpu::DeviceMemory*>(memory);
+  __syncthreads();
+}
 
 /// Tells the host why, and ends all kernels.
 STRACK_DEVICE inline void strack_gpu_fail(const char* condition, const char* file, int line,

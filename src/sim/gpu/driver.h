@@ -57,9 +57,7 @@ struct CuAccess {
   call(cuCtxSetCurrent, (CuContext)) \
   call(cuMemGetInfo_v2, (std::size_t*, std::size_t*)) \
   call(cuModuleLoadData, (CuModule*, const void*)) \
-  call(cuModuleUnload, (CuModule)) \
   call(cuModuleGetFunction, (CuFunction*, CuModule, const char*)) \
-  call(cuModuleGetGlobal_v2, (CuPointer*, std::size_t*, CuModule, const char*)) \
   call(cuMemAlloc_v2, (CuPointer*, std::size_t)) \
   call(cuMemFree_v2, (CuPointer)) \
   call(cuMemHostAlloc, (void**, std::size_t, unsigned)) \

@@ -21,9 +21,9 @@ class Emulation final : public Machine {
  public:
   Emulation() = default;
   ~Emulation() override {
-    if (arena().base != nullptr && arena().base == base_) {
-      munmap(base_, kCapacity);
-      arena() = {};
+    if (arena_.base != nullptr) {
+      munmap(arena_.base, kCapacity);
+      forget_arena(arena_);
     }
     for (const int file : {host_, machine_}) {
       if (file >= 0) close(file);
@@ -34,8 +34,6 @@ class Emulation final : public Machine {
 
   /// Or why not.
   std::string open() {
-    if (arena().base != nullptr)
-      return "an emulated GPU runs one simulation of a program at a time";
     for (int* file : {&host_, &machine_}) {
       *file = memfd_create("strack-gpu", MFD_CLOEXEC);
       if (*file < 0 || ftruncate(*file, kCapacity) != 0) return "there is no memory for two";
@@ -43,9 +41,8 @@ class Emulation final : public Machine {
     void* place =
         mmap(nullptr, kCapacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, host_, 0);
     if (place == MAP_FAILED) return "there is no memory for two";
-    base_ = static_cast<char*>(place);
-    arena() = {base_, kCapacity, 0};
-    return {};
+    arena_ = {static_cast<char*>(place), kCapacity, 0};
+    return enlist_arena(arena_) ? std::string() : std::string(kTooMany);
   }
 
   [[nodiscard]] bool emulated() const override { return true; }
@@ -69,31 +66,31 @@ class Emulation final : public Machine {
  private:
   static constexpr std::size_t kCapacity = std::size_t{1} << 34;
 
-  void enter() override { open_arena(true); }
-  void leave() override { open_arena(false); }
+  void enter() override { open_arena(&arena_); }
+  void leave() override { open_arena(nullptr); }
   void begin_turn() override {
     show(machine_);
-    open_arena(true);
+    open_arena(&arena_);
   }
   void end_turn() override {
-    open_arena(false);
+    open_arena(nullptr);
     show(host_);
   }
 
   void show(int file) {
     const std::size_t size = shown();
-    void* place =
-        mmap(base_, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0);
-    STRACK_CHECK(place == base_);
+    void* place = mmap(arena_.base, size, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0);
+    STRACK_CHECK(place == arena_.base);
   }
   /// All that is used, and what one window may use.
-  [[nodiscard]] static std::size_t shown() {
+  [[nodiscard]] std::size_t shown() const {
     constexpr std::size_t kMore = std::size_t{256} << 20;
-    return std::min(kCapacity, (arena().used + kMore) / kMore * kMore + kMore);
+    return std::min(kCapacity, (arena_.used + kMore) / kMore * kMore + kMore);
   }
-  static void carry(int from, int to) {
+  void carry(int from, int to) const {
     std::vector<char> ferry(std::size_t{1} << 20);
-    for (std::size_t at = 0; at < arena().used; at += ferry.size()) {
+    for (std::size_t at = 0; at < arena_.used; at += ferry.size()) {
       const auto offset = static_cast<off_t>(at);
       const ssize_t got = pread(from, ferry.data(), ferry.size(), offset);
       STRACK_CHECK(got == static_cast<ssize_t>(ferry.size()));
@@ -103,7 +100,7 @@ class Emulation final : public Machine {
 
   int host_ = -1;
   int machine_ = -1;
-  char* base_ = nullptr;
+  Arena arena_;
   std::vector<std::unique_ptr<std::max_align_t[]>> sheets_;
 };
 

@@ -1,5 +1,6 @@
 #include "sim/gpu/engine.h"
 
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -15,8 +16,12 @@ namespace {
 constexpr ModuleFile kModule{"GPU", "libstrack-gpu.so", "STRACK_GPU_MODULE", "../sim/gpu",
                              "strack_gpu_module"};
 
+[[noreturn]] void lose(const char* why) { throw EngineLost(why); }
+
 Result<const gpu::Module*, std::string> load_module() {
+  static std::mutex one_at_a_time;
   static const gpu::Module* loaded = nullptr;
+  const std::lock_guard lock(one_at_a_time);
   if (loaded != nullptr) return loaded;
   const auto found = find_in_module(kModule, "run it with --engine cpu");
   if (!found) return found.error();
@@ -55,9 +60,9 @@ std::optional<std::string> gpu_is_missing() {
 Result<std::unique_ptr<Cluster>, std::string> make_cluster(Engine engine, const SimConfig& config,
                                                            const workload::Workload& workload) {
   if (engine == Engine::gpu || engine == Engine::emulated)
-    return order({&config, &workload, engine == Engine::emulated});
+    return order({&config, &workload, engine == Engine::emulated, &lose});
   if (engine == Engine::automatic) {
-    auto made = order({&config, &workload, false});
+    auto made = order({&config, &workload, false, &lose});
     if (made) return std::move(made.value());
   }
   if (config.ranks != nullptr) {

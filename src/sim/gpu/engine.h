@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,12 @@ enum class Engine : std::uint8_t {
   automatic,  ///< the GPU where there is one that can run it, else threads
   emulated,   ///< the GPU's steps, one after the other on this processor: for tests
   mpi,        ///< threads of several processes; SimConfig::ranks has them
+};
+
+/// What runs it is gone, or has no memory left. Comes out of Cluster::run.
+class EngineLost : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 /// By the word of the command line: cpu, gpu, auto, emulated, mpi.

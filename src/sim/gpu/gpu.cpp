@@ -8,8 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,11 +28,10 @@ namespace {
 constexpr std::string_view kMemoryIsFull =
     "its memory is full. use fewer hosts, flows or messages, or run it with --engine cpu";
 
-/// The GPU is gone, or has no memory left. There is nobody to hand this to: the run ends here.
+/// The GPU is gone, or has no memory left.
 [[noreturn]] void give_up(const std::string& why) {
-  std::fprintf(stderr, "error: the GPU engine stopped: %s\n", why.c_str());
-  std::fflush(stderr);
-  std::_Exit(2);  // 1 is for runs with a result
+  const OutsideArena outside;
+  throw MachineLost("the GPU engine stopped: " + why);
 }
 
 class Gpu final : public Machine {
@@ -41,9 +43,9 @@ class Gpu final : public Machine {
     // The addresses stay reserved: whoever still has something there does no harm.
     if (mapped_ > 0) cuda_.cuMemUnmap(base(), mapped_);
     for (const CuHandle block : blocks_) cuda_.cuMemRelease(block);
-    if (has_arena_) {
-      munmap(arena().base, arena().capacity);
-      arena() = {};
+    if (arena_.base != nullptr) {
+      munmap(arena_.base, arena_.capacity);
+      forget_arena(arena_);
     }
     for (void* memory :
          {static_cast<void*>(told_), static_cast<void*>(failure_), static_cast<void*>(ferry_)}) {
@@ -55,7 +57,6 @@ class Gpu final : public Machine {
     for (const CuStream stream : {ports_, hosts_}) {
       if (stream != nullptr) cuda_.cuStreamDestroy_v2(stream);
     }
-    if (module_ != nullptr) cuda_.cuModuleUnload(module_);
   }
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
@@ -63,7 +64,6 @@ class Gpu final : public Machine {
   /// Or why not.
   std::string open() {
     const auto began = Clock::now();
-    if (arena().base != nullptr) return "a GPU runs one simulation of a program at a time";
     std::size_t free = 0;
     std::size_t total = 0;
     void* told = nullptr;
@@ -75,7 +75,7 @@ class Gpu final : public Machine {
         failed(cuda_.cuDeviceGetAttribute(&processors_, kCuProcessors, device_)) ||
         failed(cuda_.cuMemGetInfo_v2(&free, &total)))
       return text_;
-    if (failed(cuda_.cuMemHostAlloc(&told, sizeof(Told), kCuHostMapped)) ||
+    if (failed(cuda_.cuMemHostAlloc(&told, kTold * sizeof(Told), kCuHostMapped)) ||
         failed(cuda_.cuMemHostAlloc(&failure, sizeof(DeviceFailure), kCuHostMapped)) ||
         failed(cuda_.cuMemHostAlloc(&ferry, kFerry, 0)) ||
         failed(cuda_.cuStreamCreate(&ports_, kCuStreamNonBlocking)) ||
@@ -86,7 +86,7 @@ class Gpu final : public Machine {
     }
     if (const char* verbose = std::getenv("STRACK_GPU_VERBOSE"))
       times_kernels_ = std::string_view(verbose) == "kernels";
-    told_ = new (told) Told;
+    told_ = new (told) Told[kTold];
     failure_ = new (failure) DeviceFailure{};
     ferry_ = static_cast<char*>(ferry);
     std::string problem = reserve(free / kBlockBytes * kBlockBytes);
@@ -114,7 +114,7 @@ class Gpu final : public Machine {
   void start(const Layout& layout) override {
     layout_ = layout;
     const auto began = Clock::now();
-    used_ = (arena().used + 63) / 64 * 64;
+    used_ = (arena_.used + 63) / 64 * 64;
     make_room();
     load(layout.transport);
     push();
@@ -125,7 +125,7 @@ class Gpu final : public Machine {
   void push() override {
     for (std::size_t at = 0; at < used_; at += kFerry) {
       const std::size_t size = std::min(kFerry, used_ - at);
-      std::memcpy(ferry_, arena().base + at, size);
+      std::memcpy(ferry_, arena_.base + at, size);
       check(cuda_.cuMemcpyHtoD_v2(base() + at, ferry_, size));
     }
   }
@@ -135,38 +135,42 @@ class Gpu final : public Machine {
     for (std::size_t at = 0; at < used_; at += kFerry) {
       const std::size_t size = std::min(kFerry, used_ - at);
       check(cuda_.cuMemcpyDtoH_v2(ferry_, base() + at, size));
-      std::memcpy(arena().base + at, ferry_, size);
+      std::memcpy(arena_.base + at, ferry_, size);
     }
     is_here_ = true;
     costs_.pulls += since(began);
   }
 
   Tally run_window(std::uint64_t window, std::int64_t end) override {
-    const auto last = static_cast<std::uint64_t>(end);
     is_here_ = false;
+    asked_ = window;
     const auto began = Clock::now();
     ++costs_.windows;
-    mark(Mark::host_begins, hosts_);
-    launch(host_, hosts_, layout_.hosts, hosts_per_warp_, 1, window, last);
-    check(cuda_.cuEventRecord(marks_[static_cast<std::size_t>(Mark::host_ends)], hosts_));
-    mark(Mark::take_begins, ports_);
-    launch(take_, ports_, layout_.seats, 32 / sharers_, sharers_, window, last);
-    mark(Mark::serve_begins, ports_);
-    launch(serve_, ports_, layout_.seats, ports_per_warp_, 1, window, last);
-    mark(Mark::keep_begins, ports_);
-    launch(keep_, ports_, layout_.seats, 32, 1, window, last);
-    mark(Mark::keep_ends, ports_);
-    check(cuda_.cuStreamWaitEvent(ports_, marks_[static_cast<std::size_t>(Mark::host_ends)], 0));
-    auto field = reinterpret_cast<std::uint64_t>(layout_.field);
-    auto told = reinterpret_cast<std::uint64_t>(told_);
-    void* arguments[] = {&field, &told, &window};
-    check(cuda_.cuLaunchKernel(tell_, 1, 1, 1, 1, 1, 1, 0, ports_, arguments, nullptr));
-    wait_for(window);
+    if (launched_ < window) {
+      launch_window(window, end);
+      launched_ = window;
+    }
+    // Some windows ahead, so that it does not wait for the host; void where the host has to look first.
+    while (launched_ < window + ahead_) {
+      launch_window(0, 0);
+      ++launched_;
+    }
+    const Told told = wait_for(window);
     if (times_kernels_) take_times();
-    used_ = told_->used;
+    if (told.goes_on) {
+      ahead_ = halted_ || times_kernels_ ? 0 : std::min(ahead_ + 1, kAhead);
+    } else {
+      launched_ = window;
+      ahead_ = 0;
+    }
+    used_ = told.used;
     costs_.running += since(began);
     if (used_ + kMoreRoom > mapped_) make_room();
-    return told_->tally;
+    return told.tally;
+  }
+  [[nodiscard]] bool halt() override {
+    halted_ = true;
+    return launched_ == asked_;
   }
 
  private:
@@ -202,16 +206,18 @@ class Gpu final : public Machine {
     serve_begins,
     keep_begins,
     keep_ends,
+    told,
     count
   };
   static constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::count);
+  [[nodiscard]] CuEvent mark_of(Mark at) const { return marks_[static_cast<std::size_t>(at)]; }
   void mark(Mark at, CuStream stream) {
-    if (times_kernels_) check(cuda_.cuEventRecord(marks_[static_cast<std::size_t>(at)], stream));
+    if (times_kernels_) check(cuda_.cuEventRecord(mark_of(at), stream));
   }
   void take_times() {
     check(cuda_.cuStreamSynchronize(hosts_));
     check(cuda_.cuStreamSynchronize(ports_));
-    for (std::size_t i = 0; i + 1 < kMarks; ++i) {
+    for (std::size_t i = 0; i + 2 < kMarks; ++i) {
       float milliseconds = 0;
       if (i + 1 == static_cast<std::size_t>(Mark::take_begins)) continue;
       check(cuda_.cuEventElapsedTime(&milliseconds, marks_[i], marks_[i + 1]));
@@ -233,7 +239,7 @@ class Gpu final : public Machine {
   static constexpr std::size_t kMoreRoom = 4 * kBlockBytes;  ///< for what grows in one window
   static constexpr std::size_t kFerry = std::size_t{16} << 20;
 
-  [[nodiscard]] static CuPointer base() { return reinterpret_cast<CuPointer>(arena().base); }
+  [[nodiscard]] CuPointer base() const { return reinterpret_cast<CuPointer>(arena_.base); }
 
   /// Addresses that are the GPU's, and the host's as well: the driver keeps others from them, and what the
   /// host has there is its own copy.
@@ -243,14 +249,13 @@ class Gpu final : public Machine {
     void* here = mmap(reinterpret_cast<void*>(place), capacity, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     if (here == MAP_FAILED) return "the host has no room beside the GPU's memory";
-    arena() = {static_cast<char*>(here), capacity, 0};
-    has_arena_ = true;
-    return {};
+    arena_ = {static_cast<char*>(here), capacity, 0};
+    return enlist_arena(arena_) ? std::string() : std::string(kTooMany);
   }
 
   /// Takes more of the GPU's memory, ahead of what is used.
   void make_room() {
-    const std::size_t wanted = std::min(arena().capacity, used_ + used_ / 4 + 2 * kMoreRoom);
+    const std::size_t wanted = std::min(arena_.capacity, used_ + used_ / 4 + 2 * kMoreRoom);
     while (mapped_ < wanted) {
       CuAllocation what;
       what.location.id = device_;
@@ -270,6 +275,8 @@ class Gpu final : public Machine {
     if (memory_ != nullptr) store(&memory_->capacity, &mapped_, sizeof mapped_);
   }
   static constexpr unsigned kBlock = 64;
+  static constexpr std::uint64_t kAhead = 8;  ///< windows, at most
+  static constexpr unsigned kTold = 16;       ///< more than those
 
   bool failed(int result) {
     if (result == kCuSuccess) return false;
@@ -296,18 +303,28 @@ class Gpu final : public Machine {
     prefix.pop_back();
     for (const KernelImage& image : kernel_images()) {
       if (!image.has(prefix + "8gpu_host")) continue;
-      check(cuda_.cuModuleLoadData(&module_, image.data));
-      take_ = find(prefix + "8gpu_takeEmmmjj");
-      serve_ = find(prefix + (layout_.trims ? "8gpu_trimEmmmjj" : "8gpu_dropEmmmjj"));
-      keep_ = find(prefix + "8gpu_keepEmmmjj");
-      host_ = find(prefix + "8gpu_hostEmmmjj");
-      tell_ = find(prefix + "8gpu_tellEmmm");
+      module_ = module_of(image);
+      take_ = find(prefix + "8gpu_takeEmmmmjj");
+      serve_ = find(prefix + (layout_.trims ? "8gpu_trimEmmmmjj" : "8gpu_dropEmmmmjj"));
+      keep_ = find(prefix + "8gpu_keepEmmmmjj");
+      host_ = find(prefix + "8gpu_hostEmmmmjj");
+      tell_ = find(prefix + "8gpu_tellEmmmmmjm");
       give_memory();
       hosts_per_warp_ = per_warp("STRACK_GPU_HOSTS_PER_WARP", layout_.hosts, 4);
       ports_per_warp_ = per_warp("STRACK_GPU_PORTS_PER_WARP", layout_.seats, 16);
       return;
     }
     give_up(std::string("it was built without kernels for ") + transport);
+  }
+  /// Loaded once for all runs of the program, which share it; it goes with the program.
+  [[nodiscard]] CuModule module_of(const KernelImage& image) {
+    static std::mutex one_at_a_time;
+    static std::map<const char*, CuModule> loaded;
+    const OutsideArena outside;
+    const std::lock_guard lock(one_at_a_time);
+    CuModule& module = loaded[image.data];
+    if (module == nullptr) check(cuda_.cuModuleLoadData(&module, image.data));
+    return module;
   }
   CuFunction find(const std::string& name) {
     CuFunction function = nullptr;
@@ -316,14 +333,10 @@ class Gpu final : public Machine {
     return function;
   }
   void give_memory() {
-    const DeviceMemory memory{arena().base, mapped_, used_, failure_};
+    const DeviceMemory memory{arena_.base, mapped_, used_, failure_};
     void* sheet = make_sheet(sizeof(DeviceMemory));
     store(sheet, &memory, sizeof memory);
     memory_ = static_cast<DeviceMemory*>(sheet);
-    CuPointer variable = 0;
-    std::size_t size = 0;
-    check(cuda_.cuModuleGetGlobal_v2(&variable, &size, module_, "strack_gpu_memory"));
-    store(reinterpret_cast<void*>(variable), &sheet, sizeof sheet);
   }
 
   /// As few items to a warp as fill the GPU: threads of a warp take turns where their ways part.
@@ -342,23 +355,53 @@ class Gpu final : public Machine {
     const unsigned warps = (items + per_warp - 1) / per_warp;
     const unsigned blocks = (warps * 32 + kBlock - 1) / kBlock;
     auto field = reinterpret_cast<std::uint64_t>(layout_.field);
-    void* arguments[] = {&field, &window, &end, &per_warp, &shares};
+    void* arguments[] = {&field, &memory_, &window, &end, &per_warp, &shares};
     check(cuda_.cuLaunchKernel(kernel, blocks, 1, 1, kBlock, 1, 1, 0, stream, arguments, nullptr));
   }
 
-  void wait_for(std::uint64_t window) {
-    const auto* number = static_cast<volatile std::uint64_t*>(&told_->window);
+  /// A window's kernels; of the one that the GPU has worked out, where its number is 0.
+  void launch_window(std::uint64_t window, std::int64_t end) {
+    auto last = static_cast<std::uint64_t>(end);
+    check(cuda_.cuStreamWaitEvent(hosts_, mark_of(Mark::told), 0));
+    mark(Mark::host_begins, hosts_);
+    launch(host_, hosts_, layout_.hosts, hosts_per_warp_, 1, window, last);
+    check(cuda_.cuEventRecord(mark_of(Mark::host_ends), hosts_));
+    mark(Mark::take_begins, ports_);
+    launch(take_, ports_, layout_.seats, 32 / sharers_, sharers_, window, last);
+    mark(Mark::serve_begins, ports_);
+    launch(serve_, ports_, layout_.seats, ports_per_warp_, 1, window, last);
+    mark(Mark::keep_begins, ports_);
+    launch(keep_, ports_, layout_.seats, 32, 1, window, last);
+    mark(Mark::keep_ends, ports_);
+    check(cuda_.cuStreamWaitEvent(ports_, mark_of(Mark::host_ends), 0));
+    auto field = reinterpret_cast<std::uint64_t>(layout_.field);
+    auto told = reinterpret_cast<std::uint64_t>(told_);
+    unsigned places = kTold;
+    std::uint64_t room = kMoreRoom;
+    void* arguments[] = {&field, &memory_, &window, &last, &told, &places, &room};
+    check(cuda_.cuLaunchKernel(tell_, 1, 1, 1, 1, 1, 1, 0, ports_, arguments, nullptr));
+    check(cuda_.cuEventRecord(mark_of(Mark::told), ports_));
+  }
+
+  [[nodiscard]] Told wait_for(std::uint64_t window) {
+    const Told& told = told_[window % kTold];
+    const auto* number = static_cast<const volatile std::uint64_t*>(&told.window);
+    // Then it sleeps: runs that share the GPU, and others, want the processor too.
+    constexpr std::uint64_t kLooks = 1u << 12;
+    constexpr std::uint64_t kQueries = 64;
     for (std::uint64_t looks = 1; *number != window; ++looks) {
-      constexpr std::uint64_t kLooks = 1u << 16;
-      if (looks % kLooks == 0 && cuda_.cuStreamQuery(ports_) != kCuNotReady && *number != window)
+      if (looks < kLooks) continue;
+      if (ahead_ > 0) std::this_thread::sleep_for(std::chrono::microseconds(10));
+      if (looks % kQueries == 0 && cuda_.cuStreamQuery(ports_) != kCuNotReady && *number != window)
         check(cuda_.cuStreamSynchronize(ports_));
     }
     std::atomic_thread_fence(std::memory_order_acquire);
+    return told;
   }
   static constexpr int kCuNotReady = 600;
 
-  void enter() override { open_arena(true); }
-  void leave() override { open_arena(false); }
+  void enter() override { open_arena(&arena_); }
+  void leave() override { open_arena(nullptr); }
 
   const Driver& cuda_;
   std::string text_;
@@ -378,9 +421,13 @@ class Gpu final : public Machine {
   unsigned ports_per_warp_ = 1;
   unsigned sharers_ = 8;  ///< threads that look at what has come by one port
   bool times_kernels_ = false;
-  bool has_arena_ = false;
+  Arena arena_;
   Layout layout_;
-  Told* told_ = nullptr;
+  Told* told_ = nullptr;        ///< of a window at its number modulo kTold
+  std::uint64_t asked_ = 0;     ///< the last window
+  std::uint64_t launched_ = 0;  ///< up to this one
+  std::uint64_t ahead_ = 0;     ///< so many are launched before they are asked for
+  bool halted_ = false;
   DeviceMemory* memory_ = nullptr;  ///< the GPU's
   char* ferry_ = nullptr;
   std::size_t used_ = 0;    ///< of the arena, on either side

@@ -37,12 +37,19 @@ class TransportOf {
   using Trimmed = gpu::Field<Protocol, BasicSwitch<BasicPort<Trimming, Meter>>>;
 
  public:
-#define STRACK_GPU_STEP(kernel, step, Fields, count)                                             \
-  static STRACK_KERNEL void kernel(unsigned long field, unsigned long window, unsigned long end, \
-                                   unsigned per_warp, unsigned shares) {                         \
-    const auto& all = *reinterpret_cast<const Fields*>(field);                                   \
-    gpu::step(all, gpu::item_of_thread(per_warp, shares, all.count),                             \
-              gpu::Window{window, Instant{static_cast<std::int64_t>(end)}});                     \
+#define STRACK_GPU_STEP(kernel, step, Fields, count)                                           \
+  static STRACK_KERNEL void kernel(unsigned long field, unsigned long memory,                  \
+                                   unsigned long window, unsigned long end, unsigned per_warp, \
+                                   unsigned shares) {                                          \
+    strack_gpu_set_memory(memory);                                                             \
+    const auto& all = *reinterpret_cast<const Fields*>(field);                                 \
+    if (window == 0) {                                                                         \
+      if (!all.course->goes_on) return;                                                        \
+      window = all.course->window;                                                             \
+      end = static_cast<unsigned long>(all.course->end);                                       \
+    }                                                                                          \
+    gpu::step(all, gpu::item_of_thread(per_warp, shares, all.count),                           \
+              gpu::Window{window, Instant{static_cast<std::int64_t>(end)}});                   \
   }
   // Only the port itself knows what it does with what does not fit.
   STRACK_GPU_STEP(gpu_take, take, Dropping, seat_count)
@@ -52,14 +59,29 @@ class TransportOf {
   STRACK_GPU_STEP(gpu_host, host, Dropping, host_count)
 #undef STRACK_GPU_STEP
 
-  /// After all others: tells the host, which waits for the window's number.
-  static STRACK_KERNEL void gpu_tell(unsigned long field, unsigned long told,
-                                     unsigned long window) {
-    auto* to = reinterpret_cast<gpu::Told*>(told);
-    to->tally = gpu::close_window(*reinterpret_cast<const Dropping*>(field)->tally);
-    to->used = strack_gpu_memory->used;
+  /// After all others: tells the host, which waits for the window's number, in one of `places` in turn; and works
+  /// out the next window. A step whose window is 0 is that one's.
+  static STRACK_KERNEL void gpu_tell(unsigned long field, unsigned long memory,
+                                     unsigned long window, unsigned long end, unsigned long told,
+                                     unsigned places, unsigned long room) {
+    strack_gpu_set_memory(memory);
+    const auto& all = *reinterpret_cast<const Dropping*>(field);
+    if (window == 0) {
+      if (!all.course->goes_on) return;
+      window = all.course->window;
+      end = static_cast<unsigned long>(all.course->end);
+    }
+    const gpu::Tally tally = gpu::close_window(*all.tally);
+    gpu::Course next = gpu::course_after(all.pace, window, static_cast<std::int64_t>(end), tally);
+    const std::size_t used = strack_gpu_memory->used;
+    next.goes_on = next.goes_on && used + room <= strack_gpu_memory->capacity;
+    *all.course = next;
+    auto& to = reinterpret_cast<gpu::Told*>(told)[window % places];
+    to.tally = tally;
+    to.used = used;
+    to.goes_on = next.goes_on;
     __nvvm_membar_sys();
-    *static_cast<volatile std::uint64_t*>(&to->window) = window;
+    *static_cast<volatile std::uint64_t*>(&to.window) = window;
   }
 };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,12 @@ struct Layout {
   std::uint32_t seats = 0;
   std::uint32_t hosts = 0;
   void* field = nullptr;  ///< gpu::Field of that transport
-  Tally* tally = nullptr;
+};
+
+/// It is gone, or its memory is full.
+class MachineLost : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 class Machine {
@@ -59,7 +65,10 @@ class Machine {
 
   /// Everything is built: what follows are windows.
   virtual void start(const Layout& layout) = 0;
+  /// It may go on by itself as far as course_after() goes, and then has the next windows when they are asked for.
   virtual Tally run_window(std::uint64_t window, std::int64_t end) = 0;
+  /// Goes no further by itself; whether it stands where it was asked to.
+  [[nodiscard]] virtual bool halt() { return true; }
   /// What lies in reach is about to be read here, and perhaps written; then it goes back.
   virtual void pull() = 0;
   virtual void push() = 0;
@@ -70,6 +79,9 @@ class Machine {
   virtual void begin_turn() {}
   virtual void end_turn() {}
 };
+
+/// Said where there are as many as there can be.
+inline constexpr std::string_view kTooMany = "too many runs of one program at a time";
 
 /// This processor, or why it cannot be one.
 [[nodiscard]] Result<std::unique_ptr<Machine>, std::string> open_emulation();

@@ -11,6 +11,7 @@
 
 #include "metrics/records.h"
 #include "sim/cluster.h"
+#include "sim/gpu/arena.h"
 #include "sim/gpu/engine.h"
 #include "sim/gpu/machine.h"
 #include "sim/gpu/windows.h"
@@ -53,9 +54,14 @@ std::size_t moments_of(const SimConfig& config, const workload::Workload& worklo
 class Housed final : public Cluster {
  public:
   Housed(std::unique_ptr<Machine> machine, const Order& order, MakeCluster make)
-      : machine_(std::move(machine)) {
-    booking() = {machine_.get(), order.workload->flows.size(),
-                 moments_of(*order.config, *order.workload)};
+      : machine_(std::move(machine)), lost_(order.lost) {
+    const SimConfig& config = *order.config;
+    booking() = {machine_.get(),
+                 order.workload->flows.size(),
+                 moments_of(config, *order.workload),
+                 {.end = config.end,
+                  .interval = config.record.interval,
+                  .waits = config.record.inspect > 0}};
     const workload::Workload workload = [&] {
       const Machine::Reach reach(*machine_);
       return copy_of(*order.workload);
@@ -67,7 +73,13 @@ class Housed final : public Cluster {
     static_cast<void>(cluster_.release());
   }
   Ending run(Observer& observer, const std::atomic<bool>* stop) override {
-    return cluster_->run(observer, stop);
+    try {
+      return cluster_->run(observer, stop);
+    } catch (const MachineLost& lost) {
+      const OutsideArena outside;
+      lost_(lost.what());
+    }
+    return Ending::interrupted;  // it does not come to this
   }
   [[nodiscard]] metrics::Counters counters() const override { return cluster_->counters(); }
   [[nodiscard]] std::vector<metrics::LinkInfo> links() const override { return cluster_->links(); }
@@ -79,6 +91,7 @@ class Housed final : public Cluster {
  private:
   std::unique_ptr<Machine> machine_;
   std::unique_ptr<Cluster> cluster_;
+  void (*lost_)(const char* why);
 };
 
 void make(const Order& order, Delivered& delivered) {
@@ -99,6 +112,8 @@ void make(const Order& order, Delivered& delivered) {
   }
   try {
     delivered.cluster = std::make_unique<Housed>(std::move(machine.value()), order, found->second);
+  } catch (const MachineLost& lost) {
+    delivered.problem = lost.what();
   } catch (const std::bad_alloc&) {
     delivered.problem = "there is not enough memory for this run beside a GPU";
   }

@@ -27,8 +27,41 @@ struct Tally {
 struct Told {
   Tally tally;
   std::uint64_t used = 0;  ///< of the memory that steps take from
+  bool goes_on = false;    ///< with the window that follows
   std::uint64_t window = 0;
 };
+
+/// What decides when a window ends, as the cluster does (sim/cluster.h).
+struct Pace {
+  Picoseconds lookahead{0};
+  Instant end = Instant::never();  ///< of the run
+  Picoseconds interval{0};         ///< between samples; 0: none
+  bool waits = false;              ///< for the host, after every window
+};
+
+/// The window that comes next, where the machine goes on by itself.
+struct Course {
+  std::uint64_t window = 0;
+  std::int64_t end = 0;
+  bool goes_on = false;  ///< otherwise the host has to look first
+};
+
+/// After a window that ended then and came to this: the next one, unless there is something to tell of, to sample
+/// or to decide.
+inline Course course_after(const Pace& pace, std::uint64_t window, std::int64_t end,
+                           const Tally& tally) {
+  const bool tells = (tally.finished | tally.deliveries | tally.moments | tally.job_changes) != 0;
+  if (pace.waits || tells || tally.next == Instant::never().ps || tally.next >= pace.end.ps)
+    return {};
+  std::int64_t last = pace.end.ps;
+  if (const std::int64_t interval = pace.interval.value; interval > 0) {
+    const std::int64_t sample = (end + interval - 1) / interval * interval;
+    if (tally.next >= sample) return {};
+    if (sample < last) last = sample;
+  }
+  const std::int64_t ahead = tally.next + pace.lookahead.value;
+  return {window + 1, ahead < last ? ahead : last, true};
+}
 
 /// Makes ready for the next window; returns what this one came to.
 inline Tally close_window(Tally& tally) {

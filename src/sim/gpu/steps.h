@@ -19,6 +19,8 @@
 
 #include "base/units.h"
 #include "sim/gpu/atomics.h"
+#include "sim/gpu/light_port.h"
+#include "sim/gpu/notes.h"
 #include "sim/gpu/sheets.h"
 #include "sim/host/host.h"
 #include "sim/net/port.h"
@@ -29,7 +31,7 @@ namespace strack::sim::gpu {
 
 /// What is noted for a port in a window.
 struct Inbox {
-  PortArrival* list = nullptr;
+  Note* list = nullptr;
   std::uint32_t capacity = 0;
   std::uint32_t count = 0;  ///< also of those that found no room
 };
@@ -57,6 +59,8 @@ struct Field {
   Instant* next_event = nullptr;  ///< by host
   Sheets sheets;
   Tally* tally = nullptr;
+  Course* course = nullptr;
+  Pace pace;
 };
 
 struct Window {
@@ -72,41 +76,6 @@ struct Item {
   std::uint32_t share = 0;  ///< of several threads that share it, which
   std::uint32_t shares = 1;
 };
-
-// ---- A note: the packet's place in memory, and the port it came in by above the bits of that ----
-
-inline constexpr int kPlaceBits = 48;
-static_assert(sizeof(void*) == 8 && kMaxPorts <= 1u << (64 - kPlaceBits));
-
-inline PortArrival note_of(const Transit& transit, std::uint32_t ingress) {
-  const auto place = reinterpret_cast<std::uintptr_t>(&transit.packet);
-  return {transit.time, reinterpret_cast<const SimPacket*>(
-                            place | (static_cast<std::uintptr_t>(ingress) << kPlaceBits))};
-}
-inline const SimPacket* packet_of(const PortArrival& note) {
-  constexpr std::uintptr_t kPlace = (std::uintptr_t{1} << kPlaceBits) - 1;
-  return reinterpret_cast<const SimPacket*>(reinterpret_cast<std::uintptr_t>(note.packet) & kPlace);
-}
-/// No two are equal: a link brings one packet at a time.
-inline bool comes_before(const PortArrival& a, const PortArrival& b) {
-  if (a.time != b.time) return a.time < b.time;
-  return reinterpret_cast<std::uintptr_t>(a.packet) < reinterpret_cast<std::uintptr_t>(b.packet);
-}
-
-inline void sort_notes(PortArrival* list, std::uint32_t size) {
-  constexpr std::uint32_t kFew = 48;
-  if (size > kFew) {
-    std::make_heap(list, list + size, comes_before);
-    std::sort_heap(list, list + size, comes_before);
-    return;
-  }
-  for (std::uint32_t i = 1; i < size; ++i) {
-    const PortArrival item = list[i];
-    std::uint32_t j = i;
-    for (; j > 0 && comes_before(item, list[j - 1]); --j) list[j] = list[j - 1];
-    list[j] = item;
-  }
-}
 
 // ---- Steps ----
 
@@ -139,7 +108,9 @@ void take(const Field<Protocol, SwitchType>& field, const Item& item, const Wind
     }
     Inbox& inbox = first[port].inbox;
     const std::uint32_t place = fetch_add(inbox.count, 1u);
-    if (place < inbox.capacity) inbox.list[place] = note_of(transit, seat.port);
+    if (place < inbox.capacity)
+      inbox.list[place] =
+          Note(transit, seat.port, field.port_rules->wire_size(transit.packet), window.end);
   }
   // One of those who share it stands at the first that is left, and tells; the others are beyond.
   if (at > size || (at > 0 && arrivals[at - 1].time >= window.end)) return;
@@ -150,19 +121,20 @@ void take(const Field<Protocol, SwitchType>& field, const Item& item, const Wind
 
 /// More was noted for a port than it has room for: it makes room, and looks for itself.
 template <class SwitchType>
-void find_again(Seat<SwitchType>& seat, const Seat<SwitchType>* first, const Window& window) {
+void find_again(Seat<SwitchType>& seat, const Seat<SwitchType>* first, const PortRules& rules,
+                const Window& window) {
   Inbox& inbox = seat.inbox;
   while (inbox.capacity < inbox.count)
     inbox.capacity = inbox.capacity == 0 ? 32 : 2 * inbox.capacity;
   ::operator delete(inbox.list);
-  inbox.list = static_cast<PortArrival*>(::operator new(inbox.capacity * sizeof(PortArrival)));
+  inbox.list = static_cast<Note*>(::operator new(inbox.capacity * sizeof(Note)));
   std::uint32_t found = 0;
   for (std::uint32_t i = 0; i < seat.owner->port_count(); ++i) {
     const std::span<const Transit> arrivals = seat.owner->gathered(i, window.number);
     for (std::uint32_t t = 0; t < first[i].taken; ++t) {
       const Transit& transit = arrivals[t];
       if (seat.owner->route(transit.packet, transit.time) == static_cast<std::int32_t>(seat.port))
-        inbox.list[found++] = note_of(transit, i);
+        inbox.list[found++] = Note(transit, i, rules.wire_size(transit.packet), window.end);
     }
   }
   STRACK_CHECK_OP(found, ==, inbox.count);
@@ -170,13 +142,12 @@ void find_again(Seat<SwitchType>& seat, const Seat<SwitchType>* first, const Win
 
 /// What was noted for a port, in order.
 template <class SwitchType>
-std::span<const PortArrival> sorted_inbox(Seat<SwitchType>& seat, const Seat<SwitchType>* first,
-                                          const Window& window) {
+std::span<const Note> sorted_inbox(Seat<SwitchType>& seat, const Seat<SwitchType>* first,
+                                   const PortRules& rules, const Window& window) {
   Inbox& inbox = seat.inbox;
   const std::uint32_t count = inbox.count;
-  if (count > inbox.capacity) find_again(seat, first, window);
+  if (count > inbox.capacity) find_again(seat, first, rules, window);
   sort_notes(inbox.list, count);
-  for (std::uint32_t i = 0; i < count; ++i) inbox.list[i].packet = packet_of(inbox.list[i]);
   inbox.count = 0;
   return {inbox.list, count};
 }
@@ -191,15 +162,25 @@ inline WindowContext context_of(const Window& window, MailFlags* mail) {
 
 template <class Protocol, class SwitchType>
 void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window) {
+  using Light = LightPort<typename SwitchType::PortType>;
   Seat<SwitchType>& seat = field.seats[item.number];
   auto& port = seat.owner->port(seat.port);
-  bool goes_on = item.is_one && (seat.inbox.count != 0 || port.next_event() < window.end);
-  const bool is_awake = goes_on;
-  std::span<const PortArrival> arrivals;
-  if (is_awake) arrivals = sorted_inbox(seat, field.seats + (item.number - seat.port), window);
+  const bool is_awake = item.is_one && (seat.inbox.count != 0 || port.next_event() < window.end);
+  std::span<const Note> notes;
+  if (is_awake)
+    notes = sorted_inbox(seat, field.seats + (item.number - seat.port), *field.port_rules, window);
   WindowContext context = context_of(window, field.mail);
   Fingerprint fingerprint;
   DropCounts drops;
+  bool goes_on = is_awake;
+  if constexpr (Light::kMayBe) {
+    auto& light = static_cast<Light&>(port);
+    const bool is_light = is_awake && notes.size() <= Light::kMostNotes && light.is_one();
+    light.run(is_light, notes, port.rules_here(*field.port_rules), context, fingerprint, drops);
+    goes_on = is_awake && !is_light;
+  }
+  std::span<const PortArrival> arrivals;
+  if (goes_on) arrivals = arrivals_of(notes, window.end);
   std::size_t next = 0;
   while (any(goes_on)) {
     if (goes_on)

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/units.h"
 #include "sim/engine/exchange.h"
 #include "sim/gpu/machine.h"
@@ -26,6 +27,7 @@ struct Booking {
   Machine* machine = nullptr;
   std::size_t flows = 0;
   std::size_t moments = 0;
+  Pace pace;  ///< but for the lookahead, which is the network's
 };
 /// Of this thread.
 [[nodiscard]] Booking& booking();
@@ -63,9 +65,9 @@ class GpuWindows {
     field.sheets.moments = make_sheet<MessageMoment>(booking().moments);
     field.sheets.jobs = make_sheet<JobTally>(jobs);
     field.tally = make_sheet<Tally>(1);
-  }
-  ~GpuWindows() {
-    for (Seat<SwitchType>& seat : seats_) ::operator delete(seat.inbox.list);
+    field.course = make_sheet<Course>(1);
+    field.pace = booking().pace;
+    field.pace.lookahead = network.topology.smallest_latency();
   }
   GpuWindows(const GpuWindows&) = delete;
   GpuWindows& operator=(const GpuWindows&) = delete;
@@ -76,7 +78,7 @@ class GpuWindows {
     const Instant first = *std::min_element(next_event_.begin(), next_event_.end());
     constexpr bool kTrims = requires(typename SwitchType::PortType & port) { port.trims(); };
     machine_.start({typeid(TransportOf<Protocol>).name(), kTrims, desk_->field.seat_count,
-                    desk_->field.host_count, &desk_->field, desk_->field.tally});
+                    desk_->field.host_count, &desk_->field});
     return first;
   }
 
@@ -108,6 +110,10 @@ class GpuWindows {
    public:
     explicit WindowExchange(GpuWindows& windows) : windows_(windows) {}
     Instant run_window() override { return windows_.run(); }
+    /// Not while the machine is ahead.
+    [[nodiscard]] bool stopped() const override {
+      return Exchange::stopped() && windows_.machine_.halt();
+    }
 
    private:
     GpuWindows& windows_;
@@ -180,7 +186,11 @@ class GpuWindows {
     for (std::uint32_t i = field.host_count; i-- > 0;) host(field, {i}, window);
     for (std::uint32_t i = field.seat_count; i-- > 0;) serve(field, {i}, window);
     for (std::uint32_t i = field.seat_count; i-- > 0;) keep(field, {i}, window);
-    return close_window(*field.tally);
+    const Tally tally = close_window(*field.tally);
+    // Whether a machine that had gone on by itself would have done what it was then asked for.
+    if (field.course->goes_on) STRACK_CHECK_OP(end_.ps, ==, field.course->end);
+    *field.course = course_after(field.pace, window_, end_.ps, tally);
+    return tally;
   }
 
   Machine& machine_;

@@ -1,0 +1,213 @@
+// A port's window in two passes, for ports that nothing is wrong with: first who leaves when, by notes alone; then
+// packets are moved, each on its own. What port.h does packet by packet, and the same bits: threads that go side by
+// side part in the first pass, where little is done, and not in the second, where much is.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "base/units.h"
+#include "sim/gpu/atomics.h"
+#include "sim/gpu/notes.h"
+#include "sim/net/port.h"
+#include "sim/net/utilisation.h"
+#include "sim/net/wire.h"
+
+namespace strack::sim::gpu {
+
+/// A port as it looks from inside; nothing is added to it.
+template <class PortT>
+class LightPort : public PortT {
+ public:
+  static constexpr bool kMayBe = std::is_same_v<PortT, BasicPort<TailDrop, NoMeter>>;
+  static constexpr std::size_t kMostNotes = 64;
+
+  /// Data that does not fit is dropped, and the wire loses nothing.
+  [[nodiscard]] bool is_one() const {
+    const Wire& out = this->wire;
+    return kMayBe && out.outages == nullptr && out.spells == nullptr &&
+           (out.loss_threshold | out.bit_loss_threshold) == 0;
+  }
+
+  /// As BasicPort::run. All threads of a warp come here; those without a port of their own do nothing.
+  void run(bool is_there, std::span<const Note> notes, const PortRules& rules,
+           WindowContext& context, Fingerprint& fingerprint, DropCounts& drops) {
+    Pass pass{*this, notes, rules, context.end};
+    if (is_there) pass.begin();
+    bool goes_on = is_there;
+    while (any(goes_on)) {
+      // Mostly once: as many leave in a window as the link can carry.
+      while (any(goes_on && pass.leaving < kMostLeaving)) {
+        if (goes_on && pass.leaving < kMostLeaving) goes_on = pass.step(fingerprint, drops);
+      }
+      for (std::uint32_t i = 0; any(i < pass.leaving); ++i) {
+        if (i < pass.leaving) move(pass.list[i], context, fingerprint);
+      }
+      pass.leaving = 0;
+    }
+    if (is_there) pass.finish();
+  }
+
+ private:
+  static constexpr std::uint32_t kMostLeaving = 40;
+
+  struct Leaving {
+    std::int64_t time;     ///< ps
+    std::uint64_t packet;  ///< its place, and above it whether it is marked
+  };
+  static constexpr std::uint64_t kMarked = std::uint64_t{1} << 63;
+
+  void move(const Leaving& leaving, WindowContext& context, Fingerprint& fingerprint) {
+    const SimPacket packet = *reinterpret_cast<const SimPacket*>(leaving.packet & ~kMarked);
+    SimPacket& under_way =
+        context.send(this->wire, packet, Instant{leaving.time} + this->wire.latency);
+    ++context.packet_hops;
+    if ((leaving.packet & kMarked) != 0) {
+      under_way.mark(this->wire.last_hop);
+      fingerprint.add(packet, Instant{leaving.time});
+    }
+  }
+
+  /// The first pass: the port's state as numbers, and what waits as places in the lists.
+  struct Pass {
+    LightPort& port;
+    std::span<const Note> notes;
+    const PortRules& rules;
+    Instant end;
+
+    Instant done{};
+    Instant start{};
+    const SimPacket* in_service = nullptr;
+    std::int64_t size = 0;  ///< of the packet in service
+    bool may_be_marked = false;
+    std::int64_t queued = 0;
+    std::int64_t deepest = 0;
+    std::uint64_t rng = 0;
+    PortCounts interval;
+    std::uint32_t data_taken = 0;     ///< of the port's own queue
+    std::uint32_t control_taken = 0;  ///< and of that for control
+    std::uint64_t data = 0;           ///< those of this window that wait, by their notes
+    std::uint64_t control = 0;
+    std::uint32_t next = 0;
+    std::uint32_t leaving = 0;
+    std::array<Leaving, kMostLeaving> list;
+
+    Pass(LightPort& p, std::span<const Note> n, const PortRules& r, Instant e)
+        : port(p), notes(n), rules(r), end(e) {}
+
+    void begin() {
+      done = port.done_;
+      start = port.start_;
+      in_service = &port.in_service_;
+      size = port.in_service_size_;
+      may_be_marked = !port.in_service_.is_control();
+      queued = port.queued_bytes_;
+      deepest = port.deepest_;
+      rng = port.mark_rng_;
+      interval = port.interval_;
+    }
+
+    /// A departure and an arrival, where it is time for them. False when all is done.
+    bool step(Fingerprint& fingerprint, DropCounts& drops) {
+      const Instant arrival = next < notes.size() ? notes[next].time(end) : end;
+      if (done < arrival) {
+        depart();
+      } else if (next == notes.size()) {
+        return false;
+      }
+      if (next < notes.size() && done >= arrival) accept(arrival, fingerprint, drops);
+      return true;
+    }
+
+    void serve(const SimPacket* packet, std::int64_t bytes, bool is_control, Instant now) {
+      in_service = packet;
+      size = bytes;
+      may_be_marked = !is_control;
+      start = now;
+      done = now + port.wire.byte_time(bytes);
+    }
+
+    void accept(Instant now, Fingerprint& fingerprint, DropCounts& drops) {
+      const Note& note = notes[next];
+      const std::uint64_t bit = std::uint64_t{1} << next++;
+      const std::int64_t bytes = note.size(rules);
+      const bool is_control = note.is_control();
+      interval.arrived += is_control ? 0 : bytes;
+      if (done == Instant::never()) {
+        serve(note.packet(), bytes, is_control, now);
+      } else if (is_control && rules.control_priority) {
+        control |= bit;
+      } else if (queued + bytes > rules.queue_limit) {
+        fingerprint.add(*note.packet(), now);
+        ++drops.queue;
+        ++interval.drops;
+      } else {
+        queued += bytes;
+        if (queued > interval.queue_max) interval.queue_max = queued;
+        data |= bit;
+      }
+    }
+
+    void depart() {
+      const Instant now = done;
+      interval.carried += size;
+      const bool marked = queued > rules.kmin && may_be_marked && draws_mark();
+      interval.marks += marked ? 1 : 0;
+      list[leaving++] = {now.ps,
+                         reinterpret_cast<std::uintptr_t>(in_service) | (marked ? kMarked : 0)};
+      if (control_taken < port.control_.size()) {
+        serve(&port.control_[control_taken++], rules.control_size, true, now);
+      } else if (control != 0) {
+        serve(take(control).packet(), rules.control_size, true, now);
+      } else if (data_taken < port.data_.size()) {
+        const SimPacket& packet = port.data_[data_taken++];
+        serve_data(&packet, rules.wire_size(packet), packet.is_control(), now);
+      } else if (data != 0) {
+        const Note& note = take(data);
+        serve_data(note.packet(), note.size(rules), note.is_control(), now);
+      } else {
+        done = Instant::never();
+      }
+    }
+    void serve_data(const SimPacket* packet, std::int64_t bytes, bool is_control, Instant now) {
+      if (queued > deepest) deepest = queued;
+      queued -= bytes;
+      serve(packet, bytes, is_control, now);
+    }
+    /// The first of those that wait.
+    const Note& take(std::uint64_t& waiting) const {
+      const auto first = static_cast<std::size_t>(std::countr_zero(waiting));
+      waiting &= waiting - 1;
+      return notes[first];
+    }
+    [[nodiscard]] bool draws_mark() {
+      if (port.wire.last_hop && !rules.mark_last_hop) return false;  // [D50]
+      if (queued >= rules.kmax) return true;
+      rng = rng * 0x5851f42d4c957f2d + 0x14057b7ef767814f;
+      return (rng >> 16) < static_cast<std::uint64_t>(queued - rules.kmin) * rules.mark_slope;
+    }
+
+    /// Everything has been moved that leaves; what waits goes into the port's queues.
+    void finish() {
+      if (done != Instant::never() && in_service != &port.in_service_)
+        port.in_service_ = *in_service;
+      for (; control_taken > 0; --control_taken) port.control_.pop();
+      for (; data_taken > 0; --data_taken) port.data_.pop();
+      while (control != 0) port.control_.push(*take(control).packet());
+      while (data != 0) port.data_.push(*take(data).packet());
+      port.done_ = done;
+      port.start_ = start;
+      port.in_service_size_ = size;
+      port.queued_bytes_ = queued;
+      port.deepest_ = deepest;
+      port.mark_rng_ = rng;
+      port.marks_ += interval.marks - port.interval_.marks;
+      port.interval_ = interval;
+    }
+  };
+};
+
+}  // namespace strack::sim::gpu

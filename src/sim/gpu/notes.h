@@ -1,0 +1,87 @@
+// What is noted for a port in a window: who comes when, and as much of each packet as a port decides by, so that it
+// need not look at packets that lie anywhere in memory.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+#include <span>
+
+#include "base/units.h"
+#include "sim/net/port.h"
+#include "sim/net/topology.h"
+#include "sim/net/wire.h"
+
+namespace strack::sim::gpu {
+
+/// Two words: when, and by which port, which says all about the order; and where the packet lies, how large it is and
+/// whether it is control.
+class Note {
+ public:
+  static constexpr int kPortBits = 16;
+  static constexpr int kPlaceBits = 47;
+  static_assert(sizeof(void*) == 8 && kMaxPorts <= 1u << kPortBits);
+
+  /// `end` is that of the window, which it comes before.
+  Note(const Transit& transit, std::uint32_t ingress, std::int64_t size, Instant end)
+      : order_((static_cast<std::uint64_t>(transit.time.ps - base(end)) << kPortBits) | ingress),
+        what_(reinterpret_cast<std::uintptr_t>(&transit.packet) |
+              (static_cast<std::uint64_t>(std::min(size, kLarge)) << kPlaceBits) |
+              (transit.packet.is_control() ? kControl : 0)) {}
+
+  [[nodiscard]] Instant time(Instant end) const {
+    return {static_cast<std::int64_t>(order_ >> kPortBits) + base(end)};
+  }
+  [[nodiscard]] const SimPacket* packet() const {
+    return reinterpret_cast<const SimPacket*>(what_ & kPlace);
+  }
+  [[nodiscard]] bool is_control() const { return (what_ & kControl) != 0; }
+  /// On the wire.
+  [[nodiscard]] std::int64_t size(const PortRules& rules) const {
+    const auto noted = static_cast<std::int64_t>((what_ & ~kControl) >> kPlaceBits);
+    return noted < kLarge ? noted : rules.wire_size(*packet());
+  }
+  /// No two are equal: a link brings one packet at a time.
+  friend bool operator<(const Note& a, const Note& b) { return a.order_ < b.order_; }
+
+ private:
+  static constexpr std::uint64_t kPlace = (std::uint64_t{1} << kPlaceBits) - 1;
+  static constexpr std::uint64_t kControl = std::uint64_t{1} << 63;
+  static constexpr std::int64_t kLarge = 0xffff;  ///< or larger
+  [[nodiscard]] static std::int64_t base(Instant end) {
+    return end.ps - (std::int64_t{1} << (64 - kPortBits - 1));
+  }
+
+  std::uint64_t order_;
+  std::uint64_t what_;
+};
+
+inline void sort_notes(Note* list, std::uint32_t size) {
+  constexpr std::uint32_t kFew = 48;
+  if (size > kFew) {
+    std::make_heap(list, list + size);
+    std::sort_heap(list, list + size);
+    return;
+  }
+  for (std::uint32_t i = 1; i < size; ++i) {
+    const Note item = list[i];
+    std::uint32_t j = i;
+    for (; j > 0 && item < list[j - 1]; --j) list[j] = list[j - 1];
+    list[j] = item;
+  }
+}
+
+/// The same as a port takes them, in the same place.
+inline std::span<const PortArrival> arrivals_of(std::span<const Note> notes, Instant end) {
+  static_assert(sizeof(PortArrival) == sizeof(Note) && alignof(PortArrival) == alignof(Note));
+  if (notes.empty()) return {};
+  PortArrival* first = nullptr;
+  for (const Note& note : notes) {
+    const PortArrival arrival{note.time(end), note.packet()};
+    auto* place = new (const_cast<void*>(static_cast<const void*>(&note))) PortArrival(arrival);
+    if (first == nullptr) first = place;
+  }
+  return {first, notes.size()};
+}
+
+}  // namespace strack::sim::gpu
