@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/pool_progress.h"
 #include "run/batch.h"
 
 namespace strack::cli {
@@ -41,6 +42,8 @@ void add_pool_options(CLI::App* command, SweepOptions& options, const std::strin
 
 /// Where else than here runs may be made.
 void add_batch_options(CLI::App* command, run::BatchOptions& batch);
+/// Of commands with many runs: which of them share a GPU.
+void add_gpu_options(CLI::App* command, GpuShare& gpu);
 
 /// A group without one of its commands: says where they are listed, and returns 2.
 int no_command(const char* help);

@@ -16,6 +16,9 @@
 #include "league/standings.h"
 #include "report/save.h"
 #include "run/build_info.h"
+#include "run/ensemble.h"
+#include "sim/scenario/expected_time.h"
+#include "sim/scenario/scenario.h"
 
 namespace strack::cli {
 namespace {
@@ -31,6 +34,14 @@ Result<league::Request, std::string> request_of(const LeagueOptions& options) {
   return league::Request{*scale, options.parts, options.schemes, options.seeds,
                          options.results.empty() ? fs::path("results") / ("league-" + options.scale)
                                                  : options.results};
+}
+
+/// What a run weighs for a GPU, where it is one's.
+std::optional<double> gpu_weight_of(const run::PoolRun& run, const GpuShare& share) {
+  if (share.engine == "cpu") return std::nullopt;
+  const auto loaded = sim::load(run.file, run.set);
+  if (!loaded) return std::nullopt;  // it fails, and says why
+  return run::gpu_weight(share.engine, sim::expected_time(loaded.value()));
 }
 
 /// The standings, for a terminal.
@@ -61,12 +72,15 @@ int league_run(const LeagueRunOptions& options) {
              false};
   for (league::PlannedRun& one : planned.value()) {
     if (one.cannot.empty()) {
+      one.run.gpu_weight = gpu_weight_of(one.run, options.gpu);
       set.runs.push_back(std::move(one.run));
     } else if (one.run.seed == 1 && !options.quiet) {
       fmt::print("{} cannot do {}: {}\n", one.who.scheme->name, one.of->id, one.cannot);
     }
   }
-  const int status = run_set({options.jobs, options.threads, options.quiet}, set);
+  PoolView view{options.jobs, options.threads, options.quiet};
+  use_gpu(options.gpu, view);
+  const int status = run_set(view, set);
   if (const auto problem = league::keep_failures(set.runs)) return fail(problem->message);
   return status;
 }

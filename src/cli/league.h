@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/pool_progress.h"
+
 namespace strack::cli {
 
 /// What all of them are told.
@@ -21,6 +23,7 @@ struct LeagueOptions {
 struct LeagueRunOptions : LeagueOptions {
   unsigned jobs = 0;  ///< 0: one per processor
   std::optional<std::uint32_t> threads;
+  GpuShare gpu = {};
   bool force = false;
   bool quiet = false;
 };

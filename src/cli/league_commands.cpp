@@ -42,6 +42,7 @@ std::vector<Command> add_league(CLI::App& app) {
       ->check(CLI::Range(1, 4'096));
   run_command->add_option("--threads", runs.threads, "of each run; else one")
       ->check(CLI::Range(1, 1'024));
+  add_gpu_options(run_command, runs.gpu);
   run_command->add_flag("--force", runs.force, "run again what is finished");
   run_command->add_flag("--quiet", runs.quiet, "print errors only");
 

@@ -24,6 +24,7 @@
 #include "paper/row.h"
 #include "report/save.h"
 #include "run/build_info.h"
+#include "run/ensemble.h"
 #include "run/pool.h"
 #include "sim/gpu/engine.h"
 
@@ -147,11 +148,7 @@ Result<std::vector<Candidate>, std::string> candidates(const PaperRunOptions& op
       entry.out = folder / row.id / (one.name + ".db");
       entry.scenario = one.scenario;
       entry.weight = one.seconds;
-      // It is one, and has to be worth some processors.
-      constexpr double kWorth = 4;
-      if (options.engine == "emulated" ||
-          (one.gpu_seconds && *one.gpu_seconds * kWorth < one.seconds))
-        entry.gpu_weight = one.gpu_seconds;
+      entry.gpu_weight = run::gpu_weight(options.gpu.engine, {one.seconds, one.gpu_seconds});
       entry.there = !options.force &&
                     elsewhere.value().contains(paper::run_key(row.id, one.name, one.digest));
     }
@@ -211,7 +208,7 @@ void print_plan(const PaperRunOptions& options, const std::vector<Candidate>& al
       "{} of {} runs at the {} scale are missing: about {:.1f} hours of CPU time, {:.0f} minutes "
       "with 16 processors\n",
       total.missing, all.size(), options.scale, total.seconds / 3'600, total.seconds / 960);
-  if (options.engine != "cpu") {
+  if (options.gpu.engine != "cpu") {
     fmt::print("with a GPU: {:.0f} minutes of it, beside {:.1f} hours of CPU time\n",
                total.gpu / 60, total.beside / 3'600);
   }
@@ -226,17 +223,6 @@ std::optional<std::string> write_table(const PaperRunOptions& options,
   if (!evidence) return evidence.error().message;
   if (const auto error = report::write_file(options.table, evidence.value()->to_csv()))
     return error->message;
-  return std::nullopt;
-}
-
-/// As the engine says; or why there is none to be used.
-std::optional<std::string> use_gpu(const PaperRunOptions& options, PoolView& view) {
-  if (options.engine == "cpu") return std::nullopt;
-  if (options.engine == "auto") {
-    if (auto missing = sim::gpu_is_missing()) return missing;
-  }
-  view.gpu_jobs = options.gpu_jobs;
-  view.gpu_engine = options.engine == "auto" ? "gpu" : options.engine;
   return std::nullopt;
 }
 
@@ -272,8 +258,7 @@ int paper_run(const PaperRunOptions& options) {
     set.runs.push_back(std::move(one.run));
   }
   PoolView view{options.jobs, options.threads, options.quiet, std::nullopt};
-  if (const auto missing = use_gpu(options, view); missing && !options.quiet)
-    fmt::print("no GPU is used: {}\n", *missing);
+  use_gpu(options.gpu, view);
   view.batch = options.batch;
   if (options.stop_after_s > 0)
     view.stop_after = std::chrono::milliseconds(std::llround(options.stop_after_s * 1e3));

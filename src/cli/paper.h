@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/pool_progress.h"
 #include "run/batch.h"
 
 namespace strack::cli {
@@ -23,9 +24,8 @@ struct PaperOptions {
 struct PaperRunOptions : PaperOptions {
   unsigned jobs = 0;  ///< 0: one per processor
   std::optional<std::uint32_t> threads;
-  std::string engine = "cpu";  ///< or auto: the GPU where there is one; or emulated
-  unsigned gpu_jobs = 2;       ///< runs at a time that have it: while one runs, another is set up
-  double stop_after_s = 0;     ///< 0: when all is done
+  GpuShare gpu = {};
+  double stop_after_s = 0;                  ///< 0: when all is done
   std::vector<std::filesystem::path> have;  ///< tables of runs made elsewhere
   std::filesystem::path table;              ///< where such a table goes at the end; empty: nowhere
   run::BatchOptions batch = {};

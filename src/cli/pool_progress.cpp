@@ -8,8 +8,22 @@
 
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "sim/gpu/engine.h"
 
 namespace strack::cli {
+
+void use_gpu(const GpuShare& share, PoolView& view) {
+  if (share.engine == "cpu") return;
+  if (share.engine == "auto") {
+    if (const auto missing = sim::gpu_is_missing()) {
+      if (!view.quiet) fmt::print(stderr, "no GPU is used: {}\n", *missing);
+      return;
+    }
+  }
+  view.gpu_jobs = share.jobs;
+  view.gpu_engine = share.engine == "auto" ? "gpu" : share.engine;
+  view.gpu_only = share.engine == "gpu";
+}
 
 bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
   ProgressLine line(!view.quiet);
@@ -38,6 +52,8 @@ bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
   options.stop_after = view.stop_after;
   options.gpu_jobs = view.gpu_jobs;
   options.gpu_engine = view.gpu_engine;
+  options.gpu_only = view.gpu_only;
+  options.gpu_shared = true;
   options.on_progress = show;
   return run::run_all(options, runs, stop_on_signals());
 }

@@ -13,6 +13,13 @@
 
 namespace strack::cli {
 
+/// Which of a pool's runs share a GPU, as a command was told.
+struct GpuShare {
+  std::string engine =
+      "cpu";  ///< gpu: all; auto: those it is worth it for, where there is one; emulated, for tests
+  unsigned jobs = 16;  ///< runs at a time
+};
+
 struct PoolView {
   unsigned jobs = 0;
   std::optional<std::uint32_t> threads;
@@ -20,12 +27,16 @@ struct PoolView {
   std::optional<std::chrono::milliseconds> stop_after = std::nullopt;
   unsigned gpu_jobs = 0;  ///< as in run::PoolOptions
   std::string gpu_engine = "gpu";
+  bool gpu_only = false;
   run::BatchOptions batch = {};  ///< other machines make them
 };
 
 struct SweepOptions;
 /// As a command with runs in such a folder was told.
 [[nodiscard]] PoolView view_of(const SweepOptions& options, const std::filesystem::path& folder);
+
+/// Has a GPU make what is meant for it, or says why there is none to be used.
+void use_gpu(const GpuShare& share, PoolView& view);
 
 /// run::run_all for somebody at a terminal, or run::run_batch. False: Ctrl-C came first, or the time was over.
 [[nodiscard]] bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs);

@@ -51,16 +51,7 @@ Command add_paper_run(CLI::App* paper) {
       ->check(CLI::Range(1, 4'096));
   paper_run_command->add_option("--threads", paper_runs.threads, "of each run; else one")
       ->check(CLI::Range(1, 1'024));
-  paper_run_command
-      ->add_option("--engine", paper_runs.engine,
-                   "auto: long runs of lossy networks on a GPU, where there is one, the others "
-                   "beside them; cpu; or emulated, for tests")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"cpu", "auto", "emulated"}));
-  paper_run_command
-      ->add_option("--gpu-jobs", paper_runs.gpu_jobs, "runs at a time that share the GPU")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 64));
+  add_gpu_options(paper_run_command, paper_runs.gpu);
   paper_run_command
       ->add_option(
           "--stop-after", paper_runs.stop_after_s,

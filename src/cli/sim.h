@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/export.h"
+#include "cli/pool_progress.h"
 #include "run/batch.h"
 
 namespace strack::cli {
@@ -57,6 +58,7 @@ struct SweepOptions {
   bool quiet = false;
   bool compare = false;  ///< the first axis is what is compared
   run::BatchOptions batch = {};
+  GpuShare gpu = {};
   bool json = false;
   bool csv = false;
   bool dry_run = false;

@@ -35,6 +35,18 @@ void add_batch_options(CLI::App* command, run::BatchOptions& batch) {
       ->type_name("HOSTS");
 }
 
+void add_gpu_options(CLI::App* command, GpuShare& gpu) {
+  command
+      ->add_option("--engine", gpu.engine,
+                   "cpu; gpu, which runs share; auto: a GPU for long runs of lossy networks, where "
+                   "there is one, and processors for the others; or emulated, for tests")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "gpu", "auto", "emulated"}));
+  command->add_option("--gpu-jobs", gpu.jobs, "runs at a time that share the GPU")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+}
+
 void add_pool_options(CLI::App* command, SweepOptions& options, const std::string& folder) {
   command->add_option("--seeds", options.seeds, "such as 1,2,5-8; instead of the scenario's");
   command->add_option("--jobs", options.jobs, "runs at the same time; one per processor")
@@ -47,6 +59,7 @@ void add_pool_options(CLI::App* command, SweepOptions& options, const std::strin
                     "run nothing: list the runs, and which are there");
   command->add_flag("--quiet", options.quiet, "no progress, only what came of it");
   command->add_flag("--json", options.json, "for programs: times in ps, sizes in bytes");
+  add_gpu_options(command, options.gpu);
   add_batch_options(command, options.batch);
 }
 

@@ -48,7 +48,8 @@ int sim_cost(const SweepOptions& options) {
   for (const sim::WorkloadSpec& w : scenario.workloads) only += fmt::format(",\"{}\"", w.name);
   std::vector<std::string> set = options.set;
   set.push_back(std::move(only));
-  auto planned = run::plan_sweep({options.file, set, options.seeds, folder, options.force});
+  auto planned = run::plan_sweep(
+      {options.file, set, options.seeds, folder, options.force, options.gpu.engine});
   if (!planned) return fail(planned.error().message);
   std::vector<run::SweepRun>& runs = planned.value().runs;
   std::vector<run::PoolRun*> pool;

@@ -33,12 +33,22 @@ void announce(const std::vector<run::SweepRun>& runs, const fs::path& folder) {
   std::fflush(stdout);
 }
 
+/// What went wrong with a run.
+std::string troubles_of(const run::SweepRun& one) {
+  std::string text;
+  if (!one.gpu_failure.empty())
+    text += fmt::format("!! run by the processor, since the GPU did not: {}\n", one.gpu_failure);
+  if (!one.failure.empty()) text += fmt::format("!! {}\n", one.failure);
+  return text;
+}
+
 }  // namespace
 
 PoolView view_of(const SweepOptions& options, const fs::path& folder) {
   PoolView view{options.jobs, options.threads, options.quiet || options.json};
   view.batch = options.batch;
   view.batch.folder = folder;
+  use_gpu(options.gpu, view);
   return view;
 }
 
@@ -50,7 +60,8 @@ int sim_sweep(const SweepOptions& options) {
     folder = fs::path("results") / fmt::format("{}-{}", run::safe_name(loaded.value().name),
                                                options.compare ? "compare" : "sweep");
   }
-  auto planned = run::plan_sweep({options.file, options.set, options.seeds, folder, options.force});
+  auto planned = run::plan_sweep(
+      {options.file, options.set, options.seeds, folder, options.force, options.gpu.engine});
   if (!planned) return fail(planned.error().message);
   const std::vector<run::Axis>& axes = planned.value().axes;
   std::vector<run::SweepRun>& runs = planned.value().runs;
@@ -77,10 +88,8 @@ int sim_sweep(const SweepOptions& options) {
   std::string warnings;
   std::size_t failed = 0;
   for (const run::SweepRun& one : runs) {
-    if (!one.failure.empty()) {
-      warnings += fmt::format("!! {}\n", one.failure);
-      ++failed;
-    }
+    warnings += troubles_of(one);
+    if (!one.failure.empty()) ++failed;
     if (!one.there && !one.done) continue;
     const auto summary = metrics::summarise(one.out);
     if (!summary) {

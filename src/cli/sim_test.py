@@ -455,6 +455,20 @@ class SimTest(unittest.TestCase):
         self.assertIn("holds a finished run of another scenario", self.bad(*words))
         self.assertIn("8 runs, results in s\n", self.good(*words, "--force"))
 
+    def test_runs_that_share_a_gpu_give_the_same(self):
+        # Where this build has no GPU engine, processors do it, and it is said.
+        shared = self.good("sim", "sweep", "small.toml", "--seeds", "1-3", "--out", "shared", "--engine", "emulated",
+                           "--gpu-jobs", "3")
+        for line in shared.splitlines():
+            if line.startswith("!!"):
+                self.assertRegex(line, "run by the processor, since the GPU did not: .*there is no GPU engine")
+        self.good("sim", "sweep", "small.toml", "--seeds", "1-3", "--out", "apart")
+        for seed in (1, 2, 3):
+            hashes = [self.rows(f"{folder}/small-strack-s{seed}.db", "SELECT hash FROM run")
+                      for folder in ("shared", "apart")]
+            self.assertEqual(len(hashes[0]), 1)
+            self.assertEqual(hashes[0], hashes[1])
+
     def test_sweep_finds_mistakes_before_it_starts(self):
         self.assertIn("hots", self.bad("sim", "sweep", "small.toml", "--set", "topology.hots=1,2"))
         self.assertIn("write key=v1,v2", self.bad("sim", "sweep", "small.toml", "--set", "size"))

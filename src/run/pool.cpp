@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -13,6 +14,7 @@
 
 #include "base/process.h"
 #include "run/build_info.h"
+#include "run/ensemble.h"
 
 namespace strack::run {
 namespace {
@@ -151,6 +153,11 @@ class Running {
 
   void begin(PoolRun& run, Place place) {
     run.started = true;
+    if (place == Place::gpu && options_.gpu_shared) {
+      here_[&run] = std::make_unique<RunHere>(run, options_.gpu_engine);
+      pace_.start(run);
+      return;
+    }
     const pid_t child = start(options_, run, place);
     if (child > 0) {
       processes_[child] = {&run, place};
@@ -163,6 +170,7 @@ class Running {
   void interrupt() {
     if (told_) return;
     for (const auto& [child, process] : processes_) kill(child, SIGINT);
+    for (const auto& [run, here] : here_) here->interrupt();
     told_ = true;
   }
   void collect() {
@@ -172,20 +180,31 @@ class Running {
         ++it;
         continue;
       }
-      end(*it->second.run, it->second.place, status);
+      PoolRun& run = *it->second.run;
+      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+      end(run, it->second.place, code, [&] { return last_words(run, status); });
       it = processes_.erase(it);
+    }
+    for (auto it = here_.begin(); it != here_.end();) {
+      if (const auto ended = it->second->end()) {
+        end(*it->first, Place::gpu, ended->status, [&] { return ended->words; });
+        it = here_.erase(it);
+      } else {
+        ++it;
+      }
     }
   }
 
   [[nodiscard]] std::size_t count(Place place) const {
-    return static_cast<std::size_t>(
+    const auto processes =
         std::count_if(processes_.begin(), processes_.end(),
-                      [place](const auto& process) { return process.second.place == place; }));
+                      [place](const auto& process) { return process.second.place == place; });
+    return static_cast<std::size_t>(processes) + (place == Place::gpu ? here_.size() : 0);
   }
-  [[nodiscard]] bool idle() const { return processes_.empty(); }
+  [[nodiscard]] bool idle() const { return processes_.empty() && here_.empty(); }
   [[nodiscard]] bool told() const { return told_; }
   [[nodiscard]] PoolProgress progress(std::size_t missing, double weight) const {
-    return {done_, missing, processes_.size(), failed_, weight_done_ / weight};
+    return {done_, missing, processes_.size() + here_.size(), failed_, weight_done_ / weight};
   }
 
  private:
@@ -194,19 +213,20 @@ class Running {
     Place place = Place::cpu;
   };
 
-  void end(PoolRun& run, Place place, int status) {
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  /// words() says why, where it has failed.
+  template <class Words>
+  void end(PoolRun& run, Place place, int code, Words&& words) {
     const bool failed = code != 0 && code != 1 && !(told_ && code == kInterruptedStatus);
-    if (failed && place == Place::gpu) {
+    if (failed && place == Place::gpu && !options_.gpu_only) {
       // It may have had too little memory, say: the processor does it.
-      run.gpu_failure = last_words(run, status);
+      run.gpu_failure = words();
       run.gpu_weight.reset();
       run.started = false;
       return;
     }
     run.done = code == 0 || code == 1;  // a stalled run is a result too, and says so in the table
     if (failed) {
-      run.failure = last_words(run, status);
+      run.failure = words();
       ++failed_;
     }
     run.said.reset();
@@ -218,6 +238,7 @@ class Running {
   const PoolOptions& options_;
   Pace& pace_;
   std::map<pid_t, Process> processes_;
+  std::map<PoolRun*, std::unique_ptr<RunHere>> here_;
   std::size_t done_ = 0;
   std::size_t failed_ = 0;
   double weight_done_ = 0;
@@ -250,7 +271,9 @@ PoolRun* next_run(const std::vector<PoolRun*>& runs, Place place, bool has_gpu, 
 bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
              const std::atomic<bool>& stop) {
   const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
-  const unsigned free = processors > options.gpu_jobs ? processors - options.gpu_jobs : 1;
+  // Who has the GPU waits for it, most of the time.
+  const unsigned waiting = options.gpu_shared ? (options.gpu_jobs + 3) / 4 : options.gpu_jobs;
+  const unsigned free = processors > waiting ? processors - waiting : 1;
   const unsigned jobs = options.jobs > 0
                             ? options.jobs
                             : std::max(1u, free / std::max(1u, options.threads.value_or(1)));
@@ -274,7 +297,7 @@ bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
     const bool stopping = stop.load(std::memory_order_relaxed) || pace.over();
     if (!stopping) {
       begin(Place::gpu, options.gpu_jobs);
-      begin(Place::cpu, jobs);
+      if (!options.gpu_only) begin(Place::cpu, jobs);
     }
     if (running.idle()) break;
     if (stopping) running.interrupt();

@@ -73,6 +73,8 @@ struct PoolOptions {
   /// So many runs at a time have the GPU, beside the others, and `gpu_engine` as their engine.
   unsigned gpu_jobs = 0;
   std::string gpu_engine = "gpu";
+  bool gpu_only = false;    ///< what it cannot run fails
+  bool gpu_shared = false;  ///< those runs are threads of this process (run/ensemble.h)
   std::optional<std::uint32_t> threads;  ///< of each run; else as the scenario says
   /// No run is started that would not be done by then; what takes longer is interrupted. For runs
   /// whose weight is in seconds.

@@ -70,9 +70,9 @@ class Recorder final : public sim::Observer {
   Instant& reached_;
 };
 
-double cpu_seconds() {
+double cpu_seconds(const Request& request) {
   rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
+  getrusage(request.has_company ? RUSAGE_THREAD : RUSAGE_SELF, &usage);
   const auto seconds = [](const timeval& t) {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
   };
@@ -290,7 +290,7 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
   };
   Outcome outcome;
   const auto began = std::chrono::steady_clock::now();
-  const double cpu_before = cpu_seconds();
+  const double cpu_before = cpu_seconds(plan.request);
   Instant reached{};
   try {
     if (auto problem = muster(plan, true)) return failed(*std::move(problem));
@@ -306,7 +306,7 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
     outcome.status = status_of(simulation.run(recorder, &stop));
     outcome.wall_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    outcome.cpu_seconds = cpu_seconds() - cpu_before;
+    outcome.cpu_seconds = cpu_seconds(plan.request) - cpu_before;
     outcome.counters = simulation.counters();
     outcome.end = simulation.now();
     const auto unwritten = writer.finish(outcome.status, simulation.now(), outcome.counters,
@@ -316,6 +316,8 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
     Problem problem = too_large(plan);
     problem.fatal = ranks != nullptr;
     return failed(std::move(problem));
+  } catch (const sim::EngineLost& lost) {
+    return failed({fmt::format("{}: {}", plan.request.file.string(), lost.what())}, reached);
   } catch (const sim::RankLost& lost) {
     return failed(
         {fmt::format("{}: {}. {} has what was recorded before that, and is marked as failed",

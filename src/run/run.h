@@ -45,6 +45,8 @@ struct Request {
       nullptr;  ///< Engine::mpi: processes that all call plan() and execute() with the same
   /// The scenario itself: then `file` is what messages call it, and others it names are sought beside that.
   std::optional<std::string> text = std::nullopt;
+  /// Other runs of this process at the same time: what it takes of the processor is what this thread does.
+  bool has_company = false;
 };
 
 /// A run with everything decided: what it is called, what it sends, where its rows go.

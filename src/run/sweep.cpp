@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "run/ensemble.h"
 #include "sim/scenario/expected_time.h"
 #include "sim/scenario/scenario.h"
 
@@ -50,7 +51,9 @@ std::optional<Problem> add_runs(const SweepRequest& request, Sweep& sweep) {
       run.seed = seed;
       run.seed_is_the_scenarios = seeds.empty() && base.value().seeds.size() == 1;
       run.scenario = sim::to_toml(scenario);
-      run.weight = sim::expected_time(scenario).cpu;
+      const sim::ExpectedTime time = sim::expected_time(scenario);
+      run.weight = time.cpu;
+      run.gpu_weight = gpu_weight(request.engine, time);
       std::string name = safe_name(scenario.name);
       if (!scheme_varies) name += fmt::format("-{}", scenario.scheme);
       if (const std::string part = file_part(axes, combination); !part.empty()) name += "-" + part;

@@ -19,6 +19,7 @@ struct SweepRequest {
   std::string seeds;             ///< "1,2,5-8"; empty: the scenario's
   std::filesystem::path folder;  ///< of the result files; made where it is missing
   bool force = false;            ///< run again what is there already
+  std::string engine = "cpu";    ///< gpu, auto or emulated: runs that share a GPU
 };
 
 struct SweepRun : PoolRun {
