@@ -20,7 +20,7 @@ import time
 
 SKIP = 77
 MOST_RANKS = 4
-LIMIT = 30  # seconds for a test
+LIMIT = 100  # seconds for a test
 PROVIDERS = ("strack", "tcp;ofi_rxm")
 
 
