@@ -39,6 +39,10 @@ class Gpu final : public Machine {
   explicit Gpu(const Driver& driver) : cuda_(driver) {}
   ~Gpu() override {
     if (costs_.open > 0 && std::getenv("STRACK_GPU_VERBOSE") != nullptr) tell_costs();
+    // Windows that were launched ahead may still be on their way, to find that they are void.
+    for (const CuStream stream : {ports_, hosts_}) {
+      if (stream != nullptr) cuda_.cuStreamSynchronize(stream);
+    }
     for (const CuPointer sheet : sheets_) cuda_.cuMemFree_v2(sheet);
     // The addresses stay reserved: whoever still has something there does no harm.
     if (mapped_ > 0) cuda_.cuMemUnmap(base(), mapped_);
