@@ -16,8 +16,10 @@
 #include "udp/crypto.h"
 #include "udp/deadline_heap.h"
 #include "udp/endpoint.h"
+#include "udp/noise.h"
 #include "udp/path_mtu.h"
 #include "udp/receives.h"
+#include "udp/session_keys.h"
 #include "udp/silence_budget.h"
 #include "udp/transport.h"
 #include "wire/wire.h"
@@ -103,6 +105,19 @@ struct Host {
   std::unordered_map<std::uint16_t, PeerPort> ports;
 };
 
+/// [D95] What set-up needs where the hosts have keys of their own.
+struct Introduction {
+  // The initiator's, until it is answered.
+  std::optional<noise::Handshake> handshake;
+  std::optional<JobKey> door;  ///< of the responder's public key
+  wire::FirstMessage first{};
+  // The responder's: what it has answered, and answers again.
+  wire::SecondMessage second{};
+  wire::Mac accept_mac{};
+  /// Both sides', until the session's keys are made of it.
+  std::optional<JobKey> outcome;
+};
+
 /// What set-up agrees on, and how far it has come.
 struct SetUp {
   wire::Terms mine;
@@ -121,15 +136,23 @@ struct SetUp {
   std::uint16_t path = 0;  ///< the entropy of the last hello, connect or accept
   std::uint32_t accepts_sent = 0;
   std::optional<wire::RejectReason> rejected;
+  std::unique_ptr<Introduction> introduction;  ///< between hosts with keys of their own
   bool unreachable = false;  ///< the last question never left: this host knows no way there
 };
 
 /// Unused without a key, but for the counter.
 struct Keys {
-  SealingKey seal;
-  SealingKey open;
-  ReplayWindow replay;
+  SendingKeys seal;
+  OpeningKeys open;
   std::uint64_t counter = 0;
+  // [D96] When the next key is due: by packets or by time, if the peer is known to have this one.
+  std::uint64_t renew_from = ~std::uint64_t{0};
+  Instant renew_at = Instant::never();
+  core::Timestamp renewed{};
+  bool followed = true;  ///< the peer has answered something that was sealed with this one
+  // [D95] Of a peer with a key of its own.
+  noise::PublicKey peer{};
+  Secret reset{};  ///< what its resets are made with
 };
 
 /// Whether the peer is there.

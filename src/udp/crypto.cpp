@@ -69,6 +69,11 @@ JobKey::JobKey(const Secret& psk) : psk_(psk), setup_(hash<32>(psk, "strack2 set
   if (id_ == 0) id_ = 1;
 }
 
+JobKey::~JobKey() {
+  sodium_memzero(psk_.data(), psk_.size());
+  sodium_memzero(setup_.data(), setup_.size());
+}
+
 wire::Mac JobKey::hello_mac(wire::ConstBytes packet) const {
   return hash<wire::kTagBytes>(setup_, "hello", {packet});
 }
@@ -84,11 +89,40 @@ wire::Mac JobKey::reset_mac(wire::ConstBytes packet, const Address& sender) cons
 
 std::array<Secret, 2> JobKey::session_keys(const TermsBytes& initiator,
                                            const TermsBytes& responder) const {
-  const auto both = hash<64>(psk_, "strack2 session", {initiator, responder});
+  auto both = hash<64>(psk_, "strack2 session", {initiator, responder});
   std::array<Secret, 2> keys;
   std::copy_n(both.begin(), 32, keys[0].begin());
   std::copy_n(both.begin() + 32, 32, keys[1].begin());
+  sodium_memzero(both.data(), both.size());
   return keys;
+}
+
+std::array<std::uint8_t, kPrologueBytes> noise_prologue(wire::ConstBytes terms) {
+  constexpr std::string_view kLabel = "strack2 noise";
+  static_assert(kLabel.size() + wire::kTermsBytes == kPrologueBytes);
+  std::array<std::uint8_t, kPrologueBytes> out;
+  std::copy(kLabel.begin(), kLabel.end(), out.begin());
+  std::copy_n(terms.begin(), wire::kTermsBytes, out.begin() + kLabel.size());
+  return out;
+}
+
+JobKey handshake_key(const noise::SessionKeys& keys) {
+  Secret secret = hash<32>(keys.initiators, "strack2 handshake", {keys.responders, keys.hash});
+  const JobKey made(secret);
+  sodium_memzero(secret.data(), secret.size());
+  return made;
+}
+
+Secret reset_secret(const Secret& identity, std::uint32_t id, std::uint16_t port) {
+  const std::array<std::uint8_t, 6> place{
+      static_cast<std::uint8_t>(id >> 24),  static_cast<std::uint8_t>(id >> 16),
+      static_cast<std::uint8_t>(id >> 8),   static_cast<std::uint8_t>(id),
+      static_cast<std::uint8_t>(port >> 8), static_cast<std::uint8_t>(port)};
+  return hash<32>(identity, "strack2 reset secret", {place});
+}
+
+wire::Mac host_reset_mac(const Secret& reset_secret, wire::ConstBytes packet) {
+  return hash<wire::kTagBytes>(reset_secret, "reset", {packet});
 }
 
 bool same(const wire::Mac& a, const wire::Mac& b) {

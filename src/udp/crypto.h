@@ -11,6 +11,7 @@
 #include "base/bitmap.h"
 #include "base/units.h"
 #include "udp/address.h"
+#include "udp/noise.h"
 #include "udp/sealing.h"
 #include "wire/wire.h"
 
@@ -29,6 +30,9 @@ using TermsBytes = std::array<std::uint8_t, wire::kTermsBytes>;
 class JobKey {
  public:
   explicit JobKey(const Secret& psk);
+  JobKey(const JobKey&) = default;
+  JobKey& operator=(const JobKey&) = default;
+  ~JobKey();
   [[nodiscard]] std::uint32_t id() const { return id_; }
   /// `packet` is all before the MAC.
   [[nodiscard]] wire::Mac hello_mac(wire::ConstBytes packet) const;
@@ -44,6 +48,19 @@ class JobKey {
   Secret setup_;
   std::uint32_t id_;
 };
+
+// [D95] Between hosts that have keys of their own. The responder's public key takes the place of the shared key for
+// set-up's first MACs: who knows it is worth an answer. What Noise's handshake gives takes it for the rest.
+
+/// What both sides have seen before the handshake.
+inline constexpr std::size_t kPrologueBytes = 13 + wire::kTermsBytes;
+[[nodiscard]] std::array<std::uint8_t, kPrologueBytes> noise_prologue(wire::ConstBytes terms);
+/// In the place of the shared key, for the accept's MAC and the session's keys.
+[[nodiscard]] JobKey handshake_key(const noise::SessionKeys& keys);
+/// [D97] What a host's resets for one of its connection ids are made with. The peer gets it in the handshake; the
+/// host itself can always make it again, whatever it has forgotten.
+[[nodiscard]] Secret reset_secret(const Secret& identity, std::uint32_t id, std::uint16_t port);
+[[nodiscard]] wire::Mac host_reset_mac(const Secret& reset_secret, wire::ConstBytes packet);
 
 /// In constant time.
 [[nodiscard]] bool same(const wire::Mac& a, const wire::Mac& b);

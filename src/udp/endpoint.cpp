@@ -151,7 +151,12 @@ std::string Endpoint::peer_address(ConnectionId connection) const {
   return peer == nullptr ? std::string() : peer->text();
 }
 
-Outcome<ConnectionId> Endpoint::connect(std::string_view address, std::uint64_t cookie) {
+std::optional<Key> Endpoint::peer_key(ConnectionId connection) const {
+  return impl_->engine.peer_key(connection);
+}
+
+Outcome<ConnectionId> Endpoint::connect(std::string_view address, std::uint64_t cookie,
+                                        const std::optional<Key>& peer_key) {
   const auto peer = Address::parse(address);
   if (!peer) {
     return Error{"address '" + std::string(address) +
@@ -166,7 +171,7 @@ Outcome<ConnectionId> Endpoint::connect(std::string_view address, std::uint64_t 
     return Error{"address " + peer->text() + " is of another family than this endpoint's " +
                  impl_->network.address().text() + ". use one endpoint for each"};
   }
-  return impl_->engine.connect(*peer, cookie);
+  return impl_->engine.connect(*peer, cookie, peer_key);
 }
 
 Status Endpoint::send(ConnectionId connection, std::uint64_t tag,
@@ -261,11 +266,11 @@ Outcome<std::string> resolve(std::string_view host_and_port, std::uint16_t defau
   return all.value().front().text();
 }
 
-Outcome<std::array<std::byte, 32>> parse_key(std::string_view hex) {
+Outcome<Key> parse_key(std::string_view hex) {
   const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
   while (!hex.empty() && is_space(hex.front())) hex.remove_prefix(1);
   while (!hex.empty() && is_space(hex.back())) hex.remove_suffix(1);
-  std::array<std::byte, 32> key{};
+  Key key{};
   const std::string rule =
       "a key is 64 hexadecimal digits, as `openssl rand -hex 32` prints them; ";
   if (hex.empty()) return Error{rule + "this is empty"};
@@ -284,6 +289,16 @@ Outcome<std::array<std::byte, 32>> parse_key(std::string_view hex) {
     key[i] = static_cast<std::byte>(value);
   }
   return key;
+}
+
+std::string key_text(const Key& key) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte one : key) {
+    text += kDigits[std::to_integer<std::size_t>(one >> 4)];
+    text += kDigits[std::to_integer<std::size_t>(one & std::byte{15})];
+  }
+  return text;
 }
 
 }  // namespace strack::udp

@@ -39,8 +39,8 @@
 // is not accepted: its packets are dropped unacknowledged and come again after the receive was
 // posted. Nothing queues without bound.
 //
-// Security. With a `key` every packet is encrypted and authenticated and strangers cannot even make
-// the endpoint allocate memory. Without one, only loopback addresses are allowed unless `insecure`
+// Security. With a `key`, or an `identity`, every packet is encrypted and authenticated and strangers cannot
+// even make the endpoint allocate memory. Without either, only loopback addresses are allowed unless `insecure`
 // is set.
 #pragma once
 
@@ -55,6 +55,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace strack::udp {
 
@@ -98,6 +99,9 @@ enum class Status : std::uint8_t {
   unreachable,        ///< set-up: this host knows no way to the peer
 };
 [[nodiscard]] std::string_view text(Status status);
+
+/// A key of any kind.
+using Key = std::array<std::byte, 32>;
 
 /// A mistake in what the user asked for, in words that name the value and what would work.
 struct Error {
@@ -167,7 +171,18 @@ struct EndpointOptions {
   std::string bind;
 
   /// The pre-shared key of a job, 32 bytes, the same at all its endpoints. Use a random one.
-  std::optional<std::array<std::byte, 32>> key;
+  std::optional<Key> key;
+  /// Instead of a shared key: this host's own private key (X25519), 32 random bytes that nobody else has. Every
+  /// connection is then with a peer known by its public key, and who learns a private key later cannot read what
+  /// was said before.
+  std::optional<Key> identity;
+  /// With an identity: the public keys of those whose connections are taken. To others it is silent.
+  std::vector<Key> trusted;
+  /// With an identity: the public key that `connect` must find at the other side, unless it is given another.
+  std::optional<Key> peer;
+  /// A connection's keys are changed after so many packets of one direction, at most 2^24, or so much time.
+  std::uint32_t rekey_packets = 1u << 24;
+  std::chrono::milliseconds rekey_interval{600'000};
   /// Which library seals packets: "ipsec-mb", "openssl" or "libsodium". They differ in speed only. Empty:
   /// the fastest that this machine has.
   std::string sealing;
@@ -248,6 +263,7 @@ struct ConnectionStatistics {
   std::uint64_t path_rate_bps = 0;  ///< as measured at set-up, at most rate_bps
   std::uint64_t paths_used = 0;     ///< different entropies that packets have taken so far
   bool keyed = false;
+  std::uint32_t rekeyings = 0;  ///< how often this side has changed its key
   // Sent.
   std::uint64_t messages_sent = 0;  ///< acknowledged
   std::uint64_t message_bytes_sent = 0;
@@ -291,6 +307,7 @@ struct EndpointStatistics {
   std::uint64_t refused_forged = 0;     ///< does not open with the key
   std::uint64_t refused_replayed = 0;   ///< came before
   std::uint64_t refused_set_up = 0;     ///< cookies and terms that are not right
+  std::uint64_t refused_untrusted = 0;  ///< set-ups of hosts whose key is not among the trusted
   std::uint64_t rejected = 0;           ///< set-ups turned away: no room, no key, not listening
   std::uint64_t challenges_sent = 0;
   std::uint64_t held_bytes = 0;  ///< the pool's memory now in use
@@ -315,11 +332,15 @@ class Endpoint {
   [[nodiscard]] std::string_view sealing() const;
   /// A connection's peer.
   [[nodiscard]] std::string peer_address(ConnectionId connection) const;
+  /// Its public key, where this endpoint has an identity.
+  [[nodiscard]] std::optional<Key> peer_key(ConnectionId connection) const;
 
   /// Begins to connect to "host:port" with a numeric address ("192.0.2.7:4794",
   /// "[2001:db8::7]:4794"; names are resolved by `resolve`). `connected` or `failed` follows as a
   /// completion. Messages can be sent and receives posted at once; they wait for the connection.
-  [[nodiscard]] Outcome<ConnectionId> connect(std::string_view address, std::uint64_t cookie = 0);
+  /// `peer`: with an identity, whom to expect there, if not the options' peer.
+  [[nodiscard]] Outcome<ConnectionId> connect(std::string_view address, std::uint64_t cookie = 0,
+                                              const std::optional<Key>& peer = std::nullopt);
 
   /// Queues a message. The bytes must stay as they are until the completion. Zero bytes are a
   /// message too.
@@ -390,6 +411,12 @@ class Endpoint {
                                            std::uint16_t default_port = 4794);
 /// A key from 64 hexadecimal digits, as `openssl rand -hex 32` prints them; white space around is
 /// fine.
-[[nodiscard]] Outcome<std::array<std::byte, 32>> parse_key(std::string_view hex);
+[[nodiscard]] Outcome<Key> parse_key(std::string_view hex);
+/// The same digits again.
+[[nodiscard]] std::string key_text(const Key& key);
+/// 32 random bytes: a shared key, or an identity.
+[[nodiscard]] Key new_key();
+/// What peers know an identity by.
+[[nodiscard]] Key public_key(const Key& identity);
 
 }  // namespace strack::udp

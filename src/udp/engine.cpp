@@ -63,6 +63,7 @@ std::optional<Error> Engine::check(const EndpointOptions& o, Transports transpor
     return Error{"transport is \"" + o.transport + "\". it takes one of: " + names};
   }
   if (!crypto_ready()) return Error{"libsodium does not start"};
+  if (auto wrong_key = check_keys(o)) return wrong_key;
   if (!o.sealing.empty() && find_sealing_library(o.sealing) == nullptr) {
     std::string names;
     for (const SealingLibrary& one : sealing_libraries())
@@ -84,12 +85,7 @@ Engine::Engine(const EndpointOptions& options, Network& network, Transports tran
       reset_budget_(kRejects, kRejectsOfAPart, draw(network)),
       pool_(options.max_receives) {
   STRACK_CHECK(!check(options, transports));
-  if (options.key) {
-    Secret psk;
-    std::memcpy(psk.data(), options.key->data(), psk.size());
-    key_.emplace(psk);
-    sealing_ = find_sealing_library(options.sealing);
-  }
+  take_keys(options);
   Secret jar;
   network_.random(jar);
   jar_.emplace(jar);
@@ -254,7 +250,8 @@ void Engine::on_datagram(std::span<std::uint8_t> datagram, const Incoming& from,
   const auto decoded = wire::decode_header(datagram);
   if (!decoded) {
     ++statistics_.refused_malformed;
-    if (decoded.error() == wire::DecodeFault::unknown_version && !options_.listen.empty()) {
+    if (decoded.error() == wire::DecodeFault::unknown_version && !options_.listen.empty() &&
+        !identity_) {
       if (const auto hello = wire::foreign_hello(datagram)) {
         send_reject(wire::RejectReason::version, hello->connection_id, hello->echo, hello->version,
                     reply_address(*hello, from.from));
@@ -280,15 +277,7 @@ void Engine::on_datagram(std::span<std::uint8_t> datagram, const Incoming& from,
   }
   std::size_t end = datagram.size();
   if (header.keyed) {
-    if (c.keys.replay.is_old(header.counter)) {
-      ++statistics_.refused_replayed;
-      return;
-    }
-    if (!c.keys.open.open(datagram, header.counter)) {
-      ++statistics_.refused_forged;
-      return;
-    }
-    c.keys.replay.note(header.counter);
+    if (!open_sealed(c, datagram, header.counter)) return;
     end -= wire::kTagBytes;
   }
   c.life.asked = 0;

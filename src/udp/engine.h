@@ -39,7 +39,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // As in endpoint.h.
-  [[nodiscard]] Outcome<ConnectionId> connect(const Address& address, std::uint64_t cookie);
+  [[nodiscard]] Outcome<ConnectionId> connect(const Address& address, std::uint64_t cookie,
+                                              const std::optional<Key>& peer = std::nullopt);
   [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,
                             std::span<const std::byte> message, std::uint64_t cookie);
   [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
@@ -65,6 +66,7 @@ class Engine {
   [[nodiscard]] const EndpointStatistics& statistics() const;
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
   [[nodiscard]] const Address* peer_address(ConnectionId connection) const;
+  [[nodiscard]] std::optional<Key> peer_key(ConnectionId connection) const;
   [[nodiscard]] std::string_view sealing() const { return keyed() ? sealing_->name : ""; }
   /// Connections in memory, those that linger included.
   [[nodiscard]] std::size_t connections_held() const { return connections_.size(); }
@@ -100,6 +102,34 @@ class Engine {
   void send_hello(Connection& c);
   void send_connect(Connection& c);
   void send_accept(Connection& c, std::uint32_t copies);
+  [[nodiscard]] bool is_known(const wire::Header& header, const wire::Terms& terms,
+                              const Address& from);
+  [[nodiscard]] Connection* admit(const wire::Terms& terms, wire::ConstBytes datagram,
+                                  const Address& from);
+
+  // Keys: of hosts [D95], and those that change [D96] (keys.cpp).
+  [[nodiscard]] static std::optional<Error> check_keys(const EndpointOptions& options);
+  void take_keys(const EndpointOptions& options);
+  [[nodiscard]] const JobKey* door_of(const Connection& c) const;
+  [[nodiscard]] bool introduce(Connection& c, const Key& peer);
+  [[nodiscard]] bool open_second(Connection& c, const wire::SecondMessage& second,
+                                 const Address& from);
+  [[nodiscard]] bool is_at_the_door(const wire::Header& header, const wire::Terms& terms,
+                                    wire::ConstBytes datagram, const wire::Mac& mac);
+  void on_host_hello(const wire::Header& header, const wire::Hello& hello,
+                     wire::ConstBytes datagram, const Address& from);
+  void meet(const wire::Header& header, const wire::Terms& terms, const wire::FirstMessage& first,
+            wire::ConstBytes datagram, const Address& from);
+  [[nodiscard]] wire::Mac reset_mac(std::uint32_t id, wire::ConstBytes packet) const;
+  void start_keys(Connection& c);
+  [[nodiscard]] bool open_sealed(Connection& c, std::span<std::uint8_t> datagram,
+                                 std::uint64_t counter);
+  void renew_key(Connection& c);
+  /// What the peer answers was sent at that time.
+  static void note_followed(Connection& c, core::Timestamp sent) {
+    if (!c.keys.followed && sent.since(c.keys.renewed) > ps(0)) c.keys.followed = true;
+  }
+
   [[nodiscard]] std::uint32_t largest_payload(const Address& to) const;
   void draw_terms(Connection& c);
   void start_session(Connection& c);
@@ -205,7 +235,7 @@ class Engine {
   void doubt_mtu(Connection& c);
   void probe_mtu(Connection& c);
   [[nodiscard]] Picoseconds silence_limit() const;
-  [[nodiscard]] bool keyed() const { return key_.has_value(); }
+  [[nodiscard]] bool keyed() const { return sealing_ != nullptr; }
   [[nodiscard]] std::uint32_t random32();
 
   EndpointOptions options_;
@@ -213,7 +243,13 @@ class Engine {
   Transports transports_;
   const Transport* transport_;  ///< of connections that start here
   std::optional<JobKey> key_;
-  const SealingLibrary* sealing_ = nullptr;  ///< where there is a key
+  // [D95] Instead of it: who this is, and who may come.
+  std::optional<noise::KeyPair> identity_;
+  std::optional<JobKey> door_;  ///< of the own public key
+  std::vector<Key> trusted_;    ///< in order
+  std::optional<AnswerBudget> openings_;
+  std::optional<AnswerBudget> proven_openings_;  ///< of those who have brought a cookie
+  const SealingLibrary* sealing_ = nullptr;      ///< where there is a key
   std::optional<CookieJar> jar_;
   std::uint32_t burst_;
   Instant now_{};

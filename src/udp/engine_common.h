@@ -13,6 +13,8 @@ namespace strack::udp {
 inline constexpr Picoseconds kShortestRetry = ms(2);
 inline constexpr Picoseconds kLongestRetry = ms(256);
 inline constexpr Picoseconds kCloseRetry = ms(20);
+/// Packets that a connection still sends after it has found its counters used up: closes and their like.
+inline constexpr std::uint64_t kCounterReserve = 1u << 16;
 
 /// How far a counter that wraps is ahead of another.
 [[nodiscard]] inline std::int32_t ahead(std::uint32_t a, std::uint32_t b) {
@@ -28,6 +30,7 @@ inline void add_hold(std::uint32_t& hold_ns, Picoseconds more) {
 template <class Encode>
 void Engine::send_small(Connection& c, std::uint16_t entropy, bool ect, Encode&& encode) {
   if (small_count_ == kSmallBatch) flush_small();
+  renew_key(c);
   std::uint8_t* packet = small_[small_count_].data();
   const std::uint64_t counter = c.keys.counter++;
   const wire::Envelope envelope{c.peer_id, keyed(), counter};

@@ -82,6 +82,7 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
   c.life.pings_under_way &= ~(1u << age);
   c.session->ways.works(pong.path_id, now_);
   c.session->path_works(pong.path_id);
+  note_followed(c, pong.timestamp);
   take_credit(c, pong.credit);
   const bool full = pong.size == c.mtu.largest();
   c.mtu.answered(pong.size, now_);
@@ -236,6 +237,8 @@ void Engine::on_timer(Connection& c) {
     case State::open:
       break;
   }
+  if (keyed() && c.keys.counter >= wire::kCounterLimit - kCounterReserve)
+    return fail(c, Status::keys_exhausted, wire::CloseReason::keys_exhausted);
   on_silence(c, c.closing.acked && c.closing.peer_closed);
   if (c.state != State::open) return;
   if (c.life.waiting && now_ >= c.life.place) {

@@ -13,7 +13,6 @@ namespace {
 /// Packets sent before it is looked again for what has arrived.
 constexpr std::uint32_t kSendBudget = 32;
 constexpr std::uint32_t kTurn = 16;  ///< of one connection
-constexpr std::uint64_t kCounterReserve = 1u << 16;
 
 }  // namespace
 
@@ -97,6 +96,7 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   }
   ++c.statistics.sacks_received;
   c.session->ways.works(sack.path_id, now_);
+  note_followed(c, sack.timestamp);
   if (sack.ecn) ++c.statistics.marks_echoed;
   if (rtt > ps(0)) {
     c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
@@ -129,6 +129,7 @@ bool Engine::transmit() {
   for (; i < ready_.size() && budget > 0; ++i) {
     Connection& c = *ready_[i];
     const std::uint32_t turn = c.life.unanswered ? 1 : std::min(budget, std::max(kTurn, burst_));
+    renew_key(c);
     const std::uint32_t sent = transmit(c, turn);
     budget -= std::min(sent, budget);
     any |= sent > 0;

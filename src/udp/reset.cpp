@@ -40,7 +40,10 @@ void Engine::on_unknown(const wire::Header& header, wire::ConstBytes datagram,
   const std::uint64_t echo = keyed() ? header.counter : wire::packet_echo(datagram);
   const std::size_t n =
       wire::encode(scratch_, {0, keyed(), 0}, wire::Reset{header.connection_id, echo, {}});
-  if (key_) {
+  if (identity_) {
+    const wire::Mac mac = reset_mac(header.connection_id, {scratch_.data(), n - wire::kTagBytes});
+    std::copy(mac.begin(), mac.end(), scratch_.data() + n - wire::kTagBytes);
+  } else if (key_) {
     Address own = came_to_.is_any() ? network_.address() : came_to_;
     own.port = network_.address().port;
     const wire::Mac mac = key_->reset_mac({scratch_.data(), n - wire::kTagBytes}, own);
@@ -68,9 +71,10 @@ void Engine::on_reset(const wire::Header& header, wire::ConstBytes datagram, con
     return;
   }
   Connection& c = *found->second;
-  if (key_) {
+  if (keyed()) {
+    const wire::ConstBytes before = datagram.first(datagram.size() - wire::kTagBytes);
     const wire::Mac expected =
-        key_->reset_mac(datagram.first(datagram.size() - wire::kTagBytes), c.peer);
+        key_ ? key_->reset_mac(before, c.peer) : host_reset_mac(c.keys.reset, before);
     if (!same(expected, reset.mac) || reset.echo >= c.keys.counter) {
       ++statistics_.refused_forged;
       return;

@@ -69,6 +69,7 @@ void Engine::draw_terms(Connection& c) {
   draw_id(c);
   network_.random(c.set_up.mine.nonce);
   c.set_up.mine.key_id = key_ ? key_->id() : 0;
+  c.set_up.mine.extensions = keyed() ? wire::kRekeying : std::uint16_t{0};
   c.set_up.mine.user_data = options_.user_data;
   c.set_up.mine.initial_psn = {random32()};
   c.set_up.mine.credit = std::min<std::uint32_t>(
@@ -85,12 +86,18 @@ void Engine::draw_terms(Connection& c) {
 
 // ---- The initiator ----
 
-Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cookie) {
+Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cookie,
+                                      const std::optional<Key>& peer) {
   if (address.port == 0) return Error{"address " + address.text() + " has port 0. give the peer's"};
   if (!keyed() && !options_.insecure && !address.is_loopback()) {
     return Error{"connecting to " + address.text() +
                  " without a key. set a key, or allow it with insecure"};
   }
+  const std::optional<Key>& expected = peer ? peer : options_.peer;
+  if (identity_ && !expected)
+    return Error{
+        "connecting to " + address.text() +
+        " with an identity, and not known whom to expect there. set peer to its public key"};
   if (living_ >= options_.max_connections) {
     return Error{"already " + std::to_string(living_) +
                  " connections. close some or raise max_connections"};
@@ -104,6 +111,11 @@ Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cook
   draw_terms(c);
   c.set_up.give_up_at = now_ + us(options_.connect_timeout.count() * 1'000);
   c.set_up.mine.mtu = static_cast<std::uint16_t>(largest_payload(address));
+  if (identity_ && !introduce(c, *expected)) {
+    retire(c);
+    bury();
+    return Error{"peer " + key_text(*expected) + " is no public key. `strack key show` prints one"};
+  }
   c.set_up.initiator_terms = wire::encode_terms(c.set_up.mine);
   send_hello(c);
   // Without a route the rest of the time would change nothing that whoever asks again does not find out, too.
@@ -114,11 +126,12 @@ Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cook
 
 void Engine::send_hello(Connection& c) {
   const auto attempt = static_cast<std::uint8_t>(std::min(c.set_up.attempts, 255u));
-  const wire::Hello hello{c.set_up.mine, wire::kHelloMinBytes, attempt, {}};
+  wire::Hello hello{c.set_up.mine, wire::kHelloMinBytes, attempt, {}};
+  if (c.set_up.introduction) hello.first = c.set_up.introduction->first;
   const std::size_t n = wire::encode(scratch_, {0, keyed(), 0}, hello);
-  if (key_) {
-    const wire::Mac mac = key_->hello_mac({scratch_.data(), wire::kHelloMacAt});
-    std::copy(mac.begin(), mac.end(), scratch_.begin() + wire::kHelloMacAt);
+  if (const JobKey* key = door_of(c)) {
+    const std::size_t at = hello.first ? wire::kHostHelloMacAt : wire::kHelloMacAt;
+    put_mac(scratch_.data(), at + wire::kTagBytes, key->hello_mac({scratch_.data(), at}));
   }
   ask(c, n);
 }
@@ -166,15 +179,14 @@ void Engine::on_challenge(const wire::Header& header, wire::ConstBytes body, con
 }
 
 void Engine::send_connect(Connection& c) {
-  const std::size_t n =
-      wire::encode(scratch_, {0, keyed(), 0},
-                   wire::Connect{c.set_up.mine,
-                                 c.set_up.cookie,
-                                 {},
-                                 static_cast<std::uint8_t>(std::min(c.set_up.attempts, 255u))});
-  if (key_) {
-    put_mac(scratch_.data(), n, key_->connect_mac({scratch_.data(), n - wire::kTagBytes}));
-  }
+  wire::Connect connect{c.set_up.mine,
+                        c.set_up.cookie,
+                        {},
+                        static_cast<std::uint8_t>(std::min(c.set_up.attempts, 255u))};
+  if (c.set_up.introduction) connect.first = c.set_up.introduction->first;
+  const std::size_t n = wire::encode(scratch_, {0, keyed(), 0}, connect);
+  if (const JobKey* key = door_of(c))
+    put_mac(scratch_.data(), n, key->connect_mac({scratch_.data(), n - wire::kTagBytes}));
   ask(c, n);
 }
 
@@ -193,15 +205,19 @@ void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, co
   }
   const auto found = by_local_id_.find(header.connection_id);
   Connection* c = found == by_local_id_.end() ? nullptr : found->second;
-  if (c == nullptr || c->state != State::connect_sent || !c->peer.same_host(from)) {
+  // [D95] Between hosts with keys of their own a hello is answered so, unless there are too many.
+  const bool awaited = c != nullptr && (c->state == State::connect_sent ||
+                                        (c->state == State::hello_sent && identity_));
+  if (!awaited || !c->peer.same_host(from) || header.host_keys() != identity_.has_value()) {
     // Usually the repetition of one that has been taken.
     ++statistics_.refused_set_up;
     return;
   }
   const wire::Terms& terms = accept.value().terms;
-  if (key_) {
-    const wire::Mac expected = key_->accept_mac(c->set_up.initiator_terms,
-                                                datagram.first(datagram.size() - wire::kTagBytes));
+  if (identity_ && !open_second(*c, *accept.value().second, from)) return;
+  if (const JobKey* key = identity_ ? &*c->set_up.introduction->outcome : key_ ? &*key_ : nullptr) {
+    const wire::Mac expected = key->accept_mac(c->set_up.initiator_terms,
+                                               datagram.first(datagram.size() - wire::kTagBytes));
     if (!same(expected, accept.value().mac)) {
       ++statistics_.refused_forged;
       return;
@@ -275,8 +291,10 @@ std::optional<wire::RejectReason> Engine::objection(const wire::Header& header,
     return wire::RejectReason::key_required;
   if (key_ && terms.key_id != key_->id()) return wire::RejectReason::key_unknown;
   if (udp::find(transports_, terms.transport) == nullptr) return wire::RejectReason::transport;
-  if ((terms.extensions & wire::kCriticalExtensions) != 0) return wire::RejectReason::extension;
-  if (key_ && best_cipher(terms.ciphers) == 0) return wire::RejectReason::no_cipher;
+  const auto known = identity_ ? wire::kHostKeys : std::uint16_t{0};
+  if ((terms.extensions & wire::kCriticalExtensions & ~known) != 0)
+    return wire::RejectReason::extension;
+  if (keyed() && best_cipher(terms.ciphers) == 0) return wire::RejectReason::no_cipher;
   if (living_ >= options_.max_connections || !room_for_completions())
     return wire::RejectReason::busy;
   return std::nullopt;
@@ -328,6 +346,7 @@ void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram,
   }
   const wire::Terms& terms = hello.value().terms;
   const Address from = reply_address(source, terms);
+  if (identity_) return on_host_hello(header, hello.value(), datagram, from);
   if (const auto reason = objection(header, terms, from)) {
     send_reject(*reason, terms.connection_id, wire::nonce_echo(terms.nonce), wire::kVersion, from);
     return;
@@ -357,28 +376,22 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
   }
   const wire::Terms& terms = connect.value().terms;
   const Address from = reply_address(source, terms);
-  const std::uint64_t echo = wire::nonce_echo(terms.nonce);
-  if (const auto known = by_nonce_.find(echo); known != by_nonce_.end()) {
-    Connection& c = *known->second;
-    if (c.peer == from && c.set_up.theirs.nonce == terms.nonce &&
-        c.set_up.theirs.connection_id == terms.connection_id) {
-      // Our accept was lost. Somebody who plays this again gets some more, and then one for each,
-      // smaller than what he sent.
-      if (c.state == State::half_open || c.state == State::open)
-        send_accept(c, c.set_up.accepts_sent < kGenerousAccepts ? copies_for(header) : 1);
-    } else {
-      ++statistics_.refused_set_up;
-    }
-    return;
-  }
-  if (const auto reason = objection(header, terms, from)) {
-    send_reject(*reason, terms.connection_id, echo, wire::kVersion, from);
+  if (identity_ && !is_at_the_door(header, terms, datagram, connect.value().mac)) return;
+  if (is_known(header, terms, from)) return;
+  // With keys of their own, nothing is said before it is known who asks.
+  if (const auto reason = identity_ ? std::nullopt : objection(header, terms, from)) {
+    send_reject(*reason, terms.connection_id, wire::nonce_echo(terms.nonce), wire::kVersion, from);
     return;
   }
   if (!jar_->is_good(connect.value().cookie, from, header.keyed, wire::terms_bytes(datagram),
                      now_)) {
     ++statistics_.refused_set_up;
     send_challenge(terms, header, datagram, from);
+    return;
+  }
+  if (identity_) {
+    if (proven_openings_->take(from, now_))
+      meet(header, terms, *connect.value().first, datagram, from);
     return;
   }
   if (key_) {
@@ -388,15 +401,42 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
       return;
     }
   }
+  if (Connection* c = admit(terms, datagram, from)) {
+    start_session(*c);
+    send_accept(*c, copies_for(header));
+    rearm(*c);
+  }
+}
+
+/// A question that was asked and answered before: our accept was lost. Somebody who plays it again gets some more, and
+/// then one for each, smaller than what he sent.
+bool Engine::is_known(const wire::Header& header, const wire::Terms& terms, const Address& from) {
+  const auto known = by_nonce_.find(wire::nonce_echo(terms.nonce));
+  if (known == by_nonce_.end()) return false;
+  Connection& c = *known->second;
+  if (c.peer == from && c.set_up.theirs.nonce == terms.nonce &&
+      c.set_up.theirs.connection_id == terms.connection_id) {
+    if (c.state == State::half_open || c.state == State::open)
+      send_accept(c, c.set_up.accepts_sent < kGenerousAccepts ? copies_for(header) : 1);
+  } else {
+    ++statistics_.refused_set_up;
+  }
+  return true;
+}
+
+/// Who asks has proved what there is to prove: a half-open connection, if there is room for one.
+Connection* Engine::admit(const wire::Terms& terms, wire::ConstBytes datagram,
+                          const Address& from) {
+  const std::uint64_t echo = wire::nonce_echo(terms.nonce);
   if (options_.max_connections_per_source != 0 &&
       connections_from(from.source()) >= options_.max_connections_per_source) {
     send_reject(wire::RejectReason::busy, terms.connection_id, echo, wire::kVersion, from);
-    return;
+    return nullptr;
   }
   if (half_open_ >= std::max(options_.max_connections / 2, 1u)) {
     // So that those who never go on leave room for others. Who is honest asks again.
     ++statistics_.refused_set_up;
-    return;
+    return nullptr;
   }
   Connection& c = make_connection(from);
   c.local = came_to_;
@@ -407,19 +447,22 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
   draw_terms(c);
   const std::uint32_t mtu = std::min<std::uint32_t>(terms.mtu, largest_payload(from));
   c.set_up.mine.mtu = static_cast<std::uint16_t>(mtu);
-  c.set_up.mine.ciphers = key_ ? best_cipher(terms.ciphers) : std::uint8_t{0};
+  c.set_up.mine.ciphers = keyed() ? best_cipher(terms.ciphers) : std::uint8_t{0};
+  c.set_up.mine.extensions &= terms.extensions;
   std::copy_n(wire::terms_bytes(datagram).begin(), wire::kTermsBytes,
               c.set_up.initiator_terms.begin());
   c.set_up.give_up_at = now_ + kHalfOpenLife;
   by_nonce_.emplace(echo, &c);
-  start_session(c);
-  send_accept(c, copies_for(header));
-  rearm(c);
+  return &c;
 }
 
 void Engine::send_accept(Connection& c, std::uint32_t copies) {
-  const std::size_t n = wire::encode(scratch_, {c.set_up.theirs.connection_id, keyed(), 0},
-                                     wire::Accept{c.set_up.mine, {}});
+  wire::Accept accept{c.set_up.mine, {}};
+  if (const Introduction* one = c.set_up.introduction.get()) {
+    accept.second = one->second;
+    accept.mac = one->accept_mac;
+  }
+  const std::size_t n = wire::encode(scratch_, {c.set_up.theirs.connection_id, keyed(), 0}, accept);
   if (key_) {
     put_mac(scratch_.data(), n,
             key_->accept_mac(c.set_up.initiator_terms, {scratch_.data(), n - wire::kTagBytes}));
@@ -436,15 +479,7 @@ void Engine::start_session(Connection& c) {
   c.peer_id = c.set_up.theirs.connection_id;
   by_peer_id_.emplace(c.peer_id, &c);
   c.out.credit = c.set_up.theirs.credit;
-  if (key_) {
-    const TermsBytes own = wire::encode_terms(c.set_up.mine);
-    const TermsBytes other = wire::encode_terms(c.set_up.theirs);
-    const auto keys = c.initiator ? key_->session_keys(own, other) : key_->session_keys(other, own);
-    const auto cipher =
-        static_cast<wire::Cipher>(c.initiator ? c.set_up.theirs.ciphers : c.set_up.mine.ciphers);
-    c.keys.seal.set(cipher, keys[c.initiator ? 0 : 1], *sealing_);
-    c.keys.open.set(cipher, keys[c.initiator ? 1 : 0], *sealing_);
-  }
+  if (keyed()) start_keys(c);
   // The answer's mtu holds for both.
   const std::uint32_t mtu = c.initiator ? c.set_up.theirs.mtu : c.set_up.mine.mtu;
   c.session = c.transport->make_session(

@@ -194,7 +194,7 @@ TEST(SetUpPaths, OnlyCriticalExtensionsAreRefused) {
   };
   terms.extensions = 0x00ff;
   EXPECT_EQ(answer()[0], 0x27);
-  terms.extensions = 0x0100;
+  terms.extensions = 0x0200;
   EXPECT_EQ(answer().at(16), static_cast<std::uint8_t>(wire::RejectReason::extension));
   terms.extensions = 0;
   terms.transport = 2;

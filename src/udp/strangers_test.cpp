@@ -36,7 +36,7 @@ std::vector<Field> fields(const ConnectionStatistics& statistics) {
   // As many names as there are fields, or it does not compile. A new field belongs below as well.
   const auto& [cwnd_bytes, max_cwnd_bytes, inflight_bytes, rtt_ns, base_rtt_ns, avg_qdelay_ns,
                target_qdelay_ns, payload_bytes, datagram_bytes, paths, paths_marked, paths_barred,
-               path_rate_bps, paths_used, keyed, messages_sent, message_bytes_sent,
+               path_rate_bps, paths_used, keyed, rekeyings, messages_sent, message_bytes_sent,
                data_packets_sent, data_bytes_sent, retransmissions, loss_episodes, timeouts,
                probes_sent, sacks_received, marks_echoed, credit_stalls, messages_received,
                message_bytes_received, data_packets_received, duplicates_received, marks_received,
@@ -56,6 +56,7 @@ std::vector<Field> fields(const ConnectionStatistics& statistics) {
           {"path_rate_bps", path_rate_bps},
           {"paths_used", paths_used},
           {"keyed", keyed},
+          {"rekeyings", rekeyings},
           {"messages_sent", messages_sent},
           {"message_bytes_sent", message_bytes_sent},
           {"data_packets_sent", data_packets_sent},
@@ -77,8 +78,7 @@ std::vector<Field> fields(const ConnectionStatistics& statistics) {
           {"packets_unplaced", packets_unplaced}};
 }
 
-/// All that can be seen of the two endpoints, except what they have counted as refused and what the
-/// sockets carried.
+/// All that can be seen of the two endpoints, but what they refused and what the sockets carried.
 struct Sight {
   std::vector<Field> side[2];
   EndpointStatistics endpoint[2];
@@ -114,7 +114,7 @@ void expect_same(const Sight& one, const Sight& other, const std::string& when =
 
 std::uint64_t refused(const EndpointStatistics& e) {
   return e.refused_malformed + e.refused_unknown + e.refused_forged + e.refused_replayed +
-         e.refused_set_up;
+         e.refused_set_up + e.refused_untrusted;
 }
 
 // ---- Packets of a stranger ----

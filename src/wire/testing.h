@@ -181,6 +181,7 @@ inline std::string describe(const Packet& packet) {
   } else if (const auto* hello = std::get_if<Hello>(&packet.body)) {
     describe_terms(text, hello->terms);
     STRACK_CHECK(hello->attempt == header.path_id);
+    if (hello->first) text.bytes("hello.first", *hello->first);
     if (header.keyed) text.bytes("hello.mac", hello->mac);
     text.number("hello.size", hello->size);
   } else if (const auto* challenge = std::get_if<Challenge>(&packet.body)) {
@@ -191,9 +192,11 @@ inline std::string describe(const Packet& packet) {
     STRACK_CHECK(connect->attempt == header.path_id);
     describe_terms(text, connect->terms);
     text.bytes("connect.cookie", connect->cookie);
+    if (connect->first) text.bytes("connect.first", *connect->first);
     if (header.keyed) text.bytes("connect.mac", connect->mac);
   } else if (const auto* accept = std::get_if<Accept>(&packet.body)) {
     describe_terms(text, accept->terms);
+    if (accept->second) text.bytes("accept.second", *accept->second);
     if (header.keyed) text.bytes("accept.mac", accept->mac);
   } else if (const auto* reject = std::get_if<Reject>(&packet.body)) {
     text.hex("reject.echo", reject->echo, 16);
@@ -231,6 +234,8 @@ class RandomPackets {
     if (type != Type::hello && type != Type::connect && type != Type::reset)
       header.connection_id = number<std::uint32_t>(1, 0xffff'ffff);
     if (header.sealed()) header.counter = number<std::uint64_t>(0, kCounterLimit - 1);
+    if (header.keyed && (type == Type::hello || type == Type::connect || type == Type::accept))
+      header.flags = flag() ? 1 : 0;  // by the hosts' keys
     packet.body = body(header);
     return packet;
   }
@@ -257,7 +262,8 @@ class RandomPackets {
   }
   bool flag() { return rng_.below(2) == 0; }
 
-  Terms terms(bool keyed, bool one_cipher) {
+  Terms terms(const Header& header, bool one_cipher) {
+    const bool keyed = header.keyed;
     Terms t;
     t.connection_id = number<std::uint32_t>(1, 0xffff'ffff);
     t.nonce = array<kNonceBytes>();
@@ -273,6 +279,8 @@ class RandomPackets {
     t.transport = number<std::uint8_t>(1, 0xff);
     t.reply_port = number<std::uint16_t>(1, 0xffff);
     t.extensions = any<std::uint16_t>();
+    const std::uint16_t others = static_cast<std::uint16_t>(t.extensions & ~kHostKeys);
+    t.extensions = header.host_keys() ? static_cast<std::uint16_t>(others | kHostKeys) : others;
     return t;
   }
 
@@ -349,26 +357,29 @@ class RandomPackets {
         return pong;
       }
       case Type::hello: {
-        Hello hello{terms(header.keyed, false),
+        Hello hello{terms(header, false),
                     number<std::uint16_t>(kHelloMinBytes, 9000),
                     static_cast<std::uint8_t>(header.path_id),
                     {}};
         if (header.keyed) hello.mac = array<kTagBytes>();
+        if (header.host_keys()) hello.first = array<kFirstMessageBytes>();
         return hello;
       }
       case Type::challenge:
         return Challenge{any<std::uint64_t>(), array<kCookieBytes>(), any<std::uint16_t>()};
       case Type::connect: {
-        Connect connect{terms(header.keyed, false),
+        Connect connect{terms(header, false),
                         array<kCookieBytes>(),
                         {},
                         static_cast<std::uint8_t>(header.path_id)};
         if (header.keyed) connect.mac = array<kTagBytes>();
+        if (header.host_keys()) connect.first = array<kFirstMessageBytes>();
         return connect;
       }
       case Type::accept: {
-        Accept accept{terms(header.keyed, true), {}};
+        Accept accept{terms(header, true), {}};
         if (header.keyed) accept.mac = array<kTagBytes>();
+        if (header.host_keys()) accept.second = array<kSecondMessageBytes>();
         return accept;
       }
       case Type::reject: {

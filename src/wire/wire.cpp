@@ -17,6 +17,7 @@ constexpr std::uint8_t kDataPiece = 0x04;
 constexpr std::uint8_t kDataFlags = kDataRetransmission | kDataWrite | kDataPiece;
 constexpr std::uint8_t kEchoEcn = 0x01;  ///< SACK and pong
 constexpr std::uint8_t kSackProbe = 0x02;
+constexpr std::uint8_t kHostFlag = 0x01;  ///< hello, connect, accept
 
 constexpr std::size_t kSendFields = 28;
 constexpr std::size_t kWriteFields = 36;
@@ -35,20 +36,20 @@ struct Shape {
 };
 
 constexpr Shape kShapes[] = {
-    {0, false, false, false, 0, false, 0},                                 // no type
-    {kDataFlags, true, true, true, kSendFields, true, 0},                  // data
-    {kEchoEcn | kSackProbe, true, true, true, 40, false, 0},               // sack
-    {0, true, true, true, 10, false, 0},                                   // probe
-    {0, true, true, true, kPingFields, true, 0},                           // ping
-    {kEchoEcn, true, true, true, 18, false, 0},                            // pong
-    {0, true, false, true, kHelloMinBytes - kHeaderBytes, true, 0},        // hello
-    {0, false, true, false, 42, false, 0},                                 // challenge
-    {0, true, false, true, kTermsBytes + kCookieBytes, false, kTagBytes},  // connect
-    {0, false, true, true, kTermsBytes, false, kTagBytes},                 // accept
-    {0, false, true, false, 12, false, 0},                                 // reject
-    {0, false, true, true, 10, false, 0},                                  // close
-    {0, false, true, true, 10, false, 0},                                  // close_ack
-    {0, false, false, true, 12, false, kTagBytes},                         // reset
+    {0, false, false, false, 0, false, 0},                                         // no type
+    {kDataFlags, true, true, true, kSendFields, true, 0},                          // data
+    {kEchoEcn | kSackProbe, true, true, true, 40, false, 0},                       // sack
+    {0, true, true, true, 10, false, 0},                                           // probe
+    {0, true, true, true, kPingFields, true, 0},                                   // ping
+    {kEchoEcn, true, true, true, 18, false, 0},                                    // pong
+    {kHostFlag, true, false, true, kHelloMinBytes - kHeaderBytes, true, 0},        // hello
+    {0, false, true, false, 42, false, 0},                                         // challenge
+    {kHostFlag, true, false, true, kTermsBytes + kCookieBytes, false, kTagBytes},  // connect
+    {kHostFlag, false, true, true, kTermsBytes, false, kTagBytes},                 // accept
+    {0, false, true, false, 12, false, 0},                                         // reject
+    {0, false, true, true, 10, false, 0},                                          // close
+    {0, false, true, true, 10, false, 0},                                          // close_ack
+    {0, false, false, true, 12, false, kTagBytes},                                 // reset
 };
 constexpr std::uint8_t kTypes = static_cast<std::uint8_t>(std::size(kShapes));
 static_assert(static_cast<std::uint8_t>(Type::reset) + 1 == kTypes);
@@ -61,6 +62,8 @@ constexpr std::size_t least_body(const Header& header) {
   std::size_t bytes = shape.body;
   if (header.keyed) bytes += shape.mac;
   if (header.type == Type::data && (header.flags & kDataWrite) != 0) bytes = kWriteFields;
+  if (header.host_keys() && header.type == Type::connect) bytes += kFirstMessageBytes;
+  if (header.host_keys() && header.type == Type::accept) bytes += kSecondMessageBytes;
   return bytes;
 }
 
@@ -178,7 +181,7 @@ bool all_zero(ConstBytes bytes) {
 // --- Terms ----------------------------------------------------------------------------------------
 
 /// `one_cipher`: an answer chooses, an offer lists.
-std::optional<DecodeFault> terms_fault(const Terms& terms, bool keyed, bool one_cipher) {
+std::optional<DecodeFault> terms_fault(const Terms& terms, bool keyed, bool one_cipher, bool host) {
   const bool ciphers_fit = !keyed       ? terms.ciphers == 0
                            : one_cipher ? std::has_single_bit(terms.ciphers)
                                         : terms.ciphers != 0;
@@ -186,12 +189,13 @@ std::optional<DecodeFault> terms_fault(const Terms& terms, bool keyed, bool one_
                     (terms.ciphers & ~kAllCiphers) == 0 && terms.idle_timeout_ms != 0 &&
                     terms.mtu >= kMinMtu && terms.paths >= 1 && terms.paths <= kMaxPaths &&
                     terms.tracking_window >= 1 && terms.tracking_window <= kMaxTrackingWindow &&
-                    terms.transport != 0 && terms.reply_port != 0;
+                    terms.transport != 0 && terms.reply_port != 0 &&
+                    host == ((terms.extensions & kHostKeys) != 0);
   if (!fits) return DecodeFault::bad_terms;
   return std::nullopt;
 }
 
-Result<Terms, DecodeFault> read_terms(Reader& from, bool keyed, bool one_cipher) {
+Result<Terms, DecodeFault> read_terms(Reader& from, const Header& header, bool one_cipher) {
   Terms terms;
   terms.connection_id = from.u32();
   terms.nonce = from.array<kNonceBytes>();
@@ -207,7 +211,8 @@ Result<Terms, DecodeFault> read_terms(Reader& from, bool keyed, bool one_cipher)
   terms.transport = from.u8();
   terms.reply_port = from.u16();
   terms.extensions = from.u16();
-  if (const auto fault = terms_fault(terms, keyed, one_cipher)) return *fault;
+  if (const auto fault = terms_fault(terms, header.keyed, one_cipher, header.host_keys()))
+    return *fault;
   return terms;
 }
 
@@ -251,6 +256,7 @@ Result<Header, DecodeFault> decode_header(ConstBytes datagram) {
   header.connection_id = from.u32();
   if ((header.flags & ~shape.flags) != 0) return DecodeFault::reserved_flag;
   if (header.keyed && !shape.keyed_allowed) return DecodeFault::keyed_not_allowed;
+  if (header.host_keys() && !header.keyed) return DecodeFault::reserved_flag;
   if (header.path_id >= (shape.path ? kMaxPaths : 1)) return DecodeFault::path_not_allowed;
   if (shape.addressed != (header.connection_id != 0)) return DecodeFault::connection_id;
 
@@ -384,15 +390,17 @@ Result<Hello, DecodeFault> decode_hello(const Header& header, ConstBytes body) {
   STRACK_CHECK(header.type == Type::hello);
   if (const auto fault = length_fault(header, body.size())) return *fault;
   Reader from(body);
-  const auto terms = read_terms(from, header.keyed, /*one_cipher=*/false);
+  const auto terms = read_terms(from, header, /*one_cipher=*/false);
   if (!terms) return terms.error();
   if (body.size() > kMaxDatagramBytes - kHeaderBytes) return DecodeFault::too_long;
   Hello hello{terms.value(),
               static_cast<std::uint16_t>(kHeaderBytes + body.size()),
               static_cast<std::uint8_t>(header.path_id),
               {}};
+  if (header.host_keys()) hello.first = from.array<kFirstMessageBytes>();
   if (header.keyed) hello.mac = from.array<kTagBytes>();
-  if (!all_zero(body.subspan(kTermsBytes + (header.keyed ? kTagBytes : 0))))
+  if (!all_zero(body.subspan(kTermsBytes + (hello.first ? kFirstMessageBytes : 0) +
+                             (header.keyed ? kTagBytes : 0))))
     return DecodeFault::reserved_not_zero;
   return hello;
 }
@@ -412,11 +420,12 @@ Result<Connect, DecodeFault> decode_connect(const Header& header, ConstBytes bod
   STRACK_CHECK(header.type == Type::connect);
   if (const auto fault = length_fault(header, body.size())) return *fault;
   Reader from(body);
-  const auto terms = read_terms(from, header.keyed, /*one_cipher=*/false);
+  const auto terms = read_terms(from, header, /*one_cipher=*/false);
   if (!terms) return terms.error();
   Connect connect;
   connect.terms = terms.value();
   connect.cookie = from.array<kCookieBytes>();
+  if (header.host_keys()) connect.first = from.array<kFirstMessageBytes>();
   if (header.keyed) connect.mac = from.array<kTagBytes>();
   connect.attempt = static_cast<std::uint8_t>(header.path_id);
   return connect;
@@ -426,10 +435,11 @@ Result<Accept, DecodeFault> decode_accept(const Header& header, ConstBytes body)
   STRACK_CHECK(header.type == Type::accept);
   if (const auto fault = length_fault(header, body.size())) return *fault;
   Reader from(body);
-  const auto terms = read_terms(from, header.keyed, /*one_cipher=*/true);
+  const auto terms = read_terms(from, header, /*one_cipher=*/true);
   if (!terms) return terms.error();
   Accept accept;
   accept.terms = terms.value();
+  if (header.host_keys()) accept.second = from.array<kSecondMessageBytes>();
   if (header.keyed) accept.mac = from.array<kTagBytes>();
   return accept;
 }
@@ -610,10 +620,12 @@ std::size_t encode_close_ack(MutableBytes out, const Envelope& envelope, const C
 }
 
 std::size_t encode(MutableBytes out, const Envelope& envelope, const Hello& hello) {
-  STRACK_CHECK(!terms_fault(hello.terms, envelope.keyed, false));
+  STRACK_CHECK(!terms_fault(hello.terms, envelope.keyed, false, hello.first.has_value()));
   STRACK_CHECK_OP(hello.size, >=, kHelloMinBytes);
-  Writer to = begin(out, envelope, Type::hello, 0, hello.attempt, hello.size - kHeaderBytes);
+  Writer to = begin(out, envelope, Type::hello, hello.first ? kHostFlag : 0, hello.attempt,
+                    hello.size - kHeaderBytes);
   write_terms(to, hello.terms);
+  if (hello.first) to.bytes(*hello.first);
   if (envelope.keyed) to.bytes(hello.mac);
   to.zeros(hello.size - to.written());
   return to.written();
@@ -628,20 +640,24 @@ std::size_t encode(MutableBytes out, const Envelope& envelope, const Challenge& 
 }
 
 std::size_t encode(MutableBytes out, const Envelope& envelope, const Connect& connect) {
-  STRACK_CHECK(!terms_fault(connect.terms, envelope.keyed, false));
-  Writer to = begin(out, envelope, Type::connect, 0, connect.attempt,
-                    shape_of(Type::connect).body + envelope.trailer_bytes());
+  STRACK_CHECK(!terms_fault(connect.terms, envelope.keyed, false, connect.first.has_value()));
+  Writer to = begin(out, envelope, Type::connect, connect.first ? kHostFlag : 0, connect.attempt,
+                    shape_of(Type::connect).body + envelope.trailer_bytes() +
+                        (connect.first ? kFirstMessageBytes : 0));
   write_terms(to, connect.terms);
   to.bytes(connect.cookie);
+  if (connect.first) to.bytes(*connect.first);
   if (envelope.keyed) to.bytes(connect.mac);
   return to.written();
 }
 
 std::size_t encode(MutableBytes out, const Envelope& envelope, const Accept& accept) {
-  STRACK_CHECK(!terms_fault(accept.terms, envelope.keyed, true));
-  Writer to = begin(out, envelope, Type::accept, 0, 0,
-                    shape_of(Type::accept).body + envelope.trailer_bytes());
+  STRACK_CHECK(!terms_fault(accept.terms, envelope.keyed, true, accept.second.has_value()));
+  Writer to = begin(out, envelope, Type::accept, accept.second ? kHostFlag : 0, 0,
+                    shape_of(Type::accept).body + envelope.trailer_bytes() +
+                        (accept.second ? kSecondMessageBytes : 0));
   write_terms(to, accept.terms);
+  if (accept.second) to.bytes(*accept.second);
   if (envelope.keyed) to.bytes(accept.mac);
   return to.written();
 }

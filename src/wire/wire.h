@@ -48,6 +48,9 @@ inline constexpr std::size_t kMaxDatagramBytes = 65'507;
 /// A key seals counters below this and no more; then the connection must be set up anew.
 inline constexpr std::uint64_t kCounterLimit = std::uint64_t{1} << 40;
 inline constexpr std::uint16_t kMaxPaths = 256;
+/// Bytes of Noise's two messages [D95], each with a payload of 32.
+inline constexpr std::size_t kFirstMessageBytes = 128;
+inline constexpr std::size_t kSecondMessageBytes = 80;
 inline constexpr std::uint16_t kMinMtu = 512;  ///< payload bytes; the least that set-up agrees on
 inline constexpr std::uint16_t kMaxTrackingWindow = 32'768;
 
@@ -110,6 +113,11 @@ struct Header {
   std::uint32_t connection_id = 0;  ///< the receiver's own; 0 in hello, connect and reset
   std::uint64_t counter = 0;        ///< sealed packets only
 
+  /// Hello, connect, accept: set-up is by the hosts' own keys, and has Noise's messages in it.
+  [[nodiscard]] constexpr bool host_keys() const {
+    return (flags & 0x01) != 0 &&
+           (type == Type::hello || type == Type::connect || type == Type::accept);
+  }
   /// Is what follows the header encrypted?
   [[nodiscard]] constexpr bool sealed() const { return keyed && is_session(type); }
   [[nodiscard]] constexpr std::size_t bytes() const {
@@ -212,8 +220,15 @@ inline constexpr std::uint8_t kAllCiphers = kChaCha20Poly1305 | kAes256Gcm;
 inline constexpr std::size_t kTermsBytes = 72;
 
 /// Extensions of these bits change what packets mean: who does not know one refuses. The others may
-/// be ignored. None is defined yet.
+/// be ignored.
 inline constexpr std::uint16_t kCriticalExtensions = 0xff00;
+/// Keys follow from the counter [D96].
+inline constexpr std::uint16_t kRekeying = 0x0001;
+/// The hosts' own keys: set if and only if the header says so, too [D95].
+inline constexpr std::uint16_t kHostKeys = 0x0100;
+
+using FirstMessage = std::array<std::uint8_t, kFirstMessageBytes>;
+using SecondMessage = std::array<std::uint8_t, kSecondMessageBytes>;
 
 /// What each side says of itself. The initiator offers, the responder answers.
 struct Terms {
@@ -237,8 +252,9 @@ struct Terms {
 struct Hello {
   Terms terms;
   std::uint16_t size = kHelloMinBytes;
-  std::uint8_t attempt = 0;  ///< how often it was sent before; the MAC is over this too
-  Mac mac{};                 ///< keyed only, behind the terms: over everything before it
+  std::uint8_t attempt = 0;             ///< how often it was sent before; the MAC is over this too
+  Mac mac{};                            ///< keyed only, before the zeros: over everything before it
+  std::optional<FirstMessage> first{};  ///< by the hosts' keys: behind the terms
 };
 
 struct Challenge {
@@ -252,11 +268,13 @@ struct Connect {
   Cookie cookie{};
   Mac mac{};  ///< keyed only: over everything before it
   std::uint8_t attempt = 0;
+  std::optional<FirstMessage> first{};  ///< that of the hello; behind the cookie
 };
 
 struct Accept {
   Terms terms;
   Mac mac{};  ///< keyed only: over the initiator's terms and everything before it
+  std::optional<SecondMessage> second{};  ///< behind the terms
 };
 
 enum class RejectReason : std::uint8_t {
@@ -357,8 +375,9 @@ std::size_t encode(MutableBytes out, const Envelope& envelope, const Reset& rese
 /// The same from the struct.
 [[nodiscard]] std::array<std::uint8_t, kTermsBytes> encode_terms(const Terms& terms);
 
-/// The MAC of a keyed hello is behind its terms, and covers what lies before it.
+/// The MAC of a keyed hello is behind its terms, or Noise's first message, and covers what lies before it.
 inline constexpr std::size_t kHelloMacAt = kHeaderBytes + kTermsBytes;
+inline constexpr std::size_t kHostHelloMacAt = kHelloMacAt + kFirstMessageBytes;
 /// What a reset echoes of a session packet without a key: the first 8 bytes after its header. Of a
 /// ping those are its id and timestamp.
 [[nodiscard]] std::uint64_t packet_echo(ConstBytes datagram);

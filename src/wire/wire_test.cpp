@@ -41,11 +41,12 @@ std::string verdict(ConstBytes datagram) {
 }
 
 /// A valid packet of each type with small contents, `keyed` where the type can be.
-Packet plain_packet(Type type, bool keyed) {
+Packet plain_packet(Type type, bool keyed, bool host = false) {
   RandomPackets random(1, ConstBytes(payload_bytes()).first(20));
   for (;;) {
     Packet packet = random.make(type);
     if (packet.header.keyed != keyed && type != Type::challenge && type != Type::reject) continue;
+    if (packet.header.host_keys() != host) continue;
     if (const auto* hello = std::get_if<Hello>(&packet.body)) {
       if (hello->size > 1300) continue;
     }
@@ -93,6 +94,9 @@ TEST(Wire, Encode_SizesAreThoseOfTheSpecification) {
   EXPECT_EQ(size(Type::close_ack, true), 42u);
   EXPECT_EQ(size(Type::reset, false), 20u);
   EXPECT_EQ(size(Type::reset, true), 36u);
+  // [D95] By the hosts' own keys.
+  EXPECT_EQ(testing::encode(plain_packet(Type::connect, true, true)).size(), 256u);
+  EXPECT_EQ(testing::encode(plain_packet(Type::accept, true, true)).size(), 176u);
 
   Buffer out(200);
   EXPECT_EQ(encode(out, Envelope{1}, Ping{}), 20u);
@@ -112,6 +116,10 @@ TEST(Wire, Encode_NoStatelessAnswerIsLargerThanItsQuestion) {
   EXPECT_LT(reject, kHelloMinBytes);
   EXPECT_LT(challenge, connect);
   EXPECT_LT(reject, connect);
+  // [D95] An accept may answer a hello: four copies of it, and one to a connect.
+  const std::size_t accept = testing::encode(plain_packet(Type::accept, true, true)).size();
+  EXPECT_LT(4 * accept, kHelloMinBytes);
+  EXPECT_LT(accept, testing::encode(plain_packet(Type::connect, true, true)).size());
   // The smallest sealed packets are probes and closes.
   EXPECT_LT(testing::encode(plain_packet(Type::reset, true)).size(),
             testing::encode(plain_packet(Type::probe, true)).size());
@@ -190,7 +198,9 @@ std::vector<std::uint8_t> reserved_bits(const Packet& packet, std::size_t size) 
     mask[body + 66] = packet.header.keyed ? 0xfc : 0xff;
   }
   if (type == Type::hello) {
-    const std::ptrdiff_t padding = packet.header.keyed ? 96 : 80;
+    const std::ptrdiff_t padding = packet.header.host_keys() ? 96 + 128
+                                   : packet.header.keyed     ? 96
+                                                             : 80;
     std::fill(mask.begin() + padding, mask.end(), std::uint8_t{0xff});
   }
   if (type == Type::ping) {

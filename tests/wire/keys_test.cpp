@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "udp/crypto.h"
+#include "udp/noise.h"
+#include "udp/session_keys.h"
 #include "vector_file.h"
 #include "wire/wire.h"
 
@@ -74,6 +76,61 @@ TEST_F(WireKeys, MacsOfSetUp) {
 TEST_F(WireKeys, SessionKeys) {
   EXPECT_EQ(bytes_of(session()[0]), block_.bytes("initiator_key"));
   EXPECT_EQ(bytes_of(session()[1]), block_.bytes("responder_key"));
+}
+
+// [D95] The whole handshake between two hosts, as make_vectors.py has worked it out by itself.
+TEST_F(WireKeys, HostsWithKeysOfTheirOwn) {
+  const Vector hosts = find_vector(keys_, "hosts");
+  const auto secret = [&](const char* name) { return array_of<32>(hosts.bytes(name)); };
+  const auto packet_of = [&](const char* name) { return find_vector(packets_, name).bytes("hex"); };
+  const Bytes hello = packet_of("hello-of-a-host");
+  const Bytes connect = packet_of("connect-of-a-host");
+  const Bytes accept = packet_of("accept-of-a-host");
+  const Bytes reset = packet_of("reset-of-a-host");
+  const auto before_mac = [](const Bytes& bytes) {
+    return ConstBytes(bytes).first(bytes.size() - kTagBytes);
+  };
+  const auto mac_of = [](const Bytes& bytes) { return Bytes(bytes.end() - 16, bytes.end()); };
+
+  const auto initiator = udp::noise::KeyPair::from(secret("initiator_identity"));
+  const auto responder = udp::noise::KeyPair::from(secret("responder_identity"));
+  EXPECT_EQ(bytes_of(initiator.public_key), hosts.bytes("initiator_public"));
+  EXPECT_EQ(bytes_of(responder.public_key), hosts.bytes("responder_public"));
+  const udp::JobKey door(responder.public_key);
+  EXPECT_EQ(door.id(), std::stoul(hosts.get("key_id"), nullptr, 16));
+  EXPECT_EQ(bytes_of(door.hello_mac(ConstBytes(hello).first(kHostHelloMacAt))),
+            Bytes(hello.begin() + kHostHelloMacAt, hello.begin() + kHostHelloMacAt + 16));
+  EXPECT_EQ(bytes_of(door.connect_mac(before_mac(connect))), mac_of(connect));
+
+  const auto offer = array_of<kTermsBytes>(hosts.bytes("initiator_terms"));
+  const auto answer = array_of<kTermsBytes>(hosts.bytes("responder_terms"));
+  const auto prologue = udp::noise_prologue(offer);
+  auto first_side = udp::noise::Handshake::initiator(prologue, initiator, responder.public_key);
+  auto second_side = udp::noise::Handshake::responder(prologue, responder);
+  FirstMessage first;
+  SecondMessage second;
+  udp::Secret told;
+  ASSERT_TRUE(first_side.write_first(secret("initiator_ephemeral"),
+                                     udp::reset_secret(initiator.secret, 0x1a2b3c4d, 40001),
+                                     first));
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), hello.begin() + 80));
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), connect.begin() + 112));
+  ASSERT_TRUE(second_side.read_first(first, told));
+  EXPECT_EQ(bytes_of(told), hosts.bytes("initiator_reset_secret"));
+  ASSERT_TRUE(second_side.write_second(secret("responder_ephemeral"),
+                                       udp::reset_secret(responder.secret, 0x5eed0001, 4794),
+                                       second));
+  EXPECT_TRUE(std::equal(second.begin(), second.end(), accept.begin() + 80));
+  ASSERT_TRUE(first_side.read_second(second, told));
+  EXPECT_EQ(bytes_of(told), hosts.bytes("responder_reset_secret"));
+  EXPECT_EQ(bytes_of(udp::host_reset_mac(told, before_mac(reset))), mac_of(reset));
+
+  const udp::JobKey outcome = udp::handshake_key(first_side.finish());
+  EXPECT_EQ(bytes_of(outcome.accept_mac(offer, before_mac(accept))), mac_of(accept));
+  const auto session = outcome.session_keys(offer, answer);
+  EXPECT_EQ(bytes_of(session[0]), hosts.bytes("initiator_key"));
+  EXPECT_EQ(bytes_of(session[1]), hosts.bytes("responder_key"));
+  EXPECT_EQ(bytes_of(udp::next_secret(session[0])), hosts.bytes("initiator_next_key"));
 }
 
 TEST_F(WireKeys, SealedPackets) {

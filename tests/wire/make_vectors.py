@@ -10,6 +10,7 @@ vectors. With --check it writes nothing and fails if a file differs from what it
 import ctypes
 import ctypes.util
 import hashlib
+import hmac
 import pathlib
 import struct
 import sys
@@ -109,20 +110,23 @@ def terms(connection, nonce, key_id=0, user=0, psn=0, credit=64, idle=30000, mtu
     return packed, fields
 
 
-def setup(kind, body, body_fields, connection=0, keyed=False, attempt=0):
-    packed, fields = header(kind, path=attempt, connection=connection, keyed=keyed)
+def setup(kind, body, body_fields, connection=0, keyed=False, attempt=0, host=False):
+    packed, fields = header(kind, flags=int(host), path=attempt, connection=connection, keyed=keyed)
     fields.update(body_fields)
     return packed + body, fields
 
 
-def hello(the_terms, size, mac=b"", attempt=0):
+def hello(the_terms, size, mac=b"", attempt=0, first=b""):
     packed, fields = the_terms
     fields = Fields(fields)
+    if first:
+        fields["hello.first"] = first.hex()
     if mac:
         fields["hello.mac"] = mac.hex()
     fields["hello.size"] = str(size)
-    return setup("hello", packed + mac + bytes(size - 8 - len(packed) - len(mac)), fields, keyed=bool(mac),
-                 attempt=attempt)
+    body = packed + first + mac
+    return setup("hello", body + bytes(size - 8 - len(body)), fields, keyed=bool(mac), attempt=attempt,
+                 host=bool(first))
 
 
 def challenge(echo, cookie, size, connection):
@@ -131,20 +135,25 @@ def challenge(echo, cookie, size, connection):
                          "challenge.hello_size": str(size)}), connection)
 
 
-def connect(the_terms, cookie, mac=b"", attempt=0):
+def connect(the_terms, cookie, mac=b"", attempt=0, first=b""):
     packed, fields = the_terms
     fields = Fields(fields, **{"connect.cookie": cookie.hex()})
+    if first:
+        fields["connect.first"] = first.hex()
     if mac:
         fields["connect.mac"] = mac.hex()
-    return setup("connect", packed + cookie + mac, fields, keyed=bool(mac), attempt=attempt)
+    return setup("connect", packed + cookie + first + mac, fields, keyed=bool(mac), attempt=attempt,
+                 host=bool(first))
 
 
-def accept(the_terms, connection, mac=b""):
+def accept(the_terms, connection, mac=b"", second=b""):
     packed, fields = the_terms
     fields = Fields(fields)
+    if second:
+        fields["accept.second"] = second.hex()
     if mac:
         fields["accept.mac"] = mac.hex()
-    return setup("accept", packed + mac, fields, connection, keyed=bool(mac))
+    return setup("accept", packed + second + mac, fields, connection, keyed=bool(mac), host=bool(second))
 
 
 def reject(echo, reason, low, high, connection):
@@ -193,10 +202,69 @@ class Sodium:
             sys.exit(f"make_vectors.py: {cipher} is not available on this machine")
         return out.raw[:size.value]
 
+    def public(self, secret):
+        out = ctypes.create_string_buffer(32)
+        self.library.crypto_scalarmult_base(out, secret)
+        return out.raw
+
+    def shared(self, secret, public):
+        out = ctypes.create_string_buffer(32)
+        if self.library.crypto_scalarmult(out, secret, public) != 0:
+            sys.exit("make_vectors.py: a public key that is none")
+        return out.raw
+
+    def noise_seal(self, key, text, associated):
+        out = ctypes.create_string_buffer(len(text) + 16)
+        self.library.crypto_aead_chacha20poly1305_ietf_encrypt(
+            out, None, text, ctypes.c_ulonglong(len(text)), associated, ctypes.c_ulonglong(len(associated)), None,
+            bytes(12), key)
+        return out.raw
+
     def has_aes(self):
         return bool(self.library.crypto_aead_aes256gcm_is_available())
 
 
+class Noise:
+    """Noise_IK_25519_ChaChaPoly_SHA256 as both sides see it; every message of its two is sealed with nonce 0."""
+
+    def __init__(self, prologue, responder):
+        self.chain = self.digest = b"Noise_IK_25519_ChaChaPoly_SHA256"
+        self.mix(prologue)
+        self.mix(responder)
+
+    def mix(self, data):
+        self.digest = hashlib.sha256(self.digest + data).digest()
+
+    def derive(self, data):
+        extracted = hmac.digest(self.chain, data, "sha256")
+        first = hmac.digest(extracted, b"\1", "sha256")
+        return first, hmac.digest(extracted, first + b"\2", "sha256")
+
+    def mix_key(self, data):
+        self.chain, self.key = self.derive(data)
+
+    def seal(self, text):
+        out = SODIUM.noise_seal(self.key, text, self.digest)
+        self.mix(out)
+        return out
+
+    def first(self, ephemeral, static, responder, payload):
+        e = SODIUM.public(ephemeral)
+        self.mix(e)
+        self.mix_key(SODIUM.shared(ephemeral, responder))
+        s = self.seal(SODIUM.public(static))
+        self.mix_key(SODIUM.shared(static, responder))
+        return e + s + self.seal(payload)
+
+    def second(self, ephemeral, initiator_ephemeral, initiator, payload):
+        e = SODIUM.public(ephemeral)
+        self.mix(e)
+        self.mix_key(SODIUM.shared(ephemeral, initiator_ephemeral))
+        self.mix_key(SODIUM.shared(ephemeral, initiator))
+        return e + self.seal(payload)
+
+
+SODIUM = Sodium()
 NONCE_I = bytes(range(0x20, 0x40))
 NONCE_R = bytes(range(0xC0, 0xE0))
 COOKIE = bytes(range(0x80, 0xA0))
@@ -207,10 +275,10 @@ OFFER = terms(0x1A2B3C4D, NONCE_I, KEY_ID, 7, 0xFFFFFF00, 64, 30000, 4096, 256, 
 ANSWER = terms(0x5EED0001, NONCE_R, KEY_ID, 9, 0x00ABCDEF, 128, 20000, 4028, 128, 512, 1)
 
 
-def macced(make, label, context=b"", tail=b"", end=-16):
+def macced(make, label, context=b"", tail=b"", end=-16, key=None):
     """The packet with its MAC, which is computed over what lies before it."""
     blank, _ = make(bytes(16))
-    return make(blake(16, SETUP_KEY, label + context + blank[:end] + tail))
+    return make(blake(16, key or SETUP_KEY, label + context + blank[:end] + tail))
 
 
 HELLO_KEYED = macced(lambda mac: hello(OFFER, 4168, mac, attempt=255), b"hello", end=80)
@@ -219,10 +287,36 @@ ACCEPT_KEYED = macced(lambda mac: accept(ANSWER, 0x1A2B3C4D, mac), b"accept", co
 RESET_FROM = mapped((192, 0, 2, 7), 4794)
 RESET = macced(lambda mac: reset(0x5EED0001, 123456789, mac), b"reset", tail=RESET_FROM)
 
+# Between hosts with keys of their own: the responder's public key stands for the shared key until the handshake is over.
+HOST_I, HOST_R, EPHEMERAL_I, EPHEMERAL_R = (bytes([n]) * 32 for n in (0x11, 0x22, 0x33, 0x44))
+PUBLIC_R = SODIUM.public(HOST_R)
+DOOR_KEY = blake(32, PUBLIC_R, b"strack2 setup")
+HOST_KEY_ID = int.from_bytes(blake(32, PUBLIC_R, b"strack2 key id")[:4], "big")
+HOST_OFFER = terms(0x1A2B3C4D, NONCE_I, HOST_KEY_ID, 7, 0xFFFFFF00, ciphers=3, port=40001, extensions=0x0101)
+HOST_ANSWER = terms(0x5EED0001, NONCE_R, HOST_KEY_ID, 9, 0x00ABCDEF, ciphers=1, extensions=0x0101)
+
+
+def reset_secret(identity, ident, port):
+    return blake(32, identity, b"strack2 reset secret" + struct.pack(">IH", ident, port))
+
+
+NOISE = Noise(b"strack2 noise" + HOST_OFFER[0], PUBLIC_R)
+FIRST = NOISE.first(EPHEMERAL_I, HOST_I, PUBLIC_R, reset_secret(HOST_I, 0x1A2B3C4D, 40001))
+SECOND = NOISE.second(EPHEMERAL_R, SODIUM.public(EPHEMERAL_I), SODIUM.public(HOST_I),
+                      reset_secret(HOST_R, 0x5EED0001, 4794))
+SPLIT = NOISE.derive(b"")
+HANDSHAKE_KEY = blake(32, SPLIT[0], b"strack2 handshake" + SPLIT[1] + NOISE.digest)
+HELLO_HOST = macced(lambda mac: hello(HOST_OFFER, 1200, mac, first=FIRST), b"hello", end=208, key=DOOR_KEY)
+CONNECT_HOST = macced(lambda mac: connect(HOST_OFFER, COOKIE, mac, first=FIRST), b"connect", key=DOOR_KEY)
+ACCEPT_HOST = macced(lambda mac: accept(HOST_ANSWER, 0x1A2B3C4D, mac, SECOND), b"accept", context=HOST_OFFER[0],
+                     key=blake(32, HANDSHAKE_KEY, b"strack2 setup"))
+RESET_HOST = macced(lambda mac: reset(0x5EED0001, 2**30, mac), b"reset",
+                    key=reset_secret(HOST_R, 0x5EED0001, 4794))
+
 TOP = 0xFFFFFFFF
 PLAIN_OFFER = terms(0x1A2B3C4D, NONCE_I, user=7, psn=12345, port=40001)
 PLAIN_ANSWER = terms(0x5EED0001, NONCE_R, user=2**64 - 1, psn=TOP, credit=0, idle=1, mtu=512, paths=1, window=1,
-                     transport=255, port=65535, extensions=0xFFFF)
+                     transport=255, port=65535, extensions=0xFEFF)
 
 VALID = {
     "data-send": data(1000, 123456789, 3, 8192, 4096, bytes(range(16)), tag=0x1122334455667788, path=7),
@@ -250,11 +344,14 @@ VALID = {
     "hello": hello(PLAIN_OFFER, 1200),
     "hello-again": hello(PLAIN_OFFER, 1200, attempt=1),
     "hello-keyed-large": HELLO_KEYED,
+    "hello-of-a-host": HELLO_HOST,
     "challenge": challenge(NONCE_I[:8], COOKIE, 1200, 0x1A2B3C4D),
     "connect": connect(PLAIN_OFFER, COOKIE),
     "connect-keyed": CONNECT_KEYED,
+    "connect-of-a-host": CONNECT_HOST,
     "accept": accept(PLAIN_ANSWER, 0x1A2B3C4D),
     "accept-keyed": ACCEPT_KEYED,
+    "accept-of-a-host": ACCEPT_HOST,
     "reject-version": reject(NONCE_I[:8], "version", 2, 3, 0x1A2B3C4D),
     "reject-terms": reject(NONCE_I[:8], "terms", 1, 15, 0x1A2B3C4D),
     "reject-extension": reject(NONCE_I[:8], "extension", 2, 2, 0x1A2B3C4D),
@@ -263,6 +360,7 @@ VALID = {
     "close-ack": close("close_ack", TOP, "protocol_error"),
     "close-ack-sealed": close("close_ack", 2048, "done", counter=21),
     "reset": RESET,
+    "reset-of-a-host": RESET_HOST,
     "reset-without-a-key": reset(0x5EED0001, 2**64 - 1),
 }
 
@@ -295,6 +393,8 @@ MALFORMED = {
     "connect-keyed-without-its-mac": (cut("connect-keyed", 16), "too_short"),
     "sack-and-a-byte": (extended("sack"), "too_long"),
     "probe-and-a-byte": (extended("probe"), "too_long"),
+    "connect-of-a-host-as-if-keyed": (changed("connect-of-a-host", (1, 0x80)), "too_long"),
+    "accept-of-a-host-cut": (cut("accept-of-a-host", 1), "too_short"),
     "connect-with-a-mac-unasked": (extended("connect", TAG), "too_long"),
     "reset-and-a-byte": (extended("reset"), "too_long"),
     "datagram-beyond-udp": (VALID["ping"][0] + bytes(65508 - 20), "too_long"),
@@ -308,6 +408,7 @@ MALFORMED = {
     "probe-flag-0": (changed("probe", (1, 0x01)), "reserved_flag"),
     "pong-flag-1": (changed("pong", (1, 0x02)), "reserved_flag"),
     "hello-flag-6": (changed("hello", (1, 0x40)), "reserved_flag"),
+    "hello-of-a-host-without-a-key": (changed("hello", (1, 0x01)), "reserved_flag"),
     "challenge-keyed": (changed("challenge", (1, 0x80)), "keyed_not_allowed"),
     "reject-keyed": (changed("reject-version", (1, 0x80)), "keyed_not_allowed"),
     "reset-with-a-mac-unasked": (changed("reset", (1, 0x00)), "too_long"),
@@ -324,6 +425,7 @@ MALFORMED = {
     "ping-sealed-padding-not-zero": (changed("ping-sealed", (-17, 1)), "reserved_not_zero"),
     "hello-padding-not-zero": (changed("hello", (80, 1)), "reserved_not_zero"),
     "hello-keyed-padding-not-zero": (changed("hello-keyed-large", (96, 1)), "reserved_not_zero"),
+    "hello-of-a-host-padding-not-zero": (changed("hello-of-a-host", (224, 1)), "reserved_not_zero"),
     "reject-reserved-byte": (changed("reject-version", (-1, 1)), "reserved_not_zero"),
     "sack-probe-id-without-a-probe": (changed("sack", (43, 1)), "field_not_allowed"),
     "data-without-payload": (cut("data-send", 16), "no_payload"),
@@ -348,6 +450,8 @@ MALFORMED = {
     "accept-two-ciphers": (changed("accept-keyed", (74, 3)), "bad_terms"),
     "terms-no-transport": (changed("connect", (75, 0)), "bad_terms"),
     "terms-no-reply-port": (changed("connect", (76, 0), (77, 0)), "bad_terms"),
+    "terms-of-a-host-without-its-extension": (changed("hello-of-a-host", (78, 0)), "bad_terms"),
+    "terms-with-a-hosts-extension-unasked": (changed("connect-keyed", (78, 1)), "bad_terms"),
     "reject-version-0": (changed("reject-version", (17, 0)), "bad_terms"),
     "reject-versions-crossed": (changed("reject-version", (17, 4)), "bad_terms"),
     "reject-version-16": (changed("reject-version", (18, 16)), "bad_terms"),
@@ -399,7 +503,7 @@ def malformed_text():
 
 
 def keys_text():
-    sodium = Sodium()
+    sodium = SODIUM
     both = blake(64, PSK, b"strack2 session" + OFFER[0] + ANSWER[0])
     lines = ["# Made by tests/wire/make_vectors.py: the table of keys in docs/protocol.md, worked through.",
              "# Packets not written out here are in valid.txt under the name given.", "",
@@ -411,6 +515,17 @@ def keys_text():
              "[accept]", "packet: accept-keyed", f"mac: {ACCEPT_KEYED[0][-16:].hex()}", "",
              "[reset]", "packet: reset", f"sender_address_and_port: {RESET_FROM.hex()}",
              f"mac: {RESET[0][-16:].hex()}"]
+    host_both = blake(64, HANDSHAKE_KEY, b"strack2 session" + HOST_OFFER[0] + HOST_ANSWER[0])
+    lines += ["", "[hosts]", f"initiator_identity: {HOST_I.hex()}", f"initiator_public: {SODIUM.public(HOST_I).hex()}",
+              f"initiator_ephemeral: {EPHEMERAL_I.hex()}", f"responder_identity: {HOST_R.hex()}",
+              f"responder_public: {PUBLIC_R.hex()}", f"responder_ephemeral: {EPHEMERAL_R.hex()}",
+              f"key_id: 0x{HOST_KEY_ID:08x}", f"initiator_terms: {HOST_OFFER[0].hex()}",
+              f"responder_terms: {HOST_ANSWER[0].hex()}",
+              f"initiator_reset_secret: {reset_secret(HOST_I, 0x1A2B3C4D, 40001).hex()}",
+              f"responder_reset_secret: {reset_secret(HOST_R, 0x5EED0001, 4794).hex()}",
+              f"handshake_key: {HANDSHAKE_KEY.hex()}", f"initiator_key: {host_both[:32].hex()}",
+              f"responder_key: {host_both[32:].hex()}",
+              f"initiator_next_key: {blake(32, host_both[:32], b'strack2 next key').hex()}"]
     for cipher, label in (("chacha20poly1305_ietf", "chacha20-poly1305"), ("aes256gcm", "aes-256-gcm")):
         if cipher == "aes256gcm" and not sodium.has_aes():
             sys.exit("make_vectors.py: this processor has no AES instructions, which libsodium's AES-256-GCM needs")

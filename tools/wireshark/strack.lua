@@ -31,17 +31,18 @@ local reject_reasons = {
 }
 
 -- The same table as in src/wire/wire.cpp: own flags, path (or attempt) allowed, addressed, keyed allowed, least bytes of a plain
--- body, open-ended, bytes of MAC with the keyed flag, session packet (sealed where keyed).
+-- body, open-ended, bytes of MAC with the keyed flag, session packet (sealed where keyed), bytes of Noise's message between hosts with
+-- keys of their own (flag 0 of hello, connect and accept).
 local shapes = {
   data      = { flags = 0x07, path = true,  addressed = true,  keyed = true,  body = 28, open = true,  mac = 0,  session = true },
   sack      = { flags = 0x03, path = true,  addressed = true,  keyed = true,  body = 40, open = false, mac = 0,  session = true },
   probe     = { flags = 0x00, path = true,  addressed = true,  keyed = true,  body = 10, open = false, mac = 0,  session = true },
   ping      = { flags = 0x00, path = true,  addressed = true,  keyed = true,  body = 12, open = true,  mac = 0,  session = true },
   pong      = { flags = 0x01, path = true,  addressed = true,  keyed = true,  body = 18, open = false, mac = 0,  session = true },
-  hello     = { flags = 0x00, path = true,  addressed = false, keyed = true,  body = HELLO_MIN - 8, open = true, mac = 0, session = false },
+  hello     = { flags = 0x01, path = true,  addressed = false, keyed = true,  body = HELLO_MIN - 8, open = true, mac = 0, session = false },
   challenge = { flags = 0x00, path = false, addressed = true,  keyed = false, body = 42, open = false, mac = 0,  session = false },
-  connect   = { flags = 0x00, path = true,  addressed = false, keyed = true,  body = 104, open = false, mac = 16, session = false },
-  accept    = { flags = 0x00, path = false, addressed = true,  keyed = true,  body = 72, open = false, mac = 16, session = false },
+  connect   = { flags = 0x01, path = true,  addressed = false, keyed = true,  body = 104, open = false, mac = 16, session = false, noise = 128 },
+  accept    = { flags = 0x01, path = false, addressed = true,  keyed = true,  body = 72, open = false, mac = 16, session = false, noise = 80 },
   reject    = { flags = 0x00, path = false, addressed = true,  keyed = false, body = 12, open = false, mac = 0,  session = false },
   close     = { flags = 0x00, path = false, addressed = true,  keyed = true,  body = 10, open = false, mac = 0,  session = true },
   close_ack = { flags = 0x00, path = false, addressed = true,  keyed = true,  body = 10, open = false, mac = 0,  session = true },
@@ -131,13 +132,16 @@ field("uint8", "terms.transport", "Transport", base.DEC)
 field("uint16", "terms.reply_port", "Reply port", base.DEC, nil, nil, "where its sender receives")
 field("uint16", "terms.extensions", "Extensions", base.HEX)
 
+field("bytes", "hello.first", "Handshake, first message", base.NONE)
 field("bytes", "hello.mac", "MAC", base.NONE)
 field("uint32", "hello.size", "Size of the datagram", base.DEC)
 field("uint64", "challenge.echo", "Echo of the nonce", base.HEX)
 field("bytes", "challenge.cookie", "Cookie", base.NONE)
 field("uint16", "challenge.hello_size", "Size of the datagram answered", base.DEC)
 field("bytes", "connect.cookie", "Cookie", base.NONE)
+field("bytes", "connect.first", "Handshake, first message", base.NONE)
 field("bytes", "connect.mac", "MAC", base.NONE)
+field("bytes", "accept.second", "Handshake, second message", base.NONE)
 field("bytes", "accept.mac", "MAC", base.NONE)
 field("uint64", "reject.echo", "Echo of the nonce", base.HEX)
 field("uint8", "reject.reason", "Reason", base.DEC, reject_reasons)
@@ -181,7 +185,7 @@ local function has_bits_outside(value, mask)
   return false
 end
 
-local function terms_fault(tvb, keyed, one_cipher)
+local function terms_fault(tvb, keyed, one_cipher, host)
   local ciphers = tvb(8 + 66, 1):uint()
   local ciphers_fit
   if not keyed then
@@ -194,7 +198,8 @@ local function terms_fault(tvb, keyed, one_cipher)
   local key_id, paths, window = tvb(8 + 36, 4):uint(), tvb(8 + 62, 2):uint(), tvb(8 + 64, 2):uint()
   local fits = tvb(8, 4):uint() ~= 0 and keyed == (key_id ~= 0) and ciphers_fit and tvb(8 + 56, 4):uint() ~= 0 and
                  tvb(8 + 60, 2):uint() >= 512 and paths >= 1 and paths <= MAX_PATHS and window >= 1 and
-                 window <= 32768 and tvb(8 + 67, 1):uint() ~= 0 and tvb(8 + 68, 2):uint() ~= 0
+                 window <= 32768 and tvb(8 + 67, 1):uint() ~= 0 and tvb(8 + 68, 2):uint() ~= 0 and
+                 host == (tvb(8 + 70, 1):bitfield(7, 1) == 1)
   if not fits then return "bad_terms" end
   return nil
 end
@@ -229,6 +234,8 @@ local function inspect(tvb)
   local path_id, connection_id = tvb(2, 2):uint(), tvb(4, 4):uint()
   if has_bits_outside(flags, shape.flags) then return "reserved_flag", found end
   if found.keyed and not shape.keyed then return "keyed_not_allowed", found end
+  found.host = (found.type == "hello" or found.type == "connect" or found.type == "accept") and flags == 1
+  if found.host and not found.keyed then return "reserved_flag", found end
   if path_id >= (shape.path and MAX_PATHS or 1) then return "path_not_allowed", found end
   if shape.addressed ~= (connection_id ~= 0) then return "connection_id", found end
 
@@ -236,6 +243,7 @@ local function inspect(tvb)
   local length = size - (found.sealed and 32 or 8)
   local least = shape.body + (found.keyed and shape.mac or 0)
   if found.write then least = 36 end
+  if found.host and shape.noise then least = least + shape.noise end
   if length < least then return "too_short", found end
   if length > least and not shape.open then return "too_long", found end
   found.readable = true
@@ -253,13 +261,14 @@ local function inspect(tvb)
   elseif kind == "ping" then
     if length > 12 and not all_zero(tvb, 8 + 12) then return "reserved_not_zero", found end
   elseif kind == "hello" then
-    local fault = terms_fault(tvb, found.keyed, false)
-    if not fault and not all_zero(tvb, 8 + 72 + (found.keyed and 16 or 0)) then fault = "reserved_not_zero" end
+    local fault = terms_fault(tvb, found.keyed, false, found.host)
+    local fields = 8 + 72 + (found.host and 128 or 0) + (found.keyed and 16 or 0)
+    if not fault and not all_zero(tvb, fields) then fault = "reserved_not_zero" end
     return fault, found
   elseif kind == "connect" then
-    return terms_fault(tvb, found.keyed, false), found
+    return terms_fault(tvb, found.keyed, false, found.host), found
   elseif kind == "accept" then
-    return terms_fault(tvb, found.keyed, true), found
+    return terms_fault(tvb, found.keyed, true, found.host), found
   elseif kind == "reject" then
     local low, high = tvb(8 + 9, 1):uint(), tvb(8 + 10, 1):uint()
     if tvb(8 + 11, 1):uint() ~= 0 then return "reserved_not_zero", found end
@@ -380,7 +389,8 @@ end
 
 function show.hello(tree, tvb, pinfo, found)
   local text = show_terms(tree, tvb)
-  if found.keyed then tree:add(F["hello.mac"], tvb(80, 16)) end
+  if found.host then tree:add(F["hello.first"], tvb(80, 128)) end
+  if found.keyed then tree:add(F["hello.mac"], tvb(found.host and 208 or 80, 16)) end
   tree:add(F["hello.size"], tvb:len()):set_generated()
   return text .. string.format(", %u bytes", tvb:len())
 end
@@ -393,13 +403,15 @@ end
 function show.connect(tree, tvb, pinfo, found)
   local text = show_terms(tree, tvb)
   tree:add(F["connect.cookie"], tvb(80, 32))
-  if found.keyed then tree:add(F["connect.mac"], tvb(112, 16)) end
+  if found.host then tree:add(F["connect.first"], tvb(112, 128)) end
+  if found.keyed then tree:add(F["connect.mac"], tvb(found.host and 240 or 112, 16)) end
   return text
 end
 
 function show.accept(tree, tvb, pinfo, found)
   local text = show_terms(tree, tvb)
-  if found.keyed then tree:add(F["accept.mac"], tvb(80, 16)) end
+  if found.host then tree:add(F["accept.second"], tvb(80, 80)) end
+  if found.keyed then tree:add(F["accept.mac"], tvb(found.host and 160 or 80, 16)) end
   return text
 end
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <queue>
@@ -147,6 +148,8 @@ class SimulatedWorld {
     std::vector<std::uint8_t> bytes;
   };
   std::vector<Captured>* capture = nullptr;
+  /// Whether it arrives at all, if somebody stands on the way.
+  std::function<bool(const Captured&)> filter;
 
   std::uint64_t datagrams = 0;
   std::uint64_t lost = 0;
@@ -187,6 +190,7 @@ class SimulatedWorld {
     if (out.entropy != kPrimary)
       source.port = static_cast<std::uint16_t>(kEntropyPorts + out.entropy);
     if (capture != nullptr) capture->push_back({source, *out.to, bytes});
+    if (filter && !filter({source, *out.to, bytes})) return;
     const bool perfect = now_ >= faults_.end;
     const std::uint32_t size = out.segment != 0 ? out.segment : out.bytes;
     const bool silent = now_ >= faults_.silent_from && now_ < faults_.silent_until;

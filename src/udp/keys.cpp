@@ -1,0 +1,280 @@
+// The engine's part in keys: set-up between hosts that have their own (docs/protocol.md, "Keys of hosts"), and how a
+// connection's keys change while it lives ("New keys").
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "udp/engine.h"
+#include "udp/engine_common.h"
+
+namespace strack::udp {
+namespace {
+
+/// [D95] So many connections that are only half there are no load, and no hello needs a cookie.
+constexpr std::uint32_t kFewHalfOpen = 8;
+/// [D95] Handshakes cost some 100 us each. Beyond this a cookie is asked for first, and with one there are as many again.
+constexpr AnswerBudget::Rate kOpenings{1'000, 200};
+constexpr AnswerBudget::Rate kOpeningsOfAPart{500, 100};
+/// [D96] Counters of an epoch that are left over: no burst crosses over to the next by itself.
+constexpr std::uint64_t kEpochRest = kCounterReserve;
+constexpr std::uint64_t kEpochCounters = std::uint64_t{1} << kEpochBits;
+
+Secret secret_of(const Key& key) {
+  Secret out;
+  std::memcpy(out.data(), key.data(), out.size());
+  return out;
+}
+Key key_of(const Secret& secret) {
+  Key out;
+  std::memcpy(out.data(), secret.data(), out.size());
+  return out;
+}
+
+}  // namespace
+
+Key new_key() {
+  Secret drawn;
+  if (!crypto_ready()) return {};
+  randombytes_buf(drawn.data(), drawn.size());
+  const Key key = key_of(drawn);
+  sodium_memzero(drawn.data(), drawn.size());
+  return key;
+}
+
+Key public_key(const Key& identity) {
+  return key_of(noise::KeyPair::from(secret_of(identity)).public_key);
+}
+
+std::optional<Error> Engine::check_keys(const EndpointOptions& o) {
+  if (o.key && o.identity) return Error{"both key and identity are set. give one of them"};
+  if (!o.identity && (!o.trusted.empty() || o.peer))
+    return Error{
+        "trusted or peer is set, and no identity. set identity, too: both sides prove who they "
+        "are"};
+  if (o.identity && !o.listen.empty() && o.trusted.empty())
+    return Error{
+        "listening with an identity, and nobody is trusted. set trusted to the public keys of "
+        "those who may connect"};
+  if (o.rekey_packets < 1 || o.rekey_packets > (1u << kEpochBits))
+    return Error{"rekey_packets is " + std::to_string(o.rekey_packets) +
+                 ". it takes 1 to 16777216"};
+  if (o.rekey_interval.count() < 1 || o.rekey_interval.count() > 86'400'000)
+    return Error{"rekey_interval is " + std::to_string(o.rekey_interval.count()) +
+                 " ms. it takes 1 ms to a day"};
+  return std::nullopt;
+}
+
+/// They are kept here and nowhere else: the options' are wiped.
+void Engine::take_keys(const EndpointOptions& options) {
+  if (!options.key && !options.identity) return;
+  sealing_ = find_sealing_library(options.sealing);
+  Secret secret = secret_of(options.key ? *options.key : *options.identity);
+  if (options.key) {
+    key_.emplace(secret);
+    sodium_memzero(options_.key->data(), options_.key->size());
+  } else {
+    identity_ = noise::KeyPair::from(secret);
+    door_.emplace(identity_->public_key);
+    trusted_ = options.trusted;
+    std::sort(trusted_.begin(), trusted_.end());
+    sodium_memzero(options_.identity->data(), options_.identity->size());
+    openings_.emplace(kOpenings, kOpeningsOfAPart, std::uint64_t{random32()} << 32 | random32());
+    proven_openings_.emplace(kOpenings, kOpeningsOfAPart,
+                             std::uint64_t{random32()} << 32 | random32());
+  }
+  sodium_memzero(secret.data(), secret.size());
+}
+
+std::optional<Key> Engine::peer_key(ConnectionId connection) const {
+  const Connection* c = find(connection);
+  if (c == nullptr || !identity_) return std::nullopt;
+  return key_of(c->keys.peer);
+}
+
+// ---- [D95] Set-up between hosts with keys of their own ----
+
+/// What an initiator's MACs are made with.
+const JobKey* Engine::door_of(const Connection& c) const {
+  if (c.set_up.introduction) return &*c.set_up.introduction->door;
+  return key_ ? &*key_ : nullptr;
+}
+
+/// Completes an initiator's terms, and makes the handshake's first message of them. False: the peer's key is none.
+bool Engine::introduce(Connection& c, const Key& peer) {
+  c.set_up.introduction = std::make_unique<Introduction>();
+  Introduction& one = *c.set_up.introduction;
+  c.keys.peer = secret_of(peer);
+  one.door.emplace(c.keys.peer);
+  c.set_up.mine.key_id = one.door->id();
+  c.set_up.mine.extensions |= wire::kHostKeys;
+  const TermsBytes terms = wire::encode_terms(c.set_up.mine);
+  one.handshake = noise::Handshake::initiator(noise_prologue(terms), *identity_, c.keys.peer);
+  Secret ephemeral;
+  network_.random(ephemeral);
+  Secret reset =
+      reset_secret(identity_->secret, c.set_up.mine.connection_id, c.set_up.mine.reply_port);
+  const bool good = one.handshake->write_first(ephemeral, reset, one.first);
+  sodium_memzero(ephemeral.data(), ephemeral.size());
+  sodium_memzero(reset.data(), reset.size());
+  return good;
+}
+
+/// An initiator's answer. What somebody made up must not spoil the handshake, so a copy of it reads.
+bool Engine::open_second(Connection& c, const wire::SecondMessage& second, const Address& from) {
+  Introduction& one = *c.set_up.introduction;
+  noise::Handshake handshake = *one.handshake;
+  if (!openings_->take(from, now_) || !handshake.read_second(second, c.keys.reset)) {
+    ++statistics_.refused_forged;
+    return false;
+  }
+  one.outcome = handshake_key(handshake.finish());
+  return true;
+}
+
+/// Whether who asks knows this host's public key. Who does not is worth no answer, and costs one hash.
+bool Engine::is_at_the_door(const wire::Header& header, const wire::Terms& terms,
+                            wire::ConstBytes datagram, const wire::Mac& mac) {
+  const bool hello = header.type == wire::Type::hello;
+  if (!options_.listen.empty() && header.host_keys() && terms.key_id == door_->id()) {
+    const wire::Mac expected =
+        hello ? door_->hello_mac(datagram.first(wire::kHostHelloMacAt))
+              : door_->connect_mac(datagram.first(datagram.size() - wire::kTagBytes));
+    if (same(expected, mac)) return true;
+  }
+  ++statistics_.refused_forged;
+  return false;
+}
+
+/// Answered at once, while that does not cost too much; then with a challenge, as any other.
+void Engine::on_host_hello(const wire::Header& header, const wire::Hello& hello,
+                           wire::ConstBytes datagram, const Address& from) {
+  if (!is_at_the_door(header, hello.terms, datagram, hello.mac)) return;
+  if (is_known(header, hello.terms, from)) return;
+  const bool crowded = half_open_ >= std::max(options_.max_connections / 8, kFewHalfOpen);
+  if (crowded || !openings_->take(from, now_)) {
+    send_challenge(hello.terms, header, datagram, from);
+    return;
+  }
+  meet(header, hello.terms, *hello.first, datagram, from);
+}
+
+/// Finds out who asks. Only those who are trusted learn that there is somebody here.
+void Engine::meet(const wire::Header& header, const wire::Terms& terms,
+                  const wire::FirstMessage& first, wire::ConstBytes datagram, const Address& from) {
+  noise::Handshake handshake =
+      noise::Handshake::responder(noise_prologue(wire::terms_bytes(datagram)), *identity_);
+  Secret reset{};
+  if (!handshake.read_first(first, reset)) {
+    ++statistics_.refused_forged;
+    return;
+  }
+  if (!std::binary_search(trusted_.begin(), trusted_.end(), key_of(handshake.peer()))) {
+    ++statistics_.refused_untrusted;
+    return;
+  }
+  if (const auto reason = objection(header, terms, from)) {
+    send_reject(*reason, terms.connection_id, wire::nonce_echo(terms.nonce), wire::kVersion, from);
+    return;
+  }
+  Connection* c = admit(terms, datagram, from);
+  if (c == nullptr) return;
+  c->keys.peer = handshake.peer();
+  c->keys.reset = reset;
+  sodium_memzero(reset.data(), reset.size());
+  c->set_up.mine.key_id = door_->id();
+  c->set_up.mine.extensions |= wire::kHostKeys;
+  c->set_up.introduction = std::make_unique<Introduction>();
+  Introduction& one = *c->set_up.introduction;
+  Secret ephemeral;
+  network_.random(ephemeral);
+  Secret own =
+      reset_secret(identity_->secret, c->set_up.mine.connection_id, c->set_up.mine.reply_port);
+  const bool good = handshake.write_second(ephemeral, own, one.second);
+  sodium_memzero(ephemeral.data(), ephemeral.size());
+  sodium_memzero(own.data(), own.size());
+  if (!good) return retire(*c);  // an ephemeral key that is none
+  one.outcome = handshake_key(handshake.finish());
+  std::array<std::uint8_t, 256> accept;
+  const std::size_t size = wire::encode(accept, {terms.connection_id, true, 0},
+                                        wire::Accept{c->set_up.mine, {}, one.second});
+  one.accept_mac = one.outcome->accept_mac(c->set_up.initiator_terms,
+                                           wire::ConstBytes(accept).first(size - wire::kTagBytes));
+  start_session(*c);
+  send_accept(*c, std::min<std::uint32_t>(header.path_id + 1u, 4));
+  rearm(*c);
+}
+
+/// [D97] Of a reset that says that one of this host's ids is unknown.
+wire::Mac Engine::reset_mac(std::uint32_t id, wire::ConstBytes packet) const {
+  return host_reset_mac(reset_secret(identity_->secret, id, network_.address().port), packet);
+}
+
+// ---- [D96] A connection's keys ----
+
+void Engine::start_keys(Connection& c) {
+  Introduction* one = c.set_up.introduction.get();
+  const JobKey& key = one != nullptr ? *one->outcome : *key_;
+  const TermsBytes own = wire::encode_terms(c.set_up.mine);
+  const TermsBytes other = wire::encode_terms(c.set_up.theirs);
+  auto keys = c.initiator ? key.session_keys(own, other) : key.session_keys(other, own);
+  const auto cipher =
+      static_cast<wire::Cipher>(c.initiator ? c.set_up.theirs.ciphers : c.set_up.mine.ciphers);
+  const bool rekeying =
+      (c.set_up.mine.extensions & c.set_up.theirs.extensions & wire::kRekeying) != 0;
+  c.keys.seal.start(cipher, keys[c.initiator ? 0 : 1], *sealing_);
+  c.keys.open.start(cipher, keys[c.initiator ? 1 : 0], *sealing_, rekeying);
+  for (Secret& one_key : keys) sodium_memzero(one_key.data(), one_key.size());
+  if (rekeying) {
+    c.keys.renew_from =
+        std::min<std::uint64_t>(options_.rekey_packets, kEpochCounters - kEpochRest);
+    c.keys.renew_at = now_ + ms(options_.rekey_interval.count());
+  }
+  // Who learns a private key must not find what the session's were made of.
+  if (one != nullptr) one->outcome.reset();
+  if (c.initiator) c.set_up.introduction.reset();
+}
+
+bool Engine::open_sealed(Connection& c, std::span<std::uint8_t> datagram, std::uint64_t counter) {
+  switch (c.keys.open.open(datagram, counter, now_)) {
+    case Opening::good:
+      return true;
+    case Opening::replayed:
+      ++statistics_.refused_replayed;
+      return false;
+    case Opening::forged:
+      break;
+    case Opening::exhausted:
+      if (!c.has_ended()) fail(c, Status::keys_exhausted, wire::CloseReason::keys_exhausted);
+      break;
+  }
+  ++statistics_.refused_forged;
+  return false;
+}
+
+/// Before packets are sealed: time for the next key? Never two steps ahead of what the peer is known to have, and never
+/// to the very end, where the connection closes instead.
+void Engine::renew_key(Connection& c) {
+  Keys& keys = c.keys;
+  if (keys.counter < keys.renew_from && now_ < keys.renew_at) return;
+  const std::uint64_t next = epoch_of(keys.counter) + 1;
+  const bool forced = (next << kEpochBits) - keys.counter <= kEpochRest;
+  if (next >= kEpochs || !(keys.followed || forced)) return;
+  keys.counter = next << kEpochBits;
+  keys.seal.advance();
+  keys.followed = false;
+  keys.renewed = core::Timestamp::of(network_.now());
+  keys.renew_from =
+      keys.counter + std::min<std::uint64_t>(options_.rekey_packets, kEpochCounters - kEpochRest);
+  keys.renew_at = now_ + ms(options_.rekey_interval.count());
+  ++c.statistics.rekeyings;
+  if (!c.out.sends) return;
+  // A side that only receives hears nothing of whether its packets are opened: a ping asks.
+  c.life.credit_ping = c.life.ping_id + 1;
+  c.life.ping_interval = kShortestRetry;
+  c.life.ping_retry_at = std::min(c.life.ping_retry_at, now_ + kShortestRetry);
+  rearm(c);
+}
+
+}  // namespace strack::udp
