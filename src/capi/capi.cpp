@@ -9,19 +9,17 @@
 #include <exception>
 #include <limits>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "capi/endpoint.h"
 #include "capi/status_texts.h"
 #include "capi/strack.h"
 #include "udp/endpoint.h"
-
-struct strack_endpoint {
-  strack::udp::Endpoint endpoint;
-};
 
 namespace {
 
@@ -200,7 +198,7 @@ constexpr std::string_view kNoEndpoint = "endpoint is NULL. it needs what strack
 
 // No padding, so that a field added later cannot lie where an older program left bytes unset.
 static_assert(sizeof(strack_options) ==
-              sizeof(std::size_t) * 4 + 3 * sizeof(void*) + 2 * 8 + 14 * sizeof(std::uint32_t));
+              sizeof(std::size_t) * 5 + 6 * sizeof(void*) + 2 * 8 + 14 * sizeof(std::uint32_t));
 static_assert(sizeof(strack_options) % sizeof(std::uint64_t) == 0);
 static_assert(sizeof(strack_completion) == 64);
 
@@ -238,7 +236,15 @@ udp::EndpointOptions endpoint_options(const strack_options& from) {
   udp::EndpointOptions to;
   if (from.listen != nullptr) to.listen = from.listen;
   if (from.bind != nullptr) to.bind = from.bind;
-  if (from.key != nullptr) std::memcpy(to.key.emplace().data(), from.key, STRACK_KEY_SIZE);
+  const auto take = [](std::optional<udp::Key>& key, const unsigned char* bytes) {
+    if (bytes != nullptr) std::memcpy(key.emplace().data(), bytes, STRACK_KEY_SIZE);
+  };
+  take(to.key, from.key);
+  take(to.identity, from.identity);
+  take(to.peer, from.peer);
+  to.trusted.resize(from.trusted == nullptr ? 0 : from.trusted_count);
+  if (!to.trusted.empty())
+    std::memcpy(to.trusted.data(), from.trusted, to.trusted.size() * STRACK_KEY_SIZE);
   to.insecure = from.insecure != 0;
   to.user_data = from.user_data;
   to.paths = from.paths;
@@ -431,6 +437,12 @@ strack_status strack_parse_key(const char* hex, unsigned char key[STRACK_KEY_SIZ
 
 strack_status strack_connect(strack_endpoint* endpoint, const char* address, uint64_t cookie,
                              strack_connection* connection, char* error, size_t error_size) {
+  return strack_connect_to(endpoint, address, cookie, nullptr, connection, error, error_size);
+}
+
+strack_status strack_connect_to(strack_endpoint* endpoint, const char* address, uint64_t cookie,
+                                const unsigned char* peer, strack_connection* connection,
+                                char* error, size_t error_size) {
   Complaint complaint(error, error_size);
   if (connection == nullptr) {
     return invalid(complaint, "connection is NULL. it needs a place to store");
@@ -441,7 +453,9 @@ strack_status strack_connect(strack_endpoint* endpoint, const char* address, uin
     return invalid(complaint, "address is NULL. it needs a text such as \"192.0.2.7:4794\"");
   }
   return guarded(complaint, [&]() -> strack_status {
-    const auto connected = endpoint->endpoint.connect(address, cookie);
+    std::optional<udp::Key> key;
+    if (peer != nullptr) std::memcpy(key.emplace().data(), peer, STRACK_KEY_SIZE);
+    const auto connected = endpoint->endpoint.connect(address, cookie, key);
     if (!connected) {
       complaint.say(connected.error().text);
       return STRACK_FAILED_CALL;
@@ -637,6 +651,7 @@ strack_status strack_read_connection_statistics(const strack_endpoint* endpoint,
     to.packets_unplaced = from.packets_unplaced;
     to.paths_barred = from.paths_barred;
     to.path_rate_bps = from.path_rate_bps;
+    to.rekeyings = from.rekeyings;
     return give_statistics(to, statistics, size);
   });
 }
@@ -667,6 +682,7 @@ strack_status strack_read_endpoint_statistics(const strack_endpoint* endpoint,
     to.rejected = from.rejected;
     to.challenges_sent = from.challenges_sent;
     to.held_bytes = from.held_bytes;
+    to.refused_untrusted = from.refused_untrusted;
     return give_statistics(to, statistics, size);
   });
 }

@@ -165,6 +165,10 @@ TEST(CApi, DefaultsAreThoseOfTheEndpoint) {
   EXPECT_EQ(options.listen, nullptr);
   EXPECT_EQ(options.bind, nullptr);
   EXPECT_EQ(options.key, nullptr);
+  EXPECT_EQ(options.identity, nullptr);
+  EXPECT_EQ(options.trusted, nullptr);
+  EXPECT_EQ(options.trusted_count, 0u);
+  EXPECT_EQ(options.peer, nullptr);
   EXPECT_EQ(options.user_data, theirs.user_data);
   EXPECT_EQ(options.rate_bps, theirs.rate_bps);
   EXPECT_EQ(options.held_bytes, theirs.held_bytes);
@@ -646,6 +650,36 @@ TEST(CApi, AWriteIntoARegion) {
                                               sizeof(statistics)),
             STRACK_OK);
   EXPECT_EQ(statistics.keyed, 1u);
+}
+
+// [D95] Each with a key of its own.
+TEST(CApi, HostsWithKeysOfTheirOwn) {
+  using Bytes = std::array<unsigned char, STRACK_KEY_SIZE>;
+  Bytes identity[2];
+  Bytes known[2];
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(strack_new_key(identity[i].data()), STRACK_OK);
+    ASSERT_EQ(strack_public_key(identity[i].data(), known[i].data()), STRACK_OK);
+  }
+  EXPECT_NE(identity[0], identity[1]);
+  strack_options server = defaults();
+  server.identity = identity[0].data();
+  server.trusted = known[1].data();
+  server.trusted_count = 1;
+  strack_options client = defaults();
+  client.identity = identity[1].data();
+  client.peer = known[0].data();
+  Pair pair(server, client);
+  ASSERT_NO_FATAL_FAILURE(pair.connect_both());
+  Bytes peer{};
+  EXPECT_EQ(strack_peer_key(pair.server.get(), pair.to_client, peer.data()), STRACK_OK);
+  EXPECT_EQ(peer, known[1]);
+  EXPECT_EQ(strack_peer_key(pair.client.get(), pair.to_server, peer.data()), STRACK_OK);
+  EXPECT_EQ(peer, known[0]);
+  EXPECT_EQ(strack_peer_key(pair.client.get(), 99, peer.data()), STRACK_UNKNOWN_CONNECTION);
+  EXPECT_EQ(strack_peer_key(nullptr, 1, peer.data()), STRACK_INVALID_ARGUMENT);
+  EXPECT_EQ(strack_new_key(nullptr), STRACK_INVALID_ARGUMENT);
+  EXPECT_EQ(strack_public_key(nullptr, peer.data()), STRACK_INVALID_ARGUMENT);
 }
 
 TEST(CApi, AnAbortIsReportedToThePeer) {

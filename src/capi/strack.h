@@ -37,8 +37,8 @@
  * Back-pressure. strack_send() and strack_write() return STRACK_WOULD_BLOCK when the connection has
  * `message_slots` messages under way: try again after a completion.
  *
- * Security. With a `key` every packet is encrypted and authenticated. Without one, only loopback addresses
- * are allowed unless `insecure` is set.
+ * Security. With a `key`, or an `identity`, every packet is encrypted and authenticated. Without either, only
+ * loopback addresses are allowed unless `insecure` is set.
  *
  * Errors. A function that returns strack_status gives STRACK_OK, which is 0, or a negative value. One that
  * returns a number (a count, a length, a time) gives that number, or a negative strack_status. Functions
@@ -69,7 +69,7 @@ extern "C" {
 /* --- Versions ----------------------------------------------------------------------------------- */
 
 /** The version of this header: one more with every addition to it. */
-#define STRACK_API_VERSION 1u
+#define STRACK_API_VERSION 2u
 
 /** The STRACK_API_VERSION that the library was built with. Never less than the header's, or the library
  * is older than the header and may lack some of its functions. */
@@ -171,6 +171,15 @@ typedef struct strack_options {
   uint32_t peer_timeout_ms;   /**< silence after which a peer is given up */
   uint32_t connect_timeout_ms;
   uint32_t spin_us; /**< how long strack_wait spins, at most, before it sleeps; 0: not at all */
+
+  /** Instead of `key`: this host's own private key, STRACK_KEY_SIZE random bytes that nobody else has
+   * (strack_new_key). Peers are then known by their public keys. Or NULL. */
+  const unsigned char* identity;
+  /** With an identity: the public keys of those whose connections are taken, one after the other. */
+  const unsigned char* trusted;
+  size_t trusted_count;
+  /** With an identity: the public key that strack_connect must find at the other side. Or NULL. */
+  const unsigned char* peer;
 } strack_options;
 
 /** Sets all fields that fit into `size` bytes to their defaults, and `size` itself. Programs in C call
@@ -216,6 +225,15 @@ STRACK_EXPORT strack_status strack_resolve(const char* host_and_port, uint16_t d
 /** A key from 64 hexadecimal digits, as `openssl rand -hex 32` prints them; white space around is fine. */
 STRACK_EXPORT strack_status strack_parse_key(const char* hex, unsigned char key[STRACK_KEY_SIZE],
                                              char* error, size_t error_size);
+/** A random key: one to share, or an identity. */
+STRACK_EXPORT strack_status strack_new_key(unsigned char key[STRACK_KEY_SIZE]);
+/** What peers know an identity by. */
+STRACK_EXPORT strack_status strack_public_key(const unsigned char identity[STRACK_KEY_SIZE],
+                                              unsigned char public_key[STRACK_KEY_SIZE]);
+/** The public key of a connection's peer, where the endpoint has an identity. */
+STRACK_EXPORT strack_status strack_peer_key(const strack_endpoint* endpoint,
+                                            strack_connection connection,
+                                            unsigned char public_key[STRACK_KEY_SIZE]);
 
 /* --- Connections -------------------------------------------------------------------------------- */
 
@@ -225,6 +243,11 @@ STRACK_EXPORT strack_status strack_parse_key(const char* hex, unsigned char key[
 STRACK_EXPORT strack_status strack_connect(strack_endpoint* endpoint, const char* address,
                                            uint64_t cookie, strack_connection* connection,
                                            char* error, size_t error_size);
+/** The same, and whom to expect there: with an identity, a public key of STRACK_KEY_SIZE bytes; NULL: the options'. */
+STRACK_EXPORT strack_status strack_connect_to(strack_endpoint* endpoint, const char* address,
+                                              uint64_t cookie, const unsigned char* peer,
+                                              strack_connection* connection, char* error,
+                                              size_t error_size);
 
 /** No more will be sent. The connection ends (STRACK_CLOSED) when all that was queued here is
  * acknowledged and the peer has closed too, or has learnt of it; a peer that still sends gets its messages
@@ -374,6 +397,7 @@ typedef struct strack_connection_statistics {
   /* Paths. */
   uint64_t paths_barred;  /**< left out for a while, since packets were lost there */
   uint64_t path_rate_bps; /**< as measured at set-up, at most the host's rate */
+  uint64_t rekeyings;     /**< how often this side has changed its key */
 } strack_connection_statistics;
 
 /** Of a whole endpoint, since it was opened; ended connections included. Fields are added at the end
@@ -399,7 +423,8 @@ typedef struct strack_endpoint_statistics {
   uint64_t refused_set_up;    /**< cookies and terms that are not right */
   uint64_t rejected;          /**< set-ups turned away: no room, no key, not listening */
   uint64_t challenges_sent;
-  uint64_t held_bytes; /**< the pool's memory now in use */
+  uint64_t held_bytes;        /**< the pool's memory now in use */
+  uint64_t refused_untrusted; /**< set-ups of hosts whose key is not among the trusted */
 } strack_endpoint_statistics;
 
 /** `size` is sizeof *statistics as the program knows it; fields that the library does not know are 0. */

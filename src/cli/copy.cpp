@@ -262,12 +262,11 @@ int recv_files(const RecvOptions& options) {
     fmt::print(stderr, "{}: {}\n", peer, text);
   };
   if (!options.quiet) {
-    fmt::print(
-        "receiving into {} at {}{}{}\n", options.dir, endpoint.local_address(),
-        options.bind.empty() && options.protection.key_file.empty() && !options.protection.insecure
-            ? ", for this host only: --key-file or --insecure opens it to others"
-            : "",
-        metrics ? fmt::format(", metrics at http://{}/metrics", metrics->address()) : "");
+    fmt::print("receiving into {} at {}{}{}\n", options.dir, endpoint.local_address(),
+               options.bind.empty() && !options.protection.keyed() && !options.protection.insecure
+                   ? ", for this host only: --key-file or --insecure opens it to others"
+                   : "",
+               metrics ? fmt::format(", metrics at http://{}/metrics", metrics->address()) : "");
     std::fflush(stdout);
   }
   {

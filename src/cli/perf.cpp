@@ -101,7 +101,7 @@ int perf_server(const PerfServerOptions& options) {
   std::atomic<bool>& stop = stop_on_signals();
   if (!options.json) {
     fmt::print("listening at {}{}{}\n", endpoint.local_address(),
-               options.bind.empty() && options.transport.protection.key_file.empty() &&
+               options.bind.empty() && !options.transport.protection.keyed() &&
                        !options.transport.protection.insecure
                    ? ", for this host only: --key-file or --insecure opens it to others"
                    : "",
@@ -167,11 +167,6 @@ int perf_client(const PerfClientOptions& options) {
   if (!result.problem.empty()) return result.mistake ? 2 : 1;
   if (result.interrupted) return interrupted_status();
   return result.ok ? 0 : 1;
-}
-
-int new_key() {
-  fmt::print("{}\n", transfer::hex(transfer::random_key()));
-  return std::fflush(stdout) == 0 ? 0 : 1;
 }
 
 }  // namespace strack::cli

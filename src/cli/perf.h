@@ -1,5 +1,4 @@
-// `strack perf` and `strack key`: how fast an endpoint is between two hosts (src/perf), and keys for them. Each
-// function is one command and returns the program's exit status: 0, 1 for a test that did not end well, 2
+// `strack perf`: how fast an endpoint is between two hosts (src/perf). Each function is one command and returns the program's exit status: 0, 1 for a test that did not end well, 2
 // for a mistake of the user's, 130 after Ctrl-C.
 #pragma once
 
@@ -40,8 +39,5 @@ struct PerfClientOptions {
   bool json = false;
 };
 int perf_client(const PerfClientOptions& options);
-
-/// Prints a new random key.
-int new_key();
 
 }  // namespace strack::cli

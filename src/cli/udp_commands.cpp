@@ -1,6 +1,7 @@
 // `strack perf`, `strack recv`, `strack cp`, `strack key`: their words on the command line.
 #include "cli/commands.h"
 #include "cli/copy.h"
+#include "cli/key.h"
 #include "cli/mpirun.h"
 #include "cli/perf.h"
 
@@ -16,6 +17,24 @@ void add_protection(CLI::App* command, transfer::Protection& protection) {
                          ->type_name("FILE");
   command->add_flag("--insecure", protection.insecure, "no key, even off this host: anybody may")
       ->excludes(key);
+  command
+      ->add_option("--identity", protection.identity_file,
+                   "instead of a shared key: this host's own, as `strack key new` makes it")
+      ->type_name("FILE");
+  command
+      ->add_option("--trust", protection.trust_file,
+                   "with --identity: peers by name and public key, as `strack key trust` adds them")
+      ->type_name("FILE");
+}
+
+/// Of a side that connects.
+void add_peer(CLI::App* command, transfer::Protection& protection) {
+  command
+      ->add_option(
+          "--peer", protection.peer,
+          "with --identity: whose key the other side must have; a name in the file of --trust, or "
+          "the public key itself")
+      ->type_name("NAME");
 }
 
 void add_peer_timeout(CLI::App* command, std::string& peer_timeout) {
@@ -135,6 +154,7 @@ std::vector<Command> add_perf(CLI::App& app) {
   perf_client_command->add_flag("--json", perf_client_options.json, "for programs, at the end");
   add_reconnect(perf_client_command, perf_client_options.reconnect);
   add_perf_transport(perf_client_command, perf_client_options.transport);
+  add_peer(perf_client_command, perf_client_options.transport.protection);
 
   return {
       {perf_server_command, [] { return perf_server(perf_server_options); }},
@@ -213,6 +233,7 @@ Command add_copy(CLI::App& app) {
   add_peer_timeout(copy_command, copy_options.peer_timeout);
   add_reconnect(copy_command, copy_options.reconnect);
   add_protection(copy_command, copy_options.protection);
+  add_peer(copy_command, copy_options.protection);
 
   return {copy_command, [] {
             copy_options.destination = copy_names.back();
@@ -223,15 +244,48 @@ Command add_copy(CLI::App& app) {
           }};
 }
 
+std::vector<Command> add_key(CLI::App& app) {
+  CLI::App* key_command = app.add_subcommand("key",
+                                             "Keys for perf, cp and recv. Alone it prints a new "
+                                             "random key for --key-file, which both sides\n"
+                                             "share: (umask 077; strack key > job.key). With a "
+                                             "word it is about keys of hosts: each has its own,\n"
+                                             "and knows the public keys of others.");
+  key_command->require_subcommand(0, 1);
+  static std::string file;
+  static std::string name;
+  static std::string public_key;
+  const auto add_file = [](CLI::App* command, const char* help) {
+    command->add_option("FILE", file, help)->required()->type_name("");
+  };
+  CLI::App* new_command = key_command->add_subcommand(
+      "new",
+      "Makes this host's own key in FILE, which must not be there, and prints its public key.");
+  add_file(new_command, "for --identity; nobody else must have it");
+  CLI::App* show_command = key_command->add_subcommand("show", "Prints an identity's public key.");
+  add_file(show_command, "as `strack key new` made it");
+  CLI::App* trust_command = key_command->add_subcommand(
+      "trust", "Adds a peer to FILE, by a name of your choice and the public key of its host.");
+  add_file(trust_command, "for --trust; made if it is not there");
+  trust_command->add_option("NAME", name, "of the peer, for --peer")->required()->type_name("");
+  trust_command->add_option("PUBLICKEY", public_key, "as `strack key show` prints it there")
+      ->required()
+      ->type_name("");
+  return {
+      {new_command, [] { return key_new(file); }},
+      {show_command, [] { return key_show(file); }},
+      {trust_command, [] { return key_trust(file, name, public_key); }},
+      {key_command, [] { return new_key(); }},
+  };
+}
+
 }  // namespace
 
 std::vector<Command> add_udp(CLI::App& app) {
   std::vector<Command> commands = add_perf(app);
   commands.push_back(add_recv(app));
   commands.push_back(add_copy(app));
-  CLI::App* key_command = app.add_subcommand(
-      "key", "Prints a new random key for --key-file: (umask 077; strack key > job.key)");
-  commands.push_back({key_command, [] { return new_key(); }});
+  for (Command& command : add_key(app)) commands.push_back(std::move(command));
   CLI::App* mpirun_command = app.add_subcommand(
       "mpirun",
       "Starts Open MPI's mpirun with the variables by which unchanged programs go over STrack\n"

@@ -54,11 +54,4 @@ std::string hex(std::span<const std::uint8_t> bytes) {
   return text;
 }
 
-std::array<std::uint8_t, 32> random_key() {
-  STRACK_CHECK(sodium_init() >= 0);
-  std::array<std::uint8_t, 32> key;
-  randombytes_buf(key.data(), key.size());
-  return key;
-}
-
 }  // namespace strack::transfer

@@ -25,7 +25,5 @@ struct PathKeyHash {
 /// A file name for any path: its key as 32 hexadecimal digits.
 [[nodiscard]] std::string path_id(std::string_view path);
 [[nodiscard]] std::string hex(std::span<const std::uint8_t> bytes);
-/// From the system's generator.
-[[nodiscard]] std::array<std::uint8_t, 32> random_key();
 
 }  // namespace strack::transfer

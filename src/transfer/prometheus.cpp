@@ -73,6 +73,7 @@ constexpr RefusedRow kRefusedRows[] = {
     {"forged", STRACK_FIGURE(EndpointStatistics, refused_forged)},
     {"replayed", STRACK_FIGURE(EndpointStatistics, refused_replayed)},
     {"set_up", STRACK_FIGURE(EndpointStatistics, refused_set_up)},
+    {"untrusted", STRACK_FIGURE(EndpointStatistics, refused_untrusted)},
 };
 
 using ConnectionRow = Row<ConnectionStatistics>;

@@ -4,24 +4,78 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "transfer/file_handle.h"
+#include "transfer/identity.h"
 
 namespace strack::transfer {
 namespace {
 
 constexpr std::string_view kRemedy =
-    "give both sides the same key with --key-file (`strack key` makes one), or allow anybody with "
-    "--insecure";
+    "give both sides the same key with --key-file (`strack key` makes one), or each its own with "
+    "--identity (`strack key new`), or allow anybody with --insecure";
+
+using Warning = std::optional<std::string>;
+
+Warning warn_of_readers(const char* what, const std::string& name, unsigned mode) {
+  return fmt::format("{} {} can be read by others (mode {:o}). `chmod 600 {}` keeps it secret",
+                     what, name, mode & 0777, name);
+}
+
+/// [D95] A key of this host's own, and those of others.
+Result<Warning, std::string> protect_by_identity(const Protection& protection,
+                                                 udp::EndpointOptions& options) {
+  const std::string& name = protection.identity_file;
+  if (!protection.key_file.empty() || protection.insecure)
+    return fmt::format("--identity {} and {} contradict each other: give one of them", name,
+                       protection.insecure ? "--insecure" : "--key-file");
+  const auto identity = read_identity(name);
+  if (!identity) return identity.error();
+  options.identity = identity.value().secret;
+  std::vector<TrustedPeer> peers;
+  if (!protection.trust_file.empty()) {
+    auto read = read_trusted(protection.trust_file);
+    if (!read) return read.error();
+    peers = std::move(read.value());
+    for (const TrustedPeer& peer : peers) options.trusted.push_back(peer.key);
+  }
+  if (!protection.peer.empty()) {
+    const auto named = std::find_if(peers.begin(), peers.end(), [&](const TrustedPeer& peer) {
+      return peer.name == protection.peer;
+    });
+    const auto key = udp::parse_key(protection.peer);
+    if (named == peers.end() && !key)
+      return protection.trust_file.empty()
+                 ? fmt::format("--peer {}: {}. for a name give the file that has it with --trust",
+                               protection.peer, key.error().text)
+                 : fmt::format(
+                       "--peer {}: {} has no peer {}. `strack key trust {} {} PUBLICKEY` adds "
+                       "it",
+                       protection.peer, protection.trust_file, protection.peer,
+                       protection.trust_file, protection.peer);
+    options.peer = named != peers.end() ? named->key : key.value();
+  }
+  if (identity.value().readable_by_others) return warn_of_readers("identity", name, 0044);
+  return Warning();
+}
 
 }  // namespace
 
 Result<std::optional<std::string>, std::string> protect(const Protection& protection,
                                                         udp::EndpointOptions& options) {
   options.insecure = protection.insecure;
+  if (!protection.identity_file.empty()) return protect_by_identity(protection, options);
+  if (!protection.trust_file.empty() || !protection.peer.empty())
+    return fmt::format(
+        "{} without --identity: who knows others by their keys needs one, too. `strack "
+        "key new FILE` makes it",
+        protection.peer.empty() ? "--trust" : "--peer");
   if (protection.key_file.empty()) return std::optional<std::string>();
   const std::string& name = protection.key_file;
   if (protection.insecure)
@@ -39,9 +93,7 @@ Result<std::optional<std::string>, std::string> protect(const Protection& protec
   options.key = key.value();
   struct stat found {};
   if (::fstat(file.get(), &found) == 0 && S_ISREG(found.st_mode) && (found.st_mode & 077) != 0)
-    return std::optional(
-        fmt::format("key file {} can be read by others (mode {:o}). `chmod 600 {}` keeps it secret",
-                    name, found.st_mode & 0777, name));
+    return warn_of_readers("key file", name, found.st_mode);
   return std::optional<std::string>();
 }
 
@@ -52,7 +104,12 @@ bool is_loopback(std::string_view address) {
 
 Result<ListenAddress, std::string> listen_address(std::string_view bind,
                                                   const Protection& protection) {
-  const bool open_to_all = !protection.key_file.empty() || protection.insecure;
+  if (!protection.identity_file.empty() && protection.trust_file.empty())
+    return fmt::format(
+        "--identity {} without --trust: nobody could connect. `strack key trust FILE "
+        "NAME PUBLICKEY` makes a file of those who may",
+        protection.identity_file);
+  const bool open_to_all = protection.keyed() || protection.insecure;
   if (bind.empty())
     return ListenAddress{fmt::format("{}:{}", open_to_all ? "0.0.0.0" : "127.0.0.1", kDefaultPort)};
   const auto resolved = udp::resolve(bind, kDefaultPort);
@@ -68,8 +125,12 @@ Result<ListenAddress, std::string> listen_address(std::string_view bind,
 }
 
 std::optional<std::string> unprotected(std::string_view address, const Protection& protection) {
-  if (!protection.key_file.empty() || protection.insecure || is_loopback(address))
-    return std::nullopt;
+  if (!protection.identity_file.empty() && protection.peer.empty())
+    return fmt::format(
+        "--identity {} without --peer: whom to expect at {}? give its public key, or "
+        "its name in the file of --trust",
+        protection.identity_file, address);
+  if (protection.keyed() || protection.insecure || is_loopback(address)) return std::nullopt;
   return fmt::format(
       "connecting to {} without a key: nothing would be encrypted, and anybody could "
       "answer. {}",
@@ -84,10 +145,17 @@ std::string explain(udp::Status status, std::string_view address, std::string_vi
           "nobody answers at {}. is `{}` running there, and does the network let UDP "
           "through?{}",
           address, service,
-          protection.key_file.empty()
+          !protection.identity_file.empty() ? " a listener that does not trust this host's key, or "
+                                              "is not --peer, stays silent, too"
+          : protection.key_file.empty()
               ? ""
               : " a listener whose key differs from this key file may stay silent, too");
     case udp::Status::key_refused:
+      if (!protection.identity_file.empty())
+        return fmt::format(
+            "{} has no key of its own, as --identity here needs there: its `{}` runs "
+            "with a shared key or none",
+            address, service);
       return protection.key_file.empty()
                  ? fmt::format("{} wants a key. give the one that its `{}` has with --key-file",
                                address, service)

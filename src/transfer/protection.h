@@ -1,5 +1,5 @@
 // How the tools' connections are protected, and words for when they do not come about: what the
-// command line's --key-file and --insecure mean.
+// command line's --key-file, --insecure, --identity, --trust and --peer mean.
 #pragma once
 
 #include <array>
@@ -16,11 +16,16 @@ namespace strack::transfer {
 struct Protection {
   std::string key_file;  ///< empty: none
   bool insecure = false;
+  std::string identity_file{};  ///< this host's own key, instead of a shared one; empty: none
+  std::string trust_file{};     ///< with an identity: the peers that there are
+  std::string peer{};           ///< with an identity: whom to expect, by name or public key
+
+  [[nodiscard]] bool keyed() const { return !key_file.empty() || !identity_file.empty(); }
 };
 
 inline constexpr std::uint16_t kDefaultPort = 4794;
 
-/// Fills in key and insecure; returns a warning or nothing. Or says what is wrong.
+/// Fills in keys and insecure; returns a warning or nothing. Or says what is wrong.
 [[nodiscard]] Result<std::optional<std::string>, std::string> protect(
     const Protection& protection, udp::EndpointOptions& options);
 

@@ -111,7 +111,7 @@ bool Engine::introduce(Connection& c, const Key& peer) {
   c.set_up.mine.extensions |= wire::kHostKeys;
   const TermsBytes terms = wire::encode_terms(c.set_up.mine);
   one.handshake = noise::Handshake::initiator(noise_prologue(terms), *identity_, c.keys.peer);
-  Secret ephemeral;
+  Secret ephemeral{};
   network_.random(ephemeral);
   Secret reset =
       reset_secret(identity_->secret, c.set_up.mine.connection_id, c.set_up.mine.reply_port);
@@ -187,7 +187,7 @@ void Engine::meet(const wire::Header& header, const wire::Terms& terms,
   c->set_up.mine.extensions |= wire::kHostKeys;
   c->set_up.introduction = std::make_unique<Introduction>();
   Introduction& one = *c->set_up.introduction;
-  Secret ephemeral;
+  Secret ephemeral{};
   network_.random(ephemeral);
   Secret own =
       reset_secret(identity_->secret, c->set_up.mine.connection_id, c->set_up.mine.reply_port);
@@ -196,7 +196,7 @@ void Engine::meet(const wire::Header& header, const wire::Terms& terms,
   sodium_memzero(own.data(), own.size());
   if (!good) return retire(*c);  // an ephemeral key that is none
   one.outcome = handshake_key(handshake.finish());
-  std::array<std::uint8_t, 256> accept;
+  std::array<std::uint8_t, 256> accept{};
   const std::size_t size = wire::encode(accept, {terms.connection_id, true, 0},
                                         wire::Accept{c->set_up.mine, {}, one.second});
   one.accept_mac = one.outcome->accept_mac(c->set_up.initiator_terms,

@@ -107,9 +107,9 @@ TEST_F(WireKeys, HostsWithKeysOfTheirOwn) {
   const auto prologue = udp::noise_prologue(offer);
   auto first_side = udp::noise::Handshake::initiator(prologue, initiator, responder.public_key);
   auto second_side = udp::noise::Handshake::responder(prologue, responder);
-  FirstMessage first;
-  SecondMessage second;
-  udp::Secret told;
+  FirstMessage first{};
+  SecondMessage second{};
+  udp::Secret told{};
   ASSERT_TRUE(first_side.write_first(secret("initiator_ephemeral"),
                                      udp::reset_secret(initiator.secret, 0x1a2b3c4d, 40001),
                                      first));
