@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""A decoder and an encoder of docs/protocol.md that share nothing with src/wire nor with make_vectors.py, held to the
+vectors both ways: bytes to fields, fields to bytes, and each malformed packet to its fault.
+
+  codec_test.py VECTORS_FOLDER
+"""
+
+import pathlib
+import sys
+
+TYPES = ["", "data", "sack", "probe", "ping", "pong", "hello", "challenge", "connect", "accept", "reject", "close",
+         "close_ack", "reset"]
+SEALED = {"data", "sack", "probe", "ping", "pong", "close", "close_ack"}
+FLAGS = {"data": 7, "sack": 3, "pong": 1, "hello": 1, "connect": 1, "accept": 1}
+WITH_PATH = {"data", "sack", "probe", "ping", "pong", "hello", "connect"}
+WITHOUT_ID = {"hello", "connect", "reset"}
+CLOSE_REASONS = ["done", "aborted", "protocol_error", "no_resources", "keys_exhausted", "going_away"]
+REJECT_REASONS = ["", "version", "key_required", "key_unknown", "no_key", "no_cipher", "busy", "not_listening", "terms",
+                  "transport", "extension"]
+
+# Fields as (name, bytes, how it is written): d decimal, x hexadecimal number, b bytes.
+TERMS = [("connection_id", 4, "x"), ("nonce", 32, "b"), ("key_id", 4, "x"), ("user_data", 8, "d"),
+         ("initial_psn", 4, "d"), ("credit", 4, "d"), ("idle_timeout_ms", 4, "d"), ("mtu", 2, "d"), ("paths", 2, "d"),
+         ("tracking_window", 2, "d"), ("ciphers", 1, "x"), ("transport", 1, "d"), ("reply_port", 2, "d"),
+         ("extensions", 2, "x")]
+TERMS = [("terms." + name, size, form) for name, size, form in TERMS]
+
+
+def layout(kind, keyed, flags):
+    """The fields after the header, but for payload, padding and zeros."""
+    host, mac = flags & 1, [("mac", 16, "b")] if keyed else []
+    named = lambda fields: [(f"{kind}.{name}", size, form) for name, size, form in fields]
+    first = [("first", 128, "b")] if host else []
+    if kind == "data":
+        where = [("region", 8, "x"), ("region_offset", 8, "d")] if flags & 2 else [("tag", 8, "x")]
+        return named([(n, 4, "d") for n in ("psn", "timestamp", "message_id", "message_length", "offset")] + where)
+    if kind == "sack":
+        return named([("epsn", 4, "d"), ("sack_base", 4, "d"), ("bitmap", 8, "x"), ("bytes_recvd", 4, "d"), ("psn", 4, "d"),
+                      ("timestamp", 4, "d"), ("hold_time_ns", 4, "d"), ("ooo_count", 2, "d"), ("probe_id", 2, "d"),
+                      ("credit", 4, "d")])
+    if kind == "probe":
+        return named([("psn", 4, "d"), ("timestamp", 4, "d"), ("probe_id", 2, "d")])
+    if kind == "ping":
+        return named([("id", 4, "d"), ("timestamp", 4, "d"), ("credit", 4, "d")])
+    if kind == "pong":
+        return named([("id", 4, "d"), ("timestamp", 4, "d"), ("hold_time_ns", 4, "d"), ("credit", 4, "d"), ("size", 2, "d")])
+    if kind in ("close", "close_ack"):
+        return [("close.end_psn", 4, "d"), ("close.source_id", 4, "x"), ("close.reason", 2, "close")]
+    if kind == "hello":
+        return TERMS + named(first + mac)
+    if kind == "challenge":
+        return named([("echo", 8, "x"), ("cookie", 32, "b"), ("hello_size", 2, "d")])
+    if kind == "connect":
+        return TERMS + named([("cookie", 32, "b")] + first + mac)
+    if kind == "accept":
+        return TERMS + named(([("second", 80, "b")] if host else []) + mac)
+    if kind == "reject":
+        return named([("echo", 8, "x"), ("reason", 1, "reject"), ("lowest_version", 1, "d"), ("highest_version", 1, "d"),
+                      ("reserved", 1, "d")])
+    return named([("unknown_id", 4, "x"), ("echo", 8, "x")] + mac)
+
+
+class Fault(Exception):
+    pass
+
+
+def insist(good, fault):
+    if not good:
+        raise Fault(fault)
+
+
+def decode(packet):
+    """Fields by name, as text; a sealed packet is taken as opened, with its tag."""
+    insist(len(packet) >= 8, "too_short")
+    insist(len(packet) <= 65507, "too_long")
+    insist(packet[0] >> 4 == 2, "unknown_version")
+    insist(0 < packet[0] & 15 < 14, "unknown_type")
+    kind, keyed, flags = TYPES[packet[0] & 15], packet[1] >> 7, packet[1] & 127
+    path, ident = int.from_bytes(packet[2:4], "big"), int.from_bytes(packet[4:8], "big")
+    insist(flags & ~FLAGS.get(kind, 0) == 0, "reserved_flag")
+    insist(not keyed or kind not in ("challenge", "reject"), "keyed_not_allowed")
+    host = kind in ("hello", "connect", "accept") and flags & 1
+    insist(keyed or not host, "reserved_flag")
+    insist(path < (256 if kind in WITH_PATH else 1), "path_not_allowed")
+    insist((ident == 0) == (kind in WITHOUT_ID), "connection_id")
+    sealed = keyed and kind in SEALED
+    fields = {"version": "2", "type": kind, "keyed": str(keyed), "path_id": str(path), "connection_id": f"0x{ident:08x}"}
+    wanted = layout(kind, keyed, flags)
+    least = max(sum(size for _, size, _ in wanted), 1192 if kind == "hello" else 0)
+    insist(len(packet) >= (32 if sealed else 8), "too_short")
+    body = packet[16:-16] if sealed else packet[8:]
+    insist(len(body) >= least, "too_short")
+    insist(len(body) == least or kind in ("data", "ping", "hello"), "too_long")
+    if sealed:
+        counter = int.from_bytes(packet[8:16], "big")
+        insist(counter < 2**40, "counter_limit")
+        fields["counter"] = str(counter)
+    for bit, name in enumerate({"data": ["retransmission", "write", "piece"], "sack": ["ecn", "for_probe"],
+                                "pong": ["ecn"]}.get(kind, [])):
+        fields[f"{kind}.{name}"] = str(flags >> bit & 1)
+    at, number = 0, {}
+    for name, size, form in wanted:
+        raw = body[at:at + size]
+        number[name] = value = int.from_bytes(raw, "big")
+        reasons = {"close": CLOSE_REASONS, "reject": REJECT_REASONS}.get(form)
+        if reasons:
+            fields[name] = reasons[value] if value < len(reasons) else ""
+        else:
+            fields[name] = {"d": str(value), "x": f"0x{value:0{2 * size}x}", "b": raw.hex()}[form]
+        at += size
+    check(kind, keyed, flags, number, fields, body[at:])
+    if kind == "data":
+        fields.update({"data.payload_length": str(len(body) - at), "data.payload": body[at:].hex()})
+    elif kind == "ping":
+        fields["ping.padding"] = str(len(body) - at)
+    elif kind == "hello":
+        fields["hello.size"] = str(len(packet))
+    fields.pop("reject.reserved", None)
+    return fields
+
+
+def check(kind, keyed, flags, number, fields, rest):
+    """What the fields must be for each other."""
+    if "terms.mtu" in number:
+        n = {name[6:]: value for name, value in number.items() if name.startswith("terms.")}
+        ciphers = (1, 2) if kind == "accept" else (1, 2, 3)
+        insist(n["connection_id"] and n["idle_timeout_ms"] and n["transport"] and n["reply_port"] and
+               bool(n["key_id"]) == bool(keyed) and n["ciphers"] in (ciphers if keyed else (0,)) and n["mtu"] >= 512 and
+               1 <= n["paths"] <= 256 and 1 <= n["tracking_window"] <= 32768 and
+               n["extensions"] >> 8 & 1 == flags & 1, "bad_terms")
+    if kind in ("hello", "ping"):
+        insist(not any(rest), "reserved_not_zero")
+    elif kind == "data":
+        length, offset = number["data.message_length"], number["data.offset"]
+        insist(not flags & 2 or number["data.region_offset"] + length < 2**64, "beyond_region")
+        insist(rest or (length == 0 and not flags & 4), "no_payload")
+        insist(offset + len(rest) <= length, "beyond_message")
+    elif kind == "sack":
+        insist(flags & 2 or number["sack.probe_id"] == 0, "field_not_allowed")
+    elif kind in ("close", "close_ack"):
+        insist(fields["close.reason"], "bad_reason")
+        insist(number["close.source_id"], "connection_id")
+    elif kind == "reject":
+        insist(number["reject.reserved"] == 0, "reserved_not_zero")
+        insist(fields["reject.reason"], "bad_reason")
+        insist(1 <= number["reject.lowest_version"] <= number["reject.highest_version"] <= 15, "bad_terms")
+    elif kind == "reset":
+        insist(number["reset.unknown_id"], "connection_id")
+        insist(not keyed or number["reset.echo"] < 2**40, "counter_limit")
+
+
+def encode(fields):
+    """The packet again; where a sealed one's tag would be, ee."""
+    kind, keyed = fields["type"], int(fields["keyed"])
+    flags = sum(int(fields.get(f"{kind}.{name}", 0)) << bit for name, bit in (
+        ("retransmission", 0), ("write", 1), ("piece", 2), ("ecn", 0), ("for_probe", 1)))
+    flags |= "hello.first" in fields or "connect.first" in fields or "accept.second" in fields
+    packet = bytes([2 << 4 | TYPES.index(kind), keyed << 7 | flags]) + int(fields["path_id"]).to_bytes(2, "big")
+    packet += int(fields["connection_id"], 16).to_bytes(4, "big")
+    sealed = keyed and kind in SEALED
+    if sealed:
+        packet += int(fields["counter"]).to_bytes(8, "big")
+    for name, size, form in layout(kind, keyed, flags):
+        text = fields.get(name, "0")
+        if form == "b":
+            packet += bytes.fromhex(text)
+        else:
+            reasons = {"close": CLOSE_REASONS, "reject": REJECT_REASONS}.get(form)
+            packet += (reasons.index(text) if reasons else int(text, 0)).to_bytes(size, "big")
+    packet += bytes.fromhex(fields.get("data.payload", "")) + bytes(int(fields.get("ping.padding", 0)))
+    if kind == "hello":
+        packet += bytes(int(fields["hello.size"]) - len(packet))
+    return packet + (b"\xee" * 16 if sealed else b"")
+
+
+def read(path):
+    """Name, packet and lines of each block."""
+    for block in path.read_text().split("\n[")[1:]:
+        name, _, lines = block.partition("]\n")
+        packet, fields = b"", {}
+        for line in lines.strip().splitlines():
+            key, _, value = line.partition(":")
+            if key == "hex":
+                for word in value.split():
+                    byte, _, count = word.partition("*")
+                    packet += bytes.fromhex(byte) * int(count or 1)
+            else:
+                fields[key] = value.strip()
+        yield name, packet, fields
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    folder, wrong, count = pathlib.Path(sys.argv[1]), [], 0
+    for name, packet, fields in read(folder / "valid.txt"):
+        count += 1
+        try:
+            found = decode(packet)
+        except Fault as fault:
+            wrong.append(f"{name}: refused for {fault}")
+            continue
+        wrong += [f"{name}: {key} is {found.get(key)}, not {fields.get(key)}"
+                  for key in sorted(found.keys() | fields.keys()) if found.get(key) != fields.get(key)]
+        if encode(fields) != packet:
+            wrong.append(f"{name}: its fields make other bytes")
+    for name, packet, fields in read(folder / "malformed.txt"):
+        count += 1
+        try:
+            decode(packet)
+            wrong.append(f"{name}: taken, not refused for {fields['fault']}")
+        except Fault as fault:
+            if str(fault) != fields["fault"]:
+                wrong.append(f"{name}: refused for {fault}, not {fields['fault']}")
+    if wrong or count < 100:
+        sys.exit("\n".join(wrong) or f"only {count} vectors in {folder}")
+    print(f"{count} vectors, both ways")
+
+
+if __name__ == "__main__":
+    main()
