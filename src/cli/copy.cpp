@@ -295,12 +295,23 @@ int recv_files(const RecvOptions& options) {
   return last_good ? 0 : 1;
 }
 
-int copy_files(const CopyOptions& options) {
+namespace {
+
+/// Those of a sender, but for the rate.
+udp::EndpointOptions settings_of(const CopyOptions& options) {
   udp::EndpointOptions settings;
   settings.paths = options.paths;
   settings.burst = options.burst;
   settings.max_payload = options.payload;
   settings.connect_timeout = std::chrono::seconds(5);
+  settings.transport = transport_of(options.scheme);
+  return settings;
+}
+
+}  // namespace
+
+int copy_files(const CopyOptions& options) {
+  udp::EndpointOptions settings = settings_of(options);
   const auto rate = parse_link_rate(options.rate);
   if (!rate) return fail(rate.error());
   settings.rate_bps = rate.value();

@@ -38,6 +38,7 @@ struct CopyOptions {
   std::uint32_t payload = 8192;
   std::string peer_timeout = "10s";
   std::string reconnect = "60s";  ///< how long it is tried to get a lost connection back
+  std::string scheme;             ///< a transport of the program; empty: its first
 };
 int copy_files(const CopyOptions& options);
 

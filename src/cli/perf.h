@@ -20,6 +20,7 @@ struct PerfTransport {
   std::string spin = "50us";
   std::string peer_timeout = "10s";
   std::string sealing;  ///< a library; empty: the fastest
+  std::string scheme;   ///< a transport of the program; empty: its first. The client's counts
   transfer::Protection protection;
 };
 

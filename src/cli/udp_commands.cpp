@@ -4,6 +4,7 @@
 #include "cli/key.h"
 #include "cli/mpirun.h"
 #include "cli/perf.h"
+#include "cli/udp_options.h"
 
 namespace strack::cli {
 namespace {
@@ -50,6 +51,11 @@ void add_reconnect(CLI::App* command, std::string& reconnect) {
                    "how long to try to get back a connection that was lost; 0: not at all")
       ->capture_default_str()
       ->type_name("TIME");
+}
+
+void add_scheme(CLI::App* command, std::string& scheme) {
+  command->add_option("--scheme", scheme, "which transport; the other side takes any that it has")
+      ->check(CLI::IsMember(schemes_over_udp()));
 }
 
 /// What both sides of `perf` can say about the transport.
@@ -155,6 +161,7 @@ std::vector<Command> add_perf(CLI::App& app) {
   add_reconnect(perf_client_command, perf_client_options.reconnect);
   add_perf_transport(perf_client_command, perf_client_options.transport);
   add_peer(perf_client_command, perf_client_options.transport.protection);
+  add_scheme(perf_client_command, perf_client_options.transport.scheme);
 
   return {
       {perf_server_command, [] { return perf_server(perf_server_options); }},
@@ -230,6 +237,7 @@ Command add_copy(CLI::App& app) {
   copy_command->add_option("--payload", copy_options.payload, "most bytes of a packet")
       ->capture_default_str()
       ->check(CLI::Range(512, 65'000));
+  add_scheme(copy_command, copy_options.scheme);
   add_peer_timeout(copy_command, copy_options.peer_timeout);
   add_reconnect(copy_command, copy_options.reconnect);
   add_protection(copy_command, copy_options.protection);

@@ -4,13 +4,30 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/result.h"
+#include "transports/registry.h"
 #include "workload/amount.h"
 
 namespace strack::cli {
+
+/// The schemes that run over UDP, as --scheme names them; the first is what connections use otherwise.
+inline std::vector<std::string> schemes_over_udp() {
+  std::vector<std::string> names;
+  for (const transports::Descriptor* transport : transports::all()) {
+    if (transport->udp != 0) names.emplace_back(transport->schemes.front().name);
+  }
+  return names;
+}
+
+/// Of --scheme, as an endpoint names it; empty: as it likes.
+inline std::string transport_of(const std::string& scheme) {
+  const transports::Descriptor* found = transports::find(scheme).transport;
+  return found == nullptr ? scheme : std::string(found->name);
+}
 
 /// Of --rate, in bits per second. Or what is wrong.
 inline Result<std::uint64_t, std::string> parse_link_rate(const std::string& text) {

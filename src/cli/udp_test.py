@@ -157,7 +157,7 @@ class PerfTest(UdpTest):
 
     def test_all_paths_are_used(self):
         self.server("--once")
-        found = self.client("--size", "1MB", "--count", "20", "--paths", "7", "--policy", "oblivious")
+        found = self.client("--size", "1MB", "--count", "20", "--paths", "7", "--policy", "oblivious", "--scheme", "strack-plus")
         self.assertEqual((found["paths"], found["paths_used"], found["policy"]), (7, 7, "oblivious"))
 
     def test_pingpong(self):
@@ -296,7 +296,7 @@ class PerfTest(UdpTest):
                 (("--peer-timeout", "99ms"), "--peer-timeout 99ms is not a time of 100ms"),
                 (("--peer-timeout", "10"), "--peer-timeout 10 is not a time"),
                 (("--reconnect", "soon"), "--reconnect soon is not a time"),
-                (("--paths", "257"), "257"),
+                (("--paths", "257"), "257"), (("--scheme", "pigeons"), "pigeons not in {strack,strack-plus}"),
                 (("--key-file", "missing"), "missing: No such file"),
                 (("--key-file", __file__), "64 hexadecimal digits")):
             said = self.bad("perf", "client", self.address, *words)

@@ -48,8 +48,7 @@ bool Engine::may_owe_acks(std::uint64_t completed_before) {
 }
 
 void Engine::send_ack(Connection& c) {
-  const auto sack = c.session->poll_ack(now_);
-  if (sack) {
+  while (const auto sack = c.session->poll_ack(now_)) {
     wire::SackBody body{*sack, credit(c)};
     const Instant now = network_.now();
     for (std::uint32_t i = c.acks.count; i-- > 0;) {

@@ -197,7 +197,7 @@ TEST(SetUpPaths, OnlyCriticalExtensionsAreRefused) {
   terms.extensions = 0x0200;
   EXPECT_EQ(answer().at(16), static_cast<std::uint8_t>(wire::RejectReason::extension));
   terms.extensions = 0;
-  terms.transport = 2;
+  terms.transport = 100;  // nobody has it
   EXPECT_EQ(answer().at(16), static_cast<std::uint8_t>(wire::RejectReason::transport));
 }
 

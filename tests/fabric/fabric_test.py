@@ -29,6 +29,12 @@ class Settings:
     full = False
     dead_seeds = 2
     program = 'strack'
+    scheme = None
+
+
+def perf(**options):
+    """The program to test, with the scheme to test."""
+    return StrackPerf(Settings.program, scheme=Settings.scheme, **options)
 
 
 def of_ideal(ratios):
@@ -41,7 +47,7 @@ class TransportCase(FabricCase):
     """One with the program to test, skipped while it cannot do transfers."""
 
     def setUp(self):
-        self.strack = StrackPerf(Settings.program)
+        self.strack = perf()
         if reason := self.strack.missing():
             self.skipTest(reason)
         super().setUp()
@@ -119,7 +125,8 @@ class Paths(TransportCase):
         self.limit(farthest, 0.12)
 
     def test_permutation_beside_tcp_and_mptcp(self):
-        transports = [*kernel_transports(), self.strack]
+        other = StrackPerf(Settings.program, scheme='strack' if Settings.scheme == 'strack-plus' else 'strack-plus')
+        transports = [*kernel_transports(), self.strack, other]
         for transport in transports:
             transport.prepare(self.fabric)
         print(file=sys.stderr)
@@ -135,12 +142,12 @@ class Paths(TransportCase):
 
     def test_with_a_key(self):
         # Authenticated and encrypted, which is how it is meant to be used.
-        _, ratios = self.several(transport=StrackPerf(Settings.program, secure=True))
+        _, ratios = self.several(transport=perf(secure=True))
         note(of_ideal(ratios))
         self.limit(statistics.median(ratios), 1.35)
 
     def test_over_ipv6(self):
-        _, ratios = self.several(transport=StrackPerf(Settings.program, family=6))
+        _, ratios = self.several(transport=perf(family=6))
         note(of_ideal(ratios))
         self.limit(statistics.median(ratios), 1.35)
 
@@ -298,10 +305,12 @@ def main():
     parser.add_argument('--full', action='store_true', help='ten hash seeds, and times are held to their limits')
     parser.add_argument('--dead-seeds', type=int, default=2, metavar='N',
                         help='hash seeds with which a spine dies for good (%(default)s; 40 for a proof)')
+    parser.add_argument('--scheme', metavar='NAME', help="the transport to test, such as strack-plus; else the program's own choice")
     parser.add_argument('only', nargs='*', metavar='WORD', help='only tests with one of these words in their names')
     arguments = parser.parse_args()
     Settings.full = arguments.full
     Settings.dead_seeds = arguments.dead_seeds
+    Settings.scheme = arguments.scheme
     Settings.program = shutil.which(arguments.program)
     if not Settings.program:
         raise ValueError(f"'{arguments.program}' is no program. give the one that was built: "

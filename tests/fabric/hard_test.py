@@ -115,9 +115,11 @@ def main():
     parser = argparse.ArgumentParser(description='transfers of the strack program across a fabric at its worst')
     parser.add_argument('--program', default='strack', help='the program to test (%(default)s)')
     parser.add_argument('--seeds', type=int, default=Hard.seeds, metavar='N', help='hash seeds (%(default)s)')
+    parser.add_argument('--scheme', metavar='NAME', help="the transport to test, such as strack-plus; else the program's own choice")
     parser.add_argument('only', nargs='*', metavar='WORD', help='only tests with one of these words in their names')
     arguments = parser.parse_args()
     Hard.seeds = arguments.seeds
+    Settings.scheme = arguments.scheme
     Settings.program = shutil.which(arguments.program)
     if not Settings.program:
         raise ValueError(f"'{arguments.program}' is no program. give the one that was built: "

@@ -188,8 +188,11 @@ class StrackPerf(Transport):
     name = 'STrack'
     proc_files = ('udp', 'udp6')
 
-    def __init__(self, program='strack', secure=False, family=4):
+    def __init__(self, program='strack', secure=False, family=4, scheme=None):
         self.program = program
+        self.scheme = scheme  # else the program's own choice
+        if scheme:
+            self.name = f'STrack ({scheme})'
         self.family = family
         self.key = None
         if secure:
@@ -217,6 +220,8 @@ class StrackPerf(Transport):
     def send_argv(self, address, port, size, at, options):
         argv = [self.program, 'perf', 'client', place(address, port), *self._protection(),
                 '--size', f'{size // 10**6}MB' if size % 10**6 == 0 else str(size), '--count', '1', '--json']
+        if self.scheme:
+            argv += ['--scheme', self.scheme]
         for name, value in options.items():
             argv += [f'--{name}', str(value)]
         return argv

@@ -34,7 +34,7 @@ constexpr sim::Key kKeys[] = {
     param<&Params::ring>({.name = "ring",
                           .kind = Kind::integer,
                           .fallback = "8",
-                          .needs = "it is from 0 to 8 entropies, such as ring = 8",
+                          .needs = "it is from 0 to 32 entropies, such as ring = 8",
                           .help = "Entropies of clean packets that are remembered, each to be used "
                                   "once; 0 remembers the "
                                   "last one as the paper does, and a mark takes it back."}),
@@ -59,6 +59,13 @@ constexpr sim::Key kKeys[] = {
          .fallback = "\"100 RTT\"",
          .needs = "a time is from 0 to an hour, such as avoid_for_us = \"100 RTT\"",
          .help = "How often they are forgotten, as what was broken may be repaired."}),
+    param<&Params::answered_first>(
+        {.name = "answered_first",
+         .kind = Kind::flag,
+         .fallback = "false",
+         .needs = "it is true or false",
+         .help = "Where all others are marked, it takes one that was marked rather than one whose "
+                 "last packet was not answered."}),
     param<&Params::max_paths>(
         {.name = "max_paths",
          .kind = Kind::integer,
@@ -186,6 +193,7 @@ const Descriptor descriptor_of_strack_plus{
         "strack-plus; with another these keys may be there, without effect.",
     .keys = kKeys,
     .resolve = resolve,
+    .udp = 2,
     .variants = kVariants,
     .target_qdelay = "strack-plus.target_qdelay_us",
 };

@@ -19,13 +19,14 @@ struct PlusParams : StrackParams {
   /// [PLUS.track] Packets between EPSN and the newest, at most: 1.35 BDP of the fastest networks, and
   /// at 400 Gb/s and 8 us all that is sent until a lost packet has been missed, sent again and acknowledged.
   static constexpr std::uint32_t kTracked = 512;
-  static constexpr std::uint32_t kRing = 8;    ///< [PLUS.ring] places
+  static constexpr std::uint32_t kRing = 32;   ///< [PLUS.ring] places, at most
   static constexpr std::uint32_t kEchoes = 4;  ///< [PLUS.sack.echo] packets that a SACK tells of
 
-  std::uint32_t ring = kRing;      ///< [PLUS.ring] 0: as Algorithm 2 has it, the last clean one
+  std::uint32_t ring = 8;          ///< [PLUS.ring] 0: as Algorithm 2 has it, the last clean one
   bool rotate_all = true;          ///< [PLUS.rotation] false: over two windows' packets
   bool avoid = true;               ///< [PLUS.avoid]
   Picoseconds avoid_for{0};        ///< [PLUS.avoid.forget]
+  bool answered_first = false;     ///< [PLUS.answered] false: where all are marked, the next
   Picoseconds rack{0};             ///< [PLUS.rack] 0: order alone
   bool relative_probe = true;      ///< [PLUS.probe.verdict] false: as the paper
   Picoseconds probe_margin{0};     ///< [PLUS.probe.verdict]
@@ -37,9 +38,10 @@ struct PlusParams : StrackParams {
   static constexpr auto declared() {
     return std::tuple{
         Inherited<StrackParams>{},
-        ParamRange{&PlusParams::ring, "ring", 0, kRing, "from 0 to 8 entropies"},
+        ParamRange{&PlusParams::ring, "ring", 0, kRing, "from 0 to 32 entropies"},
         AnyValue{&PlusParams::rotate_all},
         AnyValue{&PlusParams::avoid},
+        AnyValue{&PlusParams::answered_first},
         ParamRange{&PlusParams::avoid_for, "avoid_for", ps(0), seconds(3'600), "from 0 to an hour"},
         ParamRange{&PlusParams::rack, "rack", ps(0), seconds(3'600),
                    "0 for none, or a time up to an hour"},

@@ -30,6 +30,15 @@ class PlusPaths {
     return path;
   }
 
+  /// This one, since others of its burst go by it.
+  constexpr PathId take(const PlusParams& params, PathId path) {
+    if (params.avoid) unanswered_.set(path);
+    return path;
+  }
+
+  /// Something that says nothing of queues came through by it.
+  constexpr void works(PathId path) { unanswered_.clear(path); }
+
   /// A packet came through by it.
   constexpr void feedback(const PlusParams& params, PathId path, bool ecn) {
     unanswered_.clear(path);
@@ -55,6 +64,8 @@ class PlusPaths {
   [[nodiscard]] constexpr std::uint32_t waiting() const { return waiting_; }
   [[nodiscard]] constexpr bool is_marked(PathId path) const { return marked_.test(path); }
   [[nodiscard]] constexpr bool is_unanswered(PathId path) const { return unanswered_.test(path); }
+  [[nodiscard]] constexpr std::uint32_t marked() const { return marked_.count(); }
+  [[nodiscard]] constexpr std::uint32_t unanswered() const { return unanswered_.count(); }
 
  private:
   constexpr PathId take_oldest() {
@@ -65,32 +76,43 @@ class PlusPaths {
   }
 
   /// [PLUS.rotation] The next one that is neither marked nor unanswered. As in Algorithm 2 one packet forgives
-  /// one mark; where none is left it takes the next whatever it is.
+  /// one mark. [PLUS.answered] Where none is left a mark counts for less than silence; and if there is nothing but
+  /// silence it takes the next.
   constexpr PathId rotate(const PlusParams& params, std::uint32_t cwnd_packets) {
     const std::uint32_t paths =
         params.rotate_all ? params.max_paths : PathSelector::path_count(params, cwnd_packets);
     const std::uint32_t next = (rotation_ + 1u) % paths;
-    std::uint32_t found = next_free(next, paths - next);
-    if (found == paths - next) {
-      const std::uint32_t wrapped = next_free(0, next);
-      found = wrapped == next ? next : wrapped;  // none at all: the next
-    } else {
-      found += next;
-    }
+    std::uint32_t found = first_from(next, paths, [this](std::uint32_t from) {
+      return marked_.extract64(from) | unanswered_.extract64(from);
+    });
+    if (found == paths && params.answered_first)
+      found = first_from(next, paths,
+                         [this](std::uint32_t from) { return unanswered_.extract64(from); });
+    if (found == paths) found = next;
     if (found != next) marked_.clear(next);
     rotation_ = static_cast<std::uint8_t>(found);
     return static_cast<PathId>(found);
   }
 
-  /// How far from `from` the first is that nothing speaks against; `limit`, if there is none before.
-  [[nodiscard]] constexpr std::uint32_t next_free(std::uint32_t from, std::uint32_t limit) const {
-    for (std::uint32_t at = 0; at < limit; at += 64) {
-      const std::uint64_t free = ~(marked_.extract64(from + at) | unanswered_.extract64(from + at));
+  /// From `next` on and around, the first of `paths` that `against` says nothing about; `paths`, if there is none.
+  /// against(i) has a bit for each of the 64 from i on.
+  template <class Against>
+  [[nodiscard]] static constexpr std::uint32_t first_from(std::uint32_t next, std::uint32_t paths,
+                                                          Against&& against) {
+    const std::uint32_t found = first_between(next, paths, against);
+    if (found < paths) return found;
+    const std::uint32_t wrapped = first_between(0, next, against);
+    return wrapped < next ? wrapped : paths;
+  }
+  template <class Against>
+  [[nodiscard]] static constexpr std::uint32_t first_between(std::uint32_t from, std::uint32_t end,
+                                                             Against&& against) {
+    for (std::uint32_t at = from; at < end; at += 64) {
+      const std::uint64_t free = ~against(at);
       if (free == 0) continue;
-      const std::uint32_t found = at + static_cast<std::uint32_t>(std::countr_zero(free));
-      return std::min(found, limit);
+      return std::min(at + static_cast<std::uint32_t>(std::countr_zero(free)), end);
     }
-    return limit;
+    return end;
   }
 
   Bitmap<kMaxPaths> marked_{};

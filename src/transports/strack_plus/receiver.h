@@ -88,6 +88,13 @@ class PlusReceiver {
   [[nodiscard]] constexpr Instant next_deadline() const { return Instant::never(); }
 
   [[nodiscard]] constexpr Psn epsn() const { return epsn_; }
+  [[nodiscard]] constexpr bool has_arrived(Psn psn) const {
+    const std::int32_t ahead = psn - epsn_;
+    return ahead < 0 ||
+           (ahead < static_cast<std::int32_t>(PlusParams::kTracked) && arrived_.test(psn.value));
+  }
+  /// A SACK is owed, and the next packet would have no place in it.
+  [[nodiscard]] constexpr bool full() const { return due_ && count_ == PlusParams::kEchoes; }
 
  private:
   /// [PLUS.sack.echo] A place is free: whoever filled the last one has been polled.

@@ -67,8 +67,10 @@ class PlusSender {
     return PostResult::accepted;
   }
 
-  /// The next packet to put on the wire, if there is one and the window allows it.
-  constexpr std::optional<Packet> poll_transmit(Instant now) {
+  /// The next packet to put on the wire, if there is one and the window allows it. `together`: on the path
+  /// of the burst that it goes with.
+  constexpr std::optional<Packet> poll_transmit(Instant now,
+                                                std::optional<PathId> together = std::nullopt) {
     if (probe_wanted_) return make_probe(now);
     if (lost_count_ > 0) {  // [PLUS.again] before anything new, the lowest first
       const Psn psn = next_lost();
@@ -78,7 +80,7 @@ class PlusSender {
       --lost_count_;
       lost_next_ = psn + 1;
       ++counters_.retransmissions;
-      return make_data(psn, fragment, true, now);
+      return make_data(psn, fragment, true, together, now);
     }
     if (psn_next_ == messages_.end()) return std::nullopt;
     if (psn_next_ - epsn_ >= static_cast<std::int32_t>(params_->tracking_window))  // [PLUS.track]
@@ -88,18 +90,26 @@ class PlusSender {
     const Psn psn = psn_next_;
     if (psn == epsn_) start_timers(now);
     ++psn_next_;
-    return make_data(psn, fragment, false, now);
+    return make_data(psn, fragment, false, together, now);
   }
 
   /// One SACK, in any order, from a peer that may be mistaken or hostile.
   constexpr void on_receiving_ack(const PlusAck& ack, Instant now) {
-    const Picoseconds rtt = Timestamp::of(now).since(ack.timestamp);
-    if (rtt < ps(0) || !can_be_true(ack)) {  // [PLUS.refuse]
+    const Picoseconds age = Timestamp::of(now).since(ack.timestamp);
+    on_receiving_ack(ack, age, age, now);
+  }
+  /// The same from a host that knows better what of the packet's age was the network's.
+  constexpr void on_receiving_ack(const PlusAck& ack, Picoseconds age, Picoseconds rtt,
+                                  Instant now) {
+    if (age < ps(0) || !can_be_true(ack)) {  // [PLUS.refuse]
       ++counters_.acks_rejected;
       return;
     }
     probe_at_ = now + params_->probe_interval;  // [PLUS.probe.send] the silence is over
     probe_wanted_ = false;
+    probe_backoff_ = 0;
+    heard_ = true;
+    silent_ = false;
 
     const Bytes acked = take_in(ack, now);
     events_.on(PlusAckReceived{ack, rtt, acked});
@@ -112,10 +122,10 @@ class PlusSender {
                                               params_->target_qdelay, now);
       window_.adjust_cwnd(*params_, {ack.ecn, qdelay, acked, achieved}, now, events_);
     }
-    if (ack.for_probe) judge_by_probe(ack, rtt, now);
+    if (ack.for_probe) judge_by_probe(ack, age, now);
     judge_by_order(now);
     if (!ack.for_probe && params_->rack > ps(0))  // [PLUS.rack]
-      judge_by_time(rtt + params_->rack, psn_next_, LossCause::out_of_order, now);
+      judge_by_time(age + params_->rack, psn_next_, LossCause::out_of_order, now);
   }
 
   /// Acts on whatever is due at `now`; harmless when nothing is.
@@ -125,14 +135,26 @@ class PlusSender {
       ++counters_.timeouts;
       if (backoff_ < params_->rto_backoff_max) ++backoff_;
       timeout_from_ = now;
-      probe_at_ = now + params_->probe_interval;
-      paths_.fall_silent();
+      probe_at_ = now + probe_wait();
+      silent_ = !heard_;  // [D42]
+      heard_ = false;
+      if (silent_ || !params_->path_health) paths_.fall_silent();  // [D41]
       lose_all(epsn_, psn_next_, LossCause::timeout);
     } else if (now >= probe_at_) {  // [PLUS.probe.send] and again, should that get lost
       probe_wanted_ = true;
-      probe_at_ = now + params_->probe_interval;
+      probe_at_ = now + probe_wait();
+      if (probe_backoff_ < params_->probe_backoff_max) ++probe_backoff_;  // [D42]
     }
   }
+
+  /// [D42] The host has heard of the peer by other means than a SACK: what is overdue is asked for soon.
+  constexpr void on_peer_heard(Instant now) {
+    if (probe_backoff_ == 0) return;
+    probe_backoff_ = 0;
+    probe_at_ = std::min(probe_at_, now + params_->probe_interval);
+  }
+  /// Something else has come through by it.
+  constexpr void on_path_works(PathId path) { paths_.works(path); }
 
   [[nodiscard]] constexpr Instant next_deadline() const {
     return epsn_ == psn_next_ ? Instant::never() : std::min(probe_at_, timeout_deadline());
@@ -153,6 +175,8 @@ class PlusSender {
     return psn >= epsn_ && psn < psn_next_ && lost_.test(psn.value);
   }
   [[nodiscard]] constexpr std::uint32_t lost_packets() const { return lost_count_; }
+  /// [D42] No SACK came in the whole time before the last timeout, nor since.
+  [[nodiscard]] constexpr bool in_silence() const { return silent_; }
   [[nodiscard]] constexpr const CongestionWindow& window() const { return window_; }
   [[nodiscard]] constexpr const PlusPaths& paths() const { return paths_; }
   [[nodiscard]] constexpr const PlusCounters& counters() const { return counters_; }
@@ -161,13 +185,17 @@ class PlusSender {
   // ---- Sending ----
 
   [[nodiscard]] constexpr bool fits(const Fragment& fragment) const {
-    return inflight_ + bytes(fragment.payload) <= window_.cwnd();
+    const Bytes window = silent_ && params_->silent_window > bytes(0)  // [D42]
+                             ? std::min(window_.cwnd(), params_->silent_window)
+                             : window_.cwnd();
+    return inflight_ + bytes(fragment.payload) <= window;
   }
 
-  constexpr Packet make_data(Psn psn, const Fragment& fragment, bool again, Instant now) {
+  constexpr Packet make_data(Psn psn, const Fragment& fragment, bool again,
+                             std::optional<PathId> together, Instant now) {
     inflight_ += bytes(fragment.payload);
     sent_at_[pair(psn)] = unit(now);
-    Packet packet = make(now);
+    Packet packet = make(together, now);
     packet.retransmission = again;
     packet.payload = fragment.payload;
     packet.psn = psn;
@@ -183,15 +211,16 @@ class PlusSender {
   constexpr Packet make_probe(Instant now) {
     probe_wanted_ = false;
     ++counters_.probes_sent;
-    Packet packet = make(now);
+    Packet packet = make(std::nullopt, now);
     packet.type = PacketType::probe;
     packet.psn = epsn_;
     return packet;
   }
 
-  constexpr Packet make(Instant now) {
+  constexpr Packet make(std::optional<PathId> together, Instant now) {
     Packet packet;
-    packet.path_id = paths_.next(*params_, window_.cwnd_packets(), now);
+    packet.path_id = together ? paths_.take(*params_, *together)
+                              : paths_.next(*params_, window_.cwnd_packets(), now);
     packet.timestamp = Timestamp::of(now);
     return packet;
   }
@@ -199,6 +228,7 @@ class PlusSender {
   /// The first packet after idleness: what is measured from here on is about this burst.
   constexpr void start_timers(Instant now) {
     timeout_from_ = now;
+    heard_ = false;
     probe_at_ = now + params_->probe_interval;
     achieved_.restart(now);
   }
@@ -286,6 +316,7 @@ class PlusSender {
     judged_ = max(judged_, epsn);
     lost_next_ = max(lost_next_, epsn);
     timeout_from_ = now;  // [PLUS.timeout]
+    heard_ = false;
     backoff_ = 0;
   }
 
@@ -366,12 +397,12 @@ class PlusSender {
 
   /// [PLUS.probe.verdict] What left before the probe did has not come, and the probe has. Of what lies beyond its
   /// bitmap the answer says nothing, unless that none of it has come.
-  constexpr void judge_by_probe(const PlusAck& ack, Picoseconds rtt, Instant now) {
+  constexpr void judge_by_probe(const PlusAck& ack, Picoseconds age, Instant now) {
     const Psn end = ack.none_beyond ? psn_next_ : min(psn_next_, ack.base + PlusAck::kBits);
     if (params_->relative_probe) {
-      judge_by_time(rtt + params_->probe_margin, end, LossCause::probe, now);
-    } else if (rtt < params_->probe_rtt_limit) {
-      judge_by_time(rtt, end, LossCause::probe, now);
+      judge_by_time(age + params_->probe_margin, end, LossCause::probe, now);
+    } else if (age < params_->probe_rtt_limit) {
+      judge_by_time(age, end, LossCause::probe, now);
     }
   }
 
@@ -390,6 +421,9 @@ class PlusSender {
     return (ns + (std::int64_t{1} << params_->stamp_shift) - 1) >> params_->stamp_shift;
   }
 
+  [[nodiscard]] constexpr Picoseconds probe_wait() const {
+    return params_->probe_interval * (std::int64_t{1} << probe_backoff_);
+  }
   [[nodiscard]] constexpr Instant timeout_deadline() const {
     return timeout_from_ + params_->rto * (std::int64_t{1} << backoff_);
   }
@@ -415,7 +449,10 @@ class PlusSender {
   Instant timeout_from_{};
   PlusCounters counters_{};
   std::uint8_t backoff_ = 0;
+  std::uint8_t probe_backoff_ = 0;
   bool probe_wanted_ = false;
+  bool heard_ = false;   ///< since the last timeout, or EPSN's last step
+  bool silent_ = false;  ///< and not between the last timeout and the time before
   [[no_unique_address]] Events events_;
 };
 

@@ -125,7 +125,7 @@ TEST(PlusParams, Refused) {
     return std::string(p.validated().error().field);
   };
   EXPECT_EQ(fault([](PlusParams& p) { p.tracking_window = 513; }), "tracking_window");
-  EXPECT_EQ(fault([](PlusParams& p) { p.ring = 9; }), "ring");
+  EXPECT_EQ(fault([](PlusParams& p) { p.ring = 33; }), "ring");
   EXPECT_EQ(fault([](PlusParams& p) { p.avoid_for = ps(-1); }), "avoid_for");
   EXPECT_EQ(fault([](PlusParams& p) { p.rack = ps(-1); }), "rack");
   EXPECT_EQ(fault([](PlusParams& p) { p.probe_margin = ps(-1); }), "probe_margin");
@@ -462,6 +462,85 @@ TEST_F(PlusSenderTest, Refuses) {
 TEST_F(PlusSenderTest, QueueFull) {
   for (int i = 0; i < 4; ++i) post(1);
   EXPECT_EQ(sender().on_message({9, 1}, now), PostResult::queue_full);
+}
+
+// What hosts in software need. Bursts go by one entropy.
+TEST_F(PlusSenderTest, ABurstsEntropyIsTheHosts) {
+  post(3);
+  EXPECT_EQ(sender().poll_transmit(now)->path_id, 1);
+  EXPECT_EQ(sender().poll_transmit(now, PathId{9})->path_id, 9);
+  EXPECT_EQ(sender().poll_transmit(now)->path_id, 2);
+  EXPECT_TRUE(sender().paths().is_unanswered(9));
+  sender().on_path_works(9);
+  EXPECT_FALSE(sender().paths().is_unanswered(9));
+}
+
+// A host that held the packet up knows what of its age was the network's: queues are judged by that, losses by when
+// packets left.
+TEST_F(PlusSenderTest, TheNetworksPartOfAnAge) {
+  post(3);
+  send();  // at 0, 100 and 200 ns
+  wait_until(us(30));
+  const PlusAck a = ack(0, {2});
+  sender().on_receiving_ack(a, us(30) - ns(200), us(9), now);
+  EXPECT_EQ(sender().window().avg_qdelay(), ns(125));  // an eighth of 9 - 8 us
+  EXPECT_EQ(lost(), Psns{});                           // they left 200 ns before, not 21 us
+  sender().on_receiving_ack(a, us(-1), us(9), now);
+  EXPECT_EQ(sender().counters().acks_rejected, 1u);
+}
+
+// [D42] After a timeout in silence few packets go, and probes ever less often; whatever is heard ends that.
+TEST_F(PlusSenderTest, Silence) {
+  p.silent_window = bytes(4'000);
+  p.probe_backoff_max = 2;
+  post(100);
+  EXPECT_EQ(send(), 40);
+  EXPECT_FALSE(sender().in_silence());
+  std::vector<std::int64_t> probes;
+  for (std::int64_t t = 1; t < 200; ++t) {
+    wait_until(us(t));
+    sender().on_timeout(now);
+    if (const auto packet = sender().poll_transmit(now)) {
+      EXPECT_EQ(packet->type, PacketType::probe);
+      probes.push_back(t);
+    }
+  }
+  EXPECT_EQ(probes, (std::vector<std::int64_t>{16, 32, 64, 128, 192}));  // 16, 32, then 64 us apart
+  sender().on_peer_heard(now);  // by other means: asked again after 16 us
+  EXPECT_EQ(sender().next_deadline(), at(us(200)));
+  wait_until(us(200));
+  sender().on_timeout(now);
+  EXPECT_TRUE(sender().in_silence());
+  EXPECT_EQ(send(), 4);
+  give(ack(1, {0}));
+  EXPECT_FALSE(sender().in_silence());
+  EXPECT_GT(send(), 30);
+}
+
+// [D41] Where hosts look after paths, a timeout takes back what is known of them only if nothing was heard.
+TEST_F(PlusSenderTest, WhatIsKnownOfPathsStaysWhileSomethingIsHeard) {
+  for (const bool heard : {true, false}) {
+    PlusParams careful = p;
+    careful.path_health = true;
+    std::array<MessageSlot, 4> room{};
+    PlusSender<> one(careful, room, Psn{0});
+    ASSERT_EQ(one.on_message({0, 3'000}, at(us(0))), PostResult::accepted);
+    std::vector<Packet> left;
+    while (const auto packet = one.poll_transmit(at(us(0)))) left.push_back(*packet);
+    PlusAck a;
+    a.epsn = a.base = Psn{0};
+    a.count = 1;
+    a.echoes[0] = {Psn{2}, left[2].path_id, true};
+    a.path_id = left[2].path_id;
+    a.ecn = true;
+    a.timestamp = left[2].timestamp;
+    if (heard) one.on_receiving_ack(a, at(us(8)));
+    one.on_timeout(at(us(200)));
+    EXPECT_EQ(one.counters().timeouts, 1u);
+    EXPECT_EQ(one.paths().is_marked(left[2].path_id), heard);
+    EXPECT_EQ(one.paths().is_unanswered(left[0].path_id), heard);
+    EXPECT_NE(one.in_silence(), heard);
+  }
 }
 
 }  // namespace
