@@ -41,10 +41,14 @@ NodeId GraphBuilder::message_on(std::uint32_t channel, Bytes size) {
 }
 
 void GraphBuilder::wait_for_pieces(Edge edge) {
-  for (std::uint32_t n = 0; n < pieces_of(edge.node); ++n) {
-    for (std::uint32_t o = 0; o < pieces_of(edge.other); ++o) {
-      if (n + o > 0) edges_.push_back({edge.node + n, edge.other + o, edge.moment});
-    }
+  const std::uint32_t others = pieces_of(edge.other);
+  for (std::uint32_t o = 1; o < others; ++o)
+    edges_.push_back({edge.node, edge.other + o, edge.moment});
+  // Where both are several, the first of them waits for all, and the rest for it to start: there would be a
+  // wait for each pair.
+  for (std::uint32_t n = 1; n < pieces_of(edge.node); ++n) {
+    edges_.push_back(others == 1 ? Edge{edge.node + n, edge.other, edge.moment}
+                                 : Edge{edge.node + n, edge.node, Moment::started});
   }
 }
 

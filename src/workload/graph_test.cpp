@@ -126,5 +126,18 @@ TEST(Graph, LargeMessagesAreSeveral) {
   EXPECT_EQ(graph.after(Moment::received, before).size(), 6u);
 }
 
+// Two large ones, 512 messages each: the first of the second waits for all, and the others for its start.
+TEST(Graph, LargeMessagesWaitForEachOtherWithFewWaits) {
+  GraphBuilder builder(2);
+  const NodeId one = builder.message(0, 1, bytes(std::int64_t{1} << 40));
+  const NodeId two = builder.message(1, 0, bytes(std::int64_t{1} << 40));
+  builder.wait(two, one, Moment::received);
+  const Graph graph = std::move(builder.build().value());
+  EXPECT_EQ(two, one + 512);
+  EXPECT_EQ(graph.waits()[two], 512u);
+  EXPECT_EQ(graph.waits()[two + 511], 1u);
+  EXPECT_EQ(graph.after(Moment::started, two).size(), 511u);
+}
+
 }  // namespace
 }  // namespace strack::workload

@@ -39,7 +39,7 @@ struct Flow {
 
 /// One of a flow's moments, which makes a trigger fire.
 struct Fire {
-  NodeId flow = 0;
+  std::uint32_t flow = 0;
   Moment moment = Moment::sent;
 };
 
@@ -49,14 +49,11 @@ struct Trigger {
   Kind kind = Kind::oneshot;
   std::int64_t count = 0;
   std::vector<Fire> fires;
-  std::vector<NodeId> starts;
+  std::vector<std::uint32_t> starts;
 };
 
 struct Header {
-  std::optional<std::int64_t> nodes;
-  std::optional<std::int64_t> connections;
-  std::optional<std::int64_t> triggers;
-  std::optional<std::int64_t> failures;
+  std::optional<std::int64_t> nodes, connections, triggers, failures;
 };
 
 class Reader {
@@ -386,6 +383,7 @@ class Reader {
     if (!header_.nodes) return fail(0, "no Nodes. a matrix begins with them, such as Nodes 16");
     if (flows_.empty())
       return fail(0, "no connections. a matrix has some, such as 0->1 start 0 size 4096");
+    if (const int line = line_of_too_much(flows_)) return fail(line, std::string(kTooMuchLarge));
     // Not an error: such files are about, and all that is needed is there.
     const auto compare = [this](std::string_view name, std::int64_t said, std::size_t found) {
       if (said == static_cast<std::int64_t>(found)) return;
@@ -402,7 +400,7 @@ class Reader {
 
   /// Who fires each trigger and whom it starts; refused where a flow would never start.
   bool connect_triggers() {
-    for (NodeId i = 0; i < flows_.size(); ++i) {
+    for (std::uint32_t i = 0; i < flows_.size(); ++i) {
       const Flow& flow = flows_[i];
       const std::array<std::pair<std::int64_t, std::string_view>, 3> named{
           {{flow.trigger, "trigger"},
@@ -467,8 +465,8 @@ class Reader {
     ImportBuilder builder(static_cast<Rank>(*header_.nodes));
     for (const Flow& flow : flows_) {
       const bool shared = flow.id != 0 && lines_of_id_.contains(flow.id);
-      const NodeId node = builder.message(flow.src, flow.dst, bytes(flow.size), !shared);
-      if (flow.start && *flow.start > ps(0)) builder.not_before(node, *flow.start);
+      nodes_.push_back(builder.message(flow.src, flow.dst, bytes(flow.size), !shared));
+      if (flow.start && *flow.start > ps(0)) builder.not_before(nodes_.back(), *flow.start);
     }
     std::size_t guessed = 0;
     for (const auto& [id, trigger] : triggers_) {
@@ -485,10 +483,10 @@ class Reader {
     }
     auto graph = builder.build();
     if (!graph) {
-      const NodeId node = graph.error();
       // A ring has a flow in it, and flows have the lowest numbers.
+      const auto flow = std::lower_bound(nodes_.begin(), nodes_.end(), graph.error());
       return TextError{
-          node < flows_.size() ? flows_[node].line : 0,
+          flow != nodes_.end() ? flows_.begin()[flow - nodes_.begin()].line : 0,
           "the triggers make this connection wait for itself, so it would never start"};
     }
     CmImport out{std::move(graph.value()), static_cast<std::uint32_t>(flows_.size()), words_,
@@ -496,8 +494,7 @@ class Reader {
     if (endless_ > 0) {
       out.notes.push_back(
           fmt::format("{} connections have size 0, which has no end in htsim: here it is {} bytes. "
-                      "say when the "
-                      "run ends, such as run.end_ms=1",
+                      "say when the run ends, such as run.end_ms=1",
                       endless_, kEndless));
     }
     if (addons_ > 0) out.notes.push_back(fmt::format("{} times addon: ignored", addons_));
@@ -526,10 +523,10 @@ class Reader {
 
   /// Every start waits for every fire. A rank hears once of all that happens at another one.
   void connect_pairs(ImportBuilder& builder, const std::vector<Fire>& fires,
-                     const std::vector<NodeId>& starts) {
+                     const std::vector<std::uint32_t>& starts) {
     std::map<Rank, std::vector<NodeId>> heard;  // words, by who gets them
-    for (const NodeId start : starts) {
-      const Rank rank = flows_[start].src;
+    for (const std::uint32_t flow : starts) {
+      const Rank rank = flows_[flow].src;
       const auto [words, is_new] = heard.try_emplace(rank);
       if (is_new) {
         std::map<Rank, NodeId> from;
@@ -541,13 +538,13 @@ class Reader {
             it->second = word(builder, place, rank);
             words->second.push_back(it->second);
           }
-          builder.wait(it->second, fire.flow, fire.moment);
+          builder.wait(it->second, nodes_[fire.flow], fire.moment);
         }
       }
       for (const Fire& fire : fires) {
-        if (place_of(fire) == rank) builder.wait(start, fire.flow, fire.moment);
+        if (place_of(fire) == rank) builder.wait(nodes_[flow], nodes_[fire.flow], fire.moment);
       }
-      for (const NodeId other : words->second) builder.wait(start, other, Moment::received);
+      for (const NodeId other : words->second) builder.wait(nodes_[flow], other, Moment::received);
     }
   }
 
@@ -559,7 +556,7 @@ class Reader {
     for (const Fire& fire : trigger.fires) {
       const Rank place = place_of(fire);
       if (place == meeting) {
-        builder.wait(met, fire.flow, fire.moment);
+        builder.wait(met, nodes_[fire.flow], fire.moment);
         continue;
       }
       const auto [it, is_new] = from.try_emplace(place, 0);
@@ -567,13 +564,13 @@ class Reader {
         it->second = word(builder, place, meeting);
         builder.wait(met, it->second, Moment::received);
       }
-      builder.wait(it->second, fire.flow, fire.moment);
+      builder.wait(it->second, nodes_[fire.flow], fire.moment);
     }
     std::map<Rank, NodeId> to;
-    for (const NodeId start : trigger.starts) {
-      const Rank rank = flows_[start].src;
+    for (const std::uint32_t flow : trigger.starts) {
+      const Rank rank = flows_[flow].src;
       if (rank == meeting) {
-        builder.wait(start, met, Moment::sent);
+        builder.wait(nodes_[flow], met, Moment::sent);
         continue;
       }
       const auto [it, is_new] = to.try_emplace(rank, 0);
@@ -581,7 +578,7 @@ class Reader {
         it->second = word(builder, meeting, rank);
         builder.wait(it->second, met, Moment::sent);
       }
-      builder.wait(start, it->second, Moment::received);
+      builder.wait(nodes_[flow], it->second, Moment::received);
     }
   }
 
@@ -590,6 +587,7 @@ class Reader {
   Header header_;
   bool records_begun_ = false;
   std::vector<Flow> flows_;
+  std::vector<NodeId> nodes_;  ///< by flow, [D91] the first of a large one
   std::map<std::int64_t, Flow> first_of_id_;
   std::map<std::int64_t, int> lines_of_id_;  ///< ids of more than one line
   std::map<std::pair<std::int64_t, std::int64_t>, int> line_of_message_;

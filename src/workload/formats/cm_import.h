@@ -46,7 +46,8 @@ struct CmFailure {
 };
 
 struct CmImport {
-  Graph graph;              ///< node i is the i-th connection line; helpers come after
+  Graph
+      graph;  ///< nodes in the order of connection lines, [D91] several for a large one; helpers come after
   std::uint32_t flows = 0;  ///< connection lines
   std::uint32_t words = 0;  ///< messages without bytes that carry a trigger to another rank
   std::vector<CmFailure> failures;

@@ -18,7 +18,8 @@ void check(std::string_view text, CmTime unit) {
   if (!matrix) return check_error(matrix.error(), text);
   const Graph& graph = matrix.value().graph;
   check_graph(graph);
-  STRACK_CHECK(matrix.value().flows + matrix.value().words == graph.messages());
+  // [D91] A large flow is several messages.
+  STRACK_CHECK(matrix.value().flows + matrix.value().words <= graph.messages());
   const auto again = export_cm(graph, unit);
   if (!again) return;
   const auto twice = import_cm(again.value().text, unit);

@@ -166,6 +166,35 @@ TEST(CmImport, TakesTheLargestFlowAndHeaderOfManyNodes) {
   EXPECT_EQ(matrix.graph.bytes(), bytes(4'294'967'295));
 }
 
+// [D91] A flow of 4 GiB is several messages, and triggers are about all of them.
+TEST(CmImport, TriggersOfLargeFlows) {
+  const CmImport matrix = read(
+      "Nodes 3\nConnections 3\nTriggers 2\n0->1 start 0 size 4294967296 recv_done_trigger 1\n"
+      "1->2 trigger 1 size 20 send_done_trigger 2\n1->0 trigger 2 size 30\n"
+      "trigger id 1 oneshot\ntrigger id 2 oneshot\n");
+  EXPECT_EQ(matrix.flows, 3u);
+  EXPECT_EQ(describe(matrix.graph),
+            "0: 0->1 2147483648 B\n"
+            "1: 0->1 2147483648 B\n"
+            "2: 1->2 20 B [0 received, 1 received]\n"
+            "3: 1->0 30 B [2 sent]\n");
+  // A ring behind one is named by its line.
+  const auto ring = import_cm(
+      "Nodes 2\nConnections 2\nTriggers 1\n0->1 start 0 size 9000000000\n"
+      "1->0 trigger 1 size 9000000000 send_done_trigger 1\ntrigger id 1 oneshot\n",
+      CmTime::picoseconds);
+  ASSERT_FALSE(ring);
+  EXPECT_EQ(ring.error().line, 5);
+}
+
+TEST(CmImport, LargeFlowsAreBounded) {
+  std::string text = "Nodes 2\nConnections 8193\n";
+  for (int i = 0; i < 8'193; ++i) text += "0->1 start 0 size 1099511627776\n";
+  const auto matrix = import_cm(text, CmTime::picoseconds);
+  ASSERT_FALSE(matrix);
+  EXPECT_EQ(matrix.error().line, 2 + 8'193);
+}
+
 struct Wrong {
   const char* text;
   const char* error;

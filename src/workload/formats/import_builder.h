@@ -18,6 +18,14 @@ namespace strack::workload {
 /// Counts in a file are believed up to here; whatever else is allocated grows with the file itself.
 inline constexpr Rank kMostRanks = Rank{1} << 20;
 inline constexpr std::int64_t kMostMessageBytes = std::int64_t{1} << 40;
+/// [D91] Of all messages of 4 GiB and more together: a line of a few bytes may ask for one that is 512.
+inline constexpr std::int64_t kMostLargeBytes = std::int64_t{1} << 53;
+inline constexpr std::string_view kTooMuchLarge =
+    "with those before it, messages of 4 GiB and more have over 8 PiB together. at most that is "
+    "read";
+[[nodiscard]] inline std::int64_t large_bytes(std::int64_t size) {
+  return size >> 32 > 0 ? size : 0;
+}
 inline constexpr std::int64_t kEndless = (std::int64_t{1} << 32) - 1;  ///< stands for no end at all
 /// Of a start and of a computation.
 inline constexpr Picoseconds kLongestWait = seconds(3'600);
@@ -36,6 +44,17 @@ inline constexpr Picoseconds kLongestWait = seconds(3'600);
   const std::optional<std::int64_t> number = parse_whole(text);
   if (!number || *number < least || *number > most) return std::nullopt;
   return number;
+}
+
+/// The line of the first item that is too much of them; 0: none is.
+template <class Items>
+[[nodiscard]] int line_of_too_much(const Items& items) {
+  std::int64_t large = 0;
+  for (const auto& item : items) {
+    large += large_bytes(item.size);
+    if (large > kMostLargeBytes) return item.line;
+  }
+  return 0;
 }
 
 class ImportBuilder {

@@ -278,10 +278,13 @@ Result<Graph, OpError> ImportOps::build() {
   if (auto error = match()) return *error;
   ImportBuilder builder(ranks_);
   nodes_.assign(ops_.size(), {});
+  std::int64_t large = 0;
   for (const OpId id : numbering()) {
     const ImportOp& op = ops_[id];
     Nodes& nodes = nodes_[id];
     if (op.kind == OpKind::send) {
+      large += large_bytes(op.amount);
+      if (large > kMostLargeBytes) return OpError{id, std::string(kTooMuchLarge)};
       nodes.gate = nodes.end = builder.message(op.rank, op.peer, bytes(op.amount), false);
     } else if (op.kind == OpKind::compute) {
       nodes.gate = nodes.end = builder.compute(op.rank, ps(op.amount));
