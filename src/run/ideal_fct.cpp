@@ -106,11 +106,11 @@ struct Server {
 
 class Network {
  public:
-  explicit Network(const sim::SimConfig& config)
+  Network(const sim::SimConfig& config, const sim::Topology& topology, const Trips& trips)
       : config_(config),
         t_(config.topology),
-        topology_(config.topology),
-        trips_(config),
+        topology_(topology),
+        trips_(trips),
         links_{{config, Reach::rack}, {config, Reach::fabric}, {config, Reach::core}} {
     const auto pods = topology_.pods();
     const std::int64_t uplinks = t_.tiers == 3 ? std::int64_t{t_.aggs_per_pod}
@@ -281,8 +281,8 @@ class Network {
 
   const sim::SimConfig& config_;
   const sim::TopologyParams& t_;
-  sim::Topology topology_;
-  Trips trips_;
+  const sim::Topology& topology_;
+  const Trips& trips_;
   Links links_[3];  ///< by reach
   Way out_;
   Way in_;
@@ -296,7 +296,9 @@ Picoseconds ideal_fct(const sim::SimConfig& config, const workload::Flows& flows
   std::iota(by_start.begin(), by_start.end(), std::size_t{0});
   std::stable_sort(by_start.begin(), by_start.end(),
                    [&](std::size_t a, std::size_t b) { return flows[a].start < flows[b].start; });
-  Network network(config);
+  const sim::Topology topology(config.topology);
+  const Trips trips(config);
+  Network network(config, topology, trips);
   for (const std::size_t i : by_start)
     network.serve(flows[i].src, flows[i].dst, flows[i].size, flows[i].start);
   return network.bound();
@@ -304,6 +306,7 @@ Picoseconds ideal_fct(const sim::SimConfig& config, const workload::Flows& flows
 
 std::vector<Picoseconds> ideal_jobs(const sim::SimConfig& config,
                                     const std::vector<workload::Job>& jobs) {
+  if (jobs.empty()) return {};
   // What each channel of the newest graph carries: jobs mostly share one.
   const workload::Graph* known = nullptr;
   struct Load {
@@ -312,6 +315,9 @@ std::vector<Picoseconds> ideal_jobs(const sim::SimConfig& config,
     std::size_t messages = 0;
   };
   std::vector<Load> loads;
+  // All jobs share what is large in a network from a file.
+  const sim::Topology topology(config.topology);
+  const Trips trips(config);
   std::vector<Picoseconds> ideals;
   for (const workload::Job& job : jobs) {
     const workload::Graph& graph = *job.graph;
@@ -327,7 +333,7 @@ std::vector<Picoseconds> ideal_jobs(const sim::SimConfig& config,
         ++load.messages;
       }
     }
-    Network network(config);
+    Network network(config, topology, trips);
     for (std::size_t c = 0; c < loads.size(); ++c) {
       const workload::Channel& channel = graph.channels()[c];
       const workload::HostId from = job.hosts[channel.from];
@@ -338,7 +344,7 @@ std::vector<Picoseconds> ideal_jobs(const sim::SimConfig& config,
         network.serve(from, to, loads[c].wire, Instant{});
       }
     }
-    ideals.push_back(std::max(network.bound(), ideal_graph(config, job)));
+    ideals.push_back(std::max(network.bound(), ideal_graph(config, trips, job)));
   }
   return ideals;
 }

@@ -488,6 +488,40 @@ TEST(IdealFct, InAGraph) {
   // Ten packets through the slow port, once the first is there.
   EXPECT_EQ(ideal_fct(config, {{0, 1, bytes(40'960), {}}}),
             trip(4'160) + 9 * (bytes(4'160) / gbps(100)) + trip(64));
+  // Of any size: between the smallest and the largest packet no more than rounding is lost.
+  const Picoseconds ideal = ideal_fct(config, {{0, 1, bytes(1'001), {}}});
+  EXPECT_LE(ideal, trip(1'065) + trip(64));
+  EXPECT_GE(ideal, trip(1'065) + trip(64) - ps(200));
+}
+
+// [D101] The direct link is slow, the way around it has more links: once something breaks, packets may take it.
+TEST(IdealFct, ADetourMayBeFasterThanTheShortestPath) {
+  sim::NetworkGraph graph;
+  graph.hosts = {"a", "b"};
+  graph.switches = {"s", "t", "u"};
+  graph.links = {{0, 2, gbps(400), us(1), "a-s"},
+                 {1, 3, gbps(400), us(1), "b-t"},
+                 {2, 3, gbps(400), us(50), "s-t"},
+                 {2, 4, gbps(400), us(1), "s-u"},
+                 {4, 3, gbps(400), us(1), "u-t"}};
+  graph.host_links = {0, 1};
+  sim::SimConfig config = small();
+  config.topology.racks = 2;
+  config.topology.hosts_per_rack = 1;
+  config.topology.graph = std::make_shared<const sim::NetworkGraph>(graph);
+  const Flows flows{{0, 1, bytes(4'096), {}}};
+  const auto links = [](std::int64_t size, int count) {
+    return count * (bytes(size) / gbps(400) + us(1));
+  };
+  EXPECT_EQ(ideal_fct(config, flows), links(4'160, 3) + links(64, 3) + 2 * us(49));
+  sim::Failure failure;
+  failure.link = sim::LinkRef{sim::LinkRef::Tier::fabric, 2, 0};
+  config.failures.failures.push_back(failure);
+  EXPECT_EQ(ideal_fct(config, flows), links(4'160, 4) + links(64, 4));
+  sim::Simulation simulation(config, flows);
+  Last last;
+  EXPECT_EQ(simulation.run(last), sim::Ending::finished);
+  EXPECT_EQ(last.fct, ideal_fct(config, flows));
 }
 
 }  // namespace

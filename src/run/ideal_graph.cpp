@@ -55,8 +55,8 @@ struct Task {
 
 class Chains {
  public:
-  Chains(const sim::SimConfig& config, const workload::Job& job)
-      : config_(config), t_(config.topology), job_(job), graph_(*job.graph), trips_(config) {
+  Chains(const sim::SimConfig& config, const Trips& trips, const workload::Job& job)
+      : config_(config), t_(config.topology), job_(job), graph_(*job.graph), trips_(trips) {
     for (workload::Rank r = 0; r < graph_.ranks(); ++r) {
       for (auto* rates : {&out_rates_, &in_rates_})
         rates->push_back(trips_.host(job.hosts[r]).rate);
@@ -213,7 +213,7 @@ class Chains {
   const sim::TopologyParams& t_;
   const workload::Job& job_;
   const Graph& graph_;
-  Trips trips_;
+  const Trips& trips_;
   std::vector<BitsPerSecond> out_rates_, in_rates_;  ///< of each rank's port
   std::vector<NodeId> order_;
   std::vector<Picoseconds> heads_;   ///< by node: when it can start
@@ -222,8 +222,9 @@ class Chains {
 
 }  // namespace
 
-Picoseconds ideal_graph(const sim::SimConfig& config, const workload::Job& job) {
-  return Chains(config, job).bound();
+Picoseconds ideal_graph(const sim::SimConfig& config, const Trips& trips,
+                        const workload::Job& job) {
+  return Chains(config, trips, job).bound();
 }
 
 }  // namespace strack::run

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/units.h"
+#include "run/trips.h"
 #include "sim/config.h"
 #include "workload/workload.h"
 
@@ -17,6 +18,7 @@ namespace strack::run {
 /// one NIC is known: of what has come up, that with the longest chain behind it; so the time of that
 /// order is a bound, and the largest over all NICs, both ways, is this one. It is exact for a chain, and for
 /// collectives whose ranks are limited by latency, or by their ports.
-[[nodiscard]] Picoseconds ideal_graph(const sim::SimConfig& config, const workload::Job& job);
+[[nodiscard]] Picoseconds ideal_graph(const sim::SimConfig& config, const Trips& trips,
+                                      const workload::Job& job);
 
 }  // namespace strack::run

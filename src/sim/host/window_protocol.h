@@ -20,7 +20,7 @@
 namespace strack::sim {
 
 /// An acknowledgement in 32 bytes: epsn, timestamp; bitmap; then segment 4, distance of the echoed PSN from
-/// epsn or the probe id 16, kind 2, mark 1, utilisation 12, hops 4. The path is the entropy.
+/// epsn or the probe id 16, kind 2, mark 1, utilisation 12, hops 8. The path is the entropy.
 [[nodiscard]] constexpr SimPacket pack(const core::WindowAck& a, Address to) {
   static_assert(core::kWindowTracking <= 1u << 10, "a segment has 4 bits");
   const std::int32_t ahead = a.psn - a.epsn;
@@ -52,7 +52,7 @@ namespace strack::sim {
   }
   a.ecn = ((p.w3 >> 22) & 1) != 0;
   a.utilisation = static_cast<std::uint16_t>((p.w3 >> 23) & 0xfff);
-  a.hops = static_cast<std::uint8_t>((p.w3 >> 35) & 0xf);
+  a.hops = static_cast<std::uint8_t>((p.w3 >> 35) & 0xff);
   return a;
 }
 

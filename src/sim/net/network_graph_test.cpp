@@ -11,10 +11,11 @@
 namespace strack::sim {
 namespace {
 
-/// Two hosts at s0, one each at s1 and s3: s0 and s3 are linked by way of s1 and of s2.
-///   a, b - s0 - s1 - s3 - d
-///             \ s2 /
-///                s1 - c
+/// a and c are at s0, b at s1, d at s3; s0 and s3 are linked by way of s1 and of s2.
+///              b
+///              |
+///   a, c - s0 - s1 - s3 - d
+///            \- s2 -/
 NetworkGraph diamond() {
   NetworkGraph graph;
   graph.hosts = {"a", "b", "c", "d"};

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/prng.h"
+#include "sim/host/window_protocol.h"
 
 namespace strack::sim {
 namespace {
@@ -42,6 +43,20 @@ Packet largest_data() {
   p.message_length = kMax32;
   p.timestamp = {kMax32};
   return p;
+}
+
+// A graph has paths of up to 200 links.
+TEST(Packing, WindowAck_RoundTripOfLargestValues) {
+  core::WindowAck ack;
+  ack.kind = core::AckKind::nack;
+  ack.utilisation = 4'095;
+  ack.hops = 200;
+  ack.ecn = true;
+  const core::WindowAck back = unpack_window_ack(pack(ack, kLast));
+  EXPECT_EQ(back.kind, core::AckKind::nack);
+  EXPECT_EQ(back.utilisation, 4'095);
+  EXPECT_EQ(back.hops, 200);
+  EXPECT_TRUE(back.ecn);
 }
 
 // A data packet comes out as it went in, with every field at its largest.

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "sim/net/network_graph.h"
 #include "sim/scenario/lossless.h"
+#include "sim/scenario/route_versions.h"
 #include "sim/scenario/scenario.h"
 #include "sim/transport.h"
 #include "workload/jobs.h"
@@ -116,7 +117,8 @@ Bytes memory_estimate(const Scenario& scenario) {
     graphs += messages / w.jobs * cost::kPerMessage + messages * cost::kPerJobMessage;
   }
   return graphs + cost::kProgram + t.hosts() * (cost::kPerHost + transport.nic_state()) +
-         switches * cost::kPerSwitch + switches * routes * cost::kPerRackRoute +
+         switches * cost::kPerSwitch +
+         switches * routes * route_versions(scenario) * cost::kPerRackRoute +
          2 * links * cost::kPerDirectedLink +
          connections(scenario) * (cost::kPerFlow + transport.connection_state()) +
          packets_in_flight(scenario) * cost::kPerPacketInFlight;

@@ -1,11 +1,12 @@
 #include "sim/scenario/network_file.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -20,13 +21,15 @@ namespace {
 
 using workload::quoted;
 
-constexpr std::uint64_t kMostHosts = 65'536;
-constexpr std::uint64_t kMostSwitches = 65'536;
-constexpr std::uint64_t kMostLinks = 1u << 20;
+constexpr std::uint64_t kMostHosts = NetworkLimits::kHosts;
+constexpr std::uint64_t kMostSwitches = NetworkLimits::kSwitches;
+constexpr std::uint64_t kMostLinks = NetworkLimits::kLinks;
 constexpr std::uint64_t kMostPorts = 65'535;     // of a switch
 constexpr std::uint64_t kMostRoutes = 1u << 27;  // hosts x switches, 4 bytes each
 constexpr std::uint64_t kMostEdges = 8'192;      // switches with hosts
 constexpr std::uint32_t kMostParallel = 64;
+constexpr std::size_t kMostBrackets = 4;  // of a name
+constexpr std::size_t kLongestName = 256;
 static_assert(kMostHosts <= SimPacket::kMaxHosts);
 
 /// What is wrong, on its way out of the parser.
@@ -36,6 +39,7 @@ struct Wrong {
 [[noreturn]] void fail(int line, std::string message) { throw Wrong{{line, std::move(message)}}; }
 
 [[nodiscard]] std::optional<std::uint32_t> number(std::string_view text) {
+  if (text.size() > 1 && text.front() == '0') return std::nullopt;  // leaf[00-03] is not leaf[0-3]
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -62,10 +66,23 @@ void expand(int line, std::string_view text, std::vector<std::string>& names) {
     fail(line,
          fmt::format("{} has no range in its brackets. write one such as leaf[0-3]", quoted(text)));
   }
-  for (std::uint32_t i = *first; i <= *last; ++i) {
+  for (std::uint64_t i = *first; i <= *last; ++i) {
     expand(line, fmt::format("{}{}{}", text.substr(0, open), i, text.substr(close + 1)), names);
-    if (names.size() > kMostLinks) fail(line, "the line names too many. write shorter ranges");
+    if (names.size() > kMostHosts)
+      fail(line, fmt::format("the line names more than {}. write shorter ranges", kMostHosts));
   }
+}
+[[nodiscard]] std::vector<std::string> names_of(int line, std::string_view text) {
+  if (text.size() > kLongestName)
+    fail(line, fmt::format("a name of {} bytes. it has at most {}", text.size(), kLongestName));
+  const auto brackets = static_cast<std::size_t>(std::count(text.begin(), text.end(), '['));
+  if (brackets > kMostBrackets) {
+    fail(line, fmt::format("{} has {} brackets. there are at most {}", quoted(text), brackets,
+                           kMostBrackets));
+  }
+  std::vector<std::string> names;
+  expand(line, text, names);
+  return names;
 }
 
 class Parser {
@@ -87,13 +104,11 @@ class Parser {
     } else if (word == "link" || word == "links") {
       links(line);
     } else if (word == "rate" || word == "latency") {
-      Figures figures = usual_;
-      if (line.fields.size() != 2 || !figure(line.fields[1], figures) ||
-          (word == "rate" ? figures.latency != usual_.latency : figures.rate != usual_.rate)) {
+      const Figure wanted = word == "rate" ? Figure::rate : Figure::latency;
+      if (line.fields.size() != 2 || figure(line.fields[1], usual_) != wanted) {
         fail(line.number, fmt::format("{} takes one value, such as {}", word,
                                       word == "rate" ? "rate 400Gbps" : "latency 500ns"));
       }
-      usual_ = figures;
       check(line.number, word == "rate", word != "rate", usual_);
     } else {
       fail(line.number, fmt::format("{} is no statement. a line begins with hosts, switches, link, "
@@ -108,9 +123,7 @@ class Parser {
       fail(line.number,
            fmt::format("{} without a name. write some, such as {} a[0-3]", what, what));
     for (std::size_t i = 1; i < line.fields.size(); ++i) {
-      std::vector<std::string> names;
-      expand(line.number, line.fields[i], names);
-      for (std::string& name : names) {
+      for (std::string& name : names_of(line.number, line.fields[i])) {
         const Node node{&list == &graph_.hosts, static_cast<std::uint32_t>(list.size())};
         if (!nodes_.emplace(name, node).second)
           fail(line.number,
@@ -132,29 +145,31 @@ class Parser {
     std::uint32_t parallel = 1;
   };
 
-  /// A rate, a latency or "x2", by its unit; false: neither.
-  [[nodiscard]] static bool figure(std::string_view text, Figures& figures) {
+  enum class Figure : std::uint8_t { none, rate, latency, parallel };
+
+  /// A rate, a latency or "x2", by its unit; none: none of these.
+  static Figure figure(std::string_view text, Figures& figures) {
     if (text.starts_with('x')) {
       const auto count = number(text.substr(1));
-      if (!count || *count < 1 || *count > kMostParallel) return false;
+      if (!count || *count < 1 || *count > kMostParallel) return Figure::none;
       figures.parallel = *count;
-      return true;
+      return Figure::parallel;
     }
     const auto amount = workload::parse_amount(text);
-    if (!amount) return false;
+    if (!amount) return Figure::none;
     if (const auto unit = workload::rate_unit(amount->unit)) {
       const auto value = workload::exact_product(amount->number, *unit);
-      if (!value) return false;
+      if (!value) return Figure::none;
       figures.rate = {*value};
-      return true;
+      return Figure::rate;
     }
     if (const auto unit = workload::time_unit(amount->unit)) {
       const auto value = workload::exact_product(amount->number, *unit);
-      if (!value) return false;
+      if (!value) return Figure::none;
       figures.latency = ps(*value);
-      return true;
+      return Figure::latency;
     }
-    return false;
+    return Figure::none;
   }
 
   static void check(int line, bool rate, bool latency, const Figures& f) {
@@ -180,8 +195,15 @@ class Parser {
     if (line.fields.size() < 3)
       fail(line.number, "a link has two ends, such as link leaf0 spine0 400Gbps 500ns");
     Figures figures = usual_;
+    std::array<bool, 4> given{};  // by Figure
     for (std::size_t i = 3; i < line.fields.size(); ++i) {
-      if (!figure(line.fields[i], figures)) {
+      const Figure what = figure(line.fields[i], figures);
+      if (what != Figure::none && std::exchange(given[static_cast<std::size_t>(what)], true)) {
+        fail(line.number, fmt::format("{} is a second one of its kind. a link has one rate, one "
+                                      "latency and one number of parallel links",
+                                      quoted(line.fields[i])));
+      }
+      if (what == Figure::none) {
         fail(line.number,
              fmt::format("{} is neither a rate, nor a latency, nor a number of parallel links. "
                          "write such as 400Gbps, 500ns or x2",
@@ -197,10 +219,8 @@ class Parser {
            "the link has no latency. add one, such as 500ns, or a line latency 500ns "
            "before it");
     check(line.number, true, true, figures);
-    std::vector<std::string> first;
-    std::vector<std::string> second;
-    expand(line.number, line.fields[1], first);
-    expand(line.number, line.fields[2], second);
+    const std::vector<std::string> first = names_of(line.number, line.fields[1]);
+    const std::vector<std::string> second = names_of(line.number, line.fields[2]);
     for (const std::string& a : first) {
       for (const std::string& b : second) link(line.number, a, b, figures);
     }
@@ -217,9 +237,11 @@ class Parser {
                        quoted(a), quoted(b)));
     }
     for (std::uint32_t i = 0; i < figures.parallel; ++i) {
-      std::string name =
-          figures.parallel == 1 ? fmt::format("{}-{}", a, b) : fmt::format("{}-{}:{}", a, b, i);
-      if (!names_.emplace(name, line).second) {
+      const std::string which = figures.parallel == 1 ? "" : fmt::format(":{}", i);
+      std::string name = fmt::format("{}-{}{}", a, b, which);
+      // Whoever names it may begin with either end.
+      const std::string turned = fmt::format("{}-{}{}", b, a, which);
+      if (!names_.insert(name).second || (turned != name && !names_.insert(turned).second)) {
         fail(line, fmt::format("there is a link {} already. parallel links are written x2, at once",
                                quoted(name)));
       }
@@ -295,8 +317,8 @@ class Parser {
   NetworkGraph graph_;
   Figures usual_;
   std::unordered_map<std::string, Node> nodes_;
-  std::map<std::string, int> names_;  ///< of links: their lines
-  std::vector<Ends> ends_;            ///< by link
+  std::unordered_set<std::string> names_;  ///< of links, by either end
+  std::vector<Ends> ends_;                 ///< by link
   std::vector<int> lines_;
 };
 
@@ -319,6 +341,12 @@ std::uint64_t fingerprint(const NetworkGraph& graph) {
          {std::uint64_t{link.a}, std::uint64_t{link.b}, static_cast<std::uint64_t>(link.rate.value),
           static_cast<std::uint64_t>(link.latency.value)})
       value = mix64(value ^ part);
+  }
+  for (const std::vector<std::string>* names : {&graph.hosts, &graph.switches}) {
+    for (const std::string& name : *names) {
+      for (const char c : name) value = mix64(value ^ static_cast<unsigned char>(c));
+      value = mix64(value ^ (std::uint64_t{name.size()} << 8));
+    }
   }
   return value;
 }

@@ -11,6 +11,7 @@
 // A host has one link. Parallel links are named leaf0-spine0:0, leaf0-spine0:1; a single one leaf0-spine0.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/result.h"
@@ -18,6 +19,13 @@
 #include "workload/amount.h"
 
 namespace strack::sim {
+
+/// The most that there may be of each.
+struct NetworkLimits {
+  static constexpr std::uint64_t kHosts = 65'536;
+  static constexpr std::uint64_t kSwitches = 65'536;
+  static constexpr std::uint64_t kLinks = 1u << 20;
+};
 
 [[nodiscard]] Result<NetworkGraph, workload::TextError> parse_network(std::string_view text);
 

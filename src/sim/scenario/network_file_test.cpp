@@ -96,6 +96,52 @@ TEST(NetworkFile, WhatIsWrongIsNamed) {
   EXPECT_EQ(error_of("hosts h[0-99999]").substr(0, 22), "1: \"h[0-99999]\" has no");
 }
 
+// Each would do something else than it says.
+TEST(NetworkFile, FiguresOfTheWrongKind) {
+  EXPECT_EQ(error_of("rate x2"), "1: rate takes one value, such as rate 400Gbps");
+  EXPECT_EQ(error_of("rate 500ns"), "1: rate takes one value, such as rate 400Gbps");
+  EXPECT_EQ(error_of("latency 400Gbps"), "1: latency takes one value, such as latency 500ns");
+  EXPECT_EQ(error_of("latency 1us\nhosts a b\nswitches s\nlink a s 400Gbps 100Gbps"),
+            "4: \"100Gbps\" is a second one of its kind. a link has one rate, one latency and one "
+            "number of parallel links");
+}
+
+// A link is called by its ends, whichever comes first: so no two have the same.
+TEST(NetworkFile, LinksTheOtherWayRoundAreTheSame) {
+  const std::string start = "rate 1Gbps\nlatency 1us\nhosts a b\nswitches s t\n";
+  EXPECT_EQ(error_of(start + "link s t\nlink t s"),
+            "6: there is a link \"t-s\" already. parallel links are written x2, at once");
+  EXPECT_EQ(error_of(start + "link s t x2\nlink t s x3"),
+            "6: there is a link \"t-s:0\" already. parallel links are written x2, at once");
+}
+
+TEST(NetworkFile, NamesHaveBounds) {
+  std::string brackets = "hosts ";
+  for (int i = 0; i < 80; ++i) brackets += "[0]";
+  EXPECT_EQ(error_of(brackets).substr(error_of(brackets).find("\" has")),
+            "\" has 80 brackets. there are at most 4");
+  EXPECT_EQ(error_of("hosts " + std::string(257, 'a')),
+            "1: a name of 257 bytes. it has at most 256");
+  EXPECT_EQ(error_of("hosts a[0-999][0-999]"),
+            "1: the line names more than 65536. write shorter ranges");
+  EXPECT_EQ(error_of("hosts a[00-03]"),
+            "1: \"a[00-03]\" has no range in its brackets. write one such as leaf[0-3]");
+  const NetworkGraph last =
+      read("hosts h[4294967294-4294967295]\nswitch s\nlink h[4294967294-4294967295] s 1Gbps 1us");
+  EXPECT_EQ(last.hosts, (std::vector<std::string>{"h4294967294", "h4294967295"}));
+}
+
+TEST(NetworkFile, AFingerprintIsOfNamesToo) {
+  const auto of = [](const std::string& names) {
+    return fingerprint(read("rate 1Gbps\nlatency 1us\nhosts " + names + "\nswitch s\nlink " +
+                            names.substr(0, names.find(' ')) + " s\nlink " +
+                            names.substr(names.find(' ') + 1) + " s"));
+  };
+  EXPECT_EQ(of("a b"), of("a b"));
+  EXPECT_NE(of("a b"), of("a c"));
+  EXPECT_NE(of("a bc"), of("ab c"));
+}
+
 // 9 groups of 4 routers with 2 hosts and 2 global links each: every pair of groups has one link.
 TEST(Dragonfly, EveryGroupIsLinkedToEveryOther) {
   const NetworkGraph graph = read(make_dragonfly({}).value());
@@ -127,6 +173,28 @@ TEST(Dragonfly, PlusHasLeavesAndSpines) {
   EXPECT_EQ(make_dragonfly(p).error().message,
             "10 groups, and each has 8 global links, 2 of each of 4 routers. every group is linked "
             "to every other: 9 groups, or more global links, would work");
+}
+
+// Counts whose products have more than 32 bits; and what could not be read.
+TEST(Dragonfly, TooLargeIsRefusedBeforeItIsWritten) {
+  const std::string too_large =
+      "the network would be too large. it has at most 65536 hosts, 65536 switches and 1048576 "
+      "links";
+  DragonflyParams p;
+  p.routers = 65'536;
+  p.globals = 65'536;
+  EXPECT_EQ(make_dragonfly(p).error().message, too_large);
+  p = {};
+  p.hosts = 4'294'967'295;
+  EXPECT_EQ(make_dragonfly(p).error().message, too_large);
+  PlanesParams planes;
+  planes.leaves = planes.hosts = 65'536;
+  EXPECT_EQ(make_planes(planes).error().message, too_large);
+  p = {};
+  p.groups = 2;
+  p.routers = 1;
+  p.globals = 65;
+  EXPECT_FALSE(make_dragonfly(p));  // 65 parallel links
 }
 
 TEST(Planes, ANicHasAPortInEach) {

@@ -52,6 +52,51 @@ class Networks : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
+// [D99] Each change of a large graph is another large set of routes.
+TEST_F(Networks, SetsOfRoutesAreBounded) {
+  write("large.net",
+        "rate 400Gbps\nlatency 500ns\nhosts h[0-4095]\nswitches s[0-511]\nlink h[0-4095] s0\n"
+        "link s[1-511] s0\n");
+  const auto flapping = [&](int until) {
+    return load_text(
+        "[topology]\nfile = \"large.net\"\n[[failure]]\nlink = \"s3-s0\"\n"
+        "period_us = 10\nuntil_us = " +
+            std::to_string(until) + "\n",
+        "x.toml", folder_, {});
+  };
+  const auto refused = flapping(9'000);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text(),
+            "x.toml:3: failures make 1800 sets of routes with this entry, each with 4096 hosts at "
+            "512 switches: 15 GB. at most 512 sets of this network are simulated: take a longer "
+            "period_us, or an earlier until_us");
+  const auto few = flapping(100);
+  const auto more = flapping(200);
+  ASSERT_TRUE(few.ok() && more.ok());
+  EXPECT_EQ(memory_estimate(more.value()) - memory_estimate(few.value()),
+            20 * bytes(4'096 * 512 * 4));
+}
+
+// [D100]
+TEST_F(Networks, TheBaseRttIsOfAllLinks) {
+  const std::vector<std::string> notes = loaded("[[failure]]\nlink = \"spine0-leaf0\"\n").notes;
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].substr(0, 56), "the base RTT is that of the network with all its links: ");
+  EXPECT_TRUE(loaded("[[failure]]\nlink = \"spine0-leaf0\"\nfrom_us = 1\n").notes.empty());
+}
+
+// Links between switches are sampled too: 8 of hosts and 4 above them, both ways.
+TEST_F(Networks, SamplesCountLinksBetweenSwitches) {
+  const auto rows = [&](const char* tier) {
+    const std::string note =
+        loaded(std::string("[record]\ninterval_us = 0.001\nlinks = true\ntier = \"") + tier +
+               "\"\n[workload]\nkind = \"permutation\"\nsize = \"100 GB\"\n")
+            .notes.at(0);
+    return std::stod(note.substr(note.find("some ") + 5));
+  };
+  EXPECT_NEAR(rows("all") / rows("fabric"), 3.0, 0.01);
+}
+
 TEST_F(Networks, AFileSaysItAll) {
   const Scenario s = loaded("");
   const TopologyParams& t = s.config.topology;

@@ -11,6 +11,7 @@
 #include "sim/net/network_graph.h"
 #include "sim/net/topology.h"
 #include "sim/net/wire.h"
+#include "sim/scenario/route_versions.h"
 #include "sim/scenario/sections/sections.h"
 #include "workload/amount.h"
 
@@ -35,10 +36,42 @@ class Checks : Resolving {
     for (const auto& [place, some] : by_link) {
       for (const LinkWay way : {LinkWay::up, LinkWay::down}) check_rate(some, way);
     }
+    check_routes();
     note_unmet();
+    note_base_rtt();
   }
 
  private:
+  /// [D99] In a graph a set of routes is large: every switch has one for every host.
+  void check_routes() {
+    const TopologyParams& t = topology();
+    if (t.graph == nullptr || r_.all.failures.empty()) return;
+    constexpr std::uint64_t kMost = 1u << 30;  // 4 bytes each
+    const std::uint64_t each = std::uint64_t{t.hosts()} * t.graph->switches.size();
+    const auto versions = static_cast<std::uint64_t>(route_versions(out_));
+    if (each * versions <= kMost) return;
+    const Group& last = r_.all.failures.back();
+    throw Failed{
+        {last.file, last.line,
+         fmt::format("failures make {} sets of routes with this entry, each with {} hosts at {} "
+                     "switches: {} GB. at most {} sets of this network are simulated: take a "
+                     "longer period_us, or an earlier until_us",
+                     versions, t.hosts(), t.graph->switches.size(),
+                     each * versions * 4 / 1'000'000'000, kMost / each)}};
+  }
+
+  /// [D100] What transports are set up for is the network of the file.
+  void note_base_rtt() {
+    const std::vector<Failure>& all = out_.config.failures.failures;
+    const bool reduced = std::any_of(all.begin(), all.end(), [](const Failure& f) {
+      return f.from == Instant{} && f.until == Instant::never();
+    });
+    if (topology().graph == nullptr || !reduced) return;
+    out_.notes.push_back(
+        "the base RTT is that of the network with all its links: those that are down from the "
+        "start may make paths longer. leave them out of the .net file to have it without them");
+  }
+
   /// Whenever one begins, all that hold then take their part.
   void check_rate(const std::vector<std::uint32_t>& some, LinkWay way) {
     const std::vector<Impairment>& all = out_.config.failures.impairments;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/enum_words.h"
+#include "sim/net/network_graph.h"
 #include "sim/scenario/expected_time.h"
 #include "sim/scenario/sections/sections.h"
 #include "workload/amount.h"
@@ -139,8 +140,12 @@ class RecordResolver : Resolving {
           std::min(duration, 1e-12 * static_cast<double>((out_.config.end - Instant{}).count()));
     double links = 2.0 * t.hosts();
     if (r.tier == RecordTier::last_hop) links /= 2;
-    if (r.tier == RecordTier::fabric || r.tier == RecordTier::all)
-      links = (r.tier == RecordTier::all ? links : 0) + 2.0 * t.racks * r_.rack_uplinks;
+    if (r.tier == RecordTier::fabric || r.tier == RecordTier::all) {
+      const double above = t.graph != nullptr
+                               ? static_cast<double>(t.graph->links.size()) - t.hosts()
+                               : static_cast<double>(t.racks) * r_.rack_uplinks;
+      links = (r.tier == RecordTier::all ? links : 0) + 2 * above;
+    }
     const double samples = duration * 1e12 / static_cast<double>(r.interval.count());
     const double rows = samples * ((r.queues ? links : 0) + (r.links ? links : 0) + r.flows);
     constexpr double kRow = 20;  // bytes in the file
@@ -150,8 +155,8 @@ class RecordResolver : Resolving {
         "sampling every {} for {} or more may write some {:.0f} million rows, {:.0f} GB: a longer "
         "interval_us, a tier or a queue_threshold would write less",
         workload::format_time(r.interval),
-        workload::format_time(ps(static_cast<std::int64_t>(duration * 1e12))), rows / 1e6,
-        rows * kRow / 1e9));
+        workload::format_time(ps(static_cast<std::int64_t>(std::min(duration * 1e12, 9e18)))),
+        rows / 1e6, rows * kRow / 1e9));
   }
 };
 
