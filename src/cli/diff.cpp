@@ -94,6 +94,21 @@ std::string heading(const DiffPair& pair) {
                      side(pair.b));
 }
 
+/// The last line.
+std::string verdict(const Diff& diff) {
+  if (diff.beyond()) return "results differ by more than seeds explain";
+  const bool open = std::any_of(diff.pairs.begin(), diff.pairs.end(), [](const DiffPair& pair) {
+    return std::any_of(pair.figures.begin(), pair.figures.end(), [](const DiffFigure& figure) {
+      return figure.change == report::Change::unknown;
+    });
+  });
+  if (open) return "results differ; whether by more than seeds explain is not known";
+  if (!diff.alone.empty())
+    return "what could be compared does not differ by more than seeds explain; the rest has no "
+           "partner";
+  return "results do not differ by more than seeds explain";
+}
+
 std::string text_of(const Diff& diff) {
   std::string text;
   if (diff.settings.empty()) {
@@ -118,9 +133,7 @@ std::string text_of(const Diff& diff) {
     for (const std::string& note : pair.notes) text += fmt::format("note: {}\n", note);
   }
   for (const std::string& one : diff.alone) text += fmt::format("\n{}\n", one);
-  text += diff.differs() ? "\nresults differ\n"
-                         : "\nresults do not differ by more than seeds explain\n";
-  return text;
+  return text + fmt::format("\n{}\n", verdict(diff));
 }
 
 Json json_of(const report::Spread& s) {

@@ -22,6 +22,10 @@ int check_export(const ExportOptions& options, const std::filesystem::path& resu
     const auto there = std::filesystem::status(file, ignored);
     if (std::filesystem::is_directory(there))
       return fail(file.string() + ": is a folder. name a file in it");
+    const std::filesystem::path folder = file.parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
+      return fail(
+          fmt::format("{}: there is no folder {}. make it first", file.string(), folder.string()));
     if (std::filesystem::exists(there) && !options.force)
       return fail(fmt::format("{}: there is such a file. --force replaces it", file.string()));
     named.push_back(std::filesystem::absolute(file).lexically_normal());

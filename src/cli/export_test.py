@@ -11,6 +11,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -111,8 +112,14 @@ class ExportTest(unittest.TestCase):
     def test_a_capture_is_dissected(self):
         out = self.good("sim", "run", "flows.toml", "--out", "a.db", "--pcap", "a.pcap", "--pcap-flow", "3")
         self.assertIn("packets of flow 3;", out)
-        self.assertIn("a job's connection",
-                      self.bad("sim", "run", "jobs.toml", "--out", "j.db", "--quiet", "--pcap", "j.pcap", status=1))
+        # What cannot be is said before the run.
+        self.assertIn("--pcap: flow 0 is a job's connection",
+                      self.bad("sim", "run", "jobs.toml", "--out", "j.db", "--quiet", "--pcap", "j.pcap"))
+        self.assertIn("--pcap: there is no flow 99",
+                      self.bad("sim", "run", "flows.toml", "--out", "j.db", "--quiet", "--pcap", "j.pcap", "--pcap-flow", "99"))
+        self.assertIn("there is no folder none",
+                      self.bad("sim", "run", "flows.toml", "--out", "j.db", "--quiet", "--perfetto", "none/j.json"))
+        self.assertFalse((self.folder / "j.db").exists())
         self.assertIn("no events of flow 9", self.bad("sim", "export", "a.db", "--pcap", "b.pcap", "--pcap-flow", "9", status=1))
         if shutil.which("tshark") is None:
             self.skipTest("there is no tshark")
@@ -157,11 +164,18 @@ class ExportTest(unittest.TestCase):
             finally:
                 connection.close()
 
+        # Somebody who asks and never finishes, or never reads, holds nobody up.
+        slow = socket.create_connection(("127.0.0.1", port))
+        self.addCleanup(slow.close)
+        slow.sendall(b"GET / HTTP/1.1\r\n")
         status, page = get("/", f"127.0.0.1:{port}")
         self.assertEqual(status, 200)
         self.assertIn('<meta http-equiv="refresh" content="1">', page)
         self.assertIn("the run is still going on", page)
         self.assertEqual(get("/other", f"localhost:{port}")[0], 404)
+        # A browser names no port where it is 80.
+        self.assertEqual(get("/", "localhost")[0], 200)
+        self.assertEqual(get("/", "localhost.example")[0], 403)
         # Another site's name for this address is not ours.
         self.assertEqual(get("/", f"elsewhere.example:{port}")[0], 403)
         run.send_signal(signal.SIGINT)

@@ -114,8 +114,8 @@ Command add_diff(CLI::App& to) {
       "queues, each workload's; and whether it is more than seeds alone change. A folder stands "
       "for\n"
       "the results in it; of sweeps, runs with the same settings are compared. Ends with status 0\n"
-      "where nothing differs by more than seeds explain, 1 where something does, 2 where they "
-      "cannot\nbe compared.");
+      "where nothing differs by more than seeds explain, 1 where something does, where nobody can\n"
+      "know (one seed), or where a run has no partner, 2 where they cannot be compared.");
   command->add_option("A", options.files, "A and B: files or folders; with --with all of A")
       ->required()
       ->type_name("");

@@ -15,6 +15,7 @@
 #include "cli/sim.h"
 #include "cli/summary_text.h"
 #include "cli/text.h"
+#include "export/pcap.h"
 #include "metrics/result_file.h"
 #include "metrics/summary.h"
 #include "run/run.h"
@@ -225,6 +226,11 @@ int sim_run(const RunOptions& options) {
   if (!planned) return fail_with(planned.error(), ranks);
   const run::Plan& plan = planned.value();
   const metrics::RunInfo& info = plan.info;
+  if (!options.exports.pcap.empty()) {
+    // Before hours of simulation, not after.
+    const std::string why = exports::refuses_capture(info, options.exports.flow);
+    if (!why.empty()) return fail_with({fmt::format("--pcap: {}", why)}, ranks);
+  }
   if (!quiet) announce(options.file, plan);
   std::string replay = fmt::format("strack sim run {}", options.file.string());
   for (const std::string& one : set) replay += fmt::format(" --set '{}'", one);

@@ -350,9 +350,19 @@ std::string table_text(const std::vector<std::string>& label_names,
 Differences differences(const std::vector<SummaryRow>& rows) {
   std::vector<const metrics::RunInfo*> runs;
   for (const SummaryRow& row : rows) runs.push_back(&row.summary.run);
-  const std::vector<std::string> keys = report::differing_keys(runs);
+  // What another kind of workload does not have is no difference; a failure that another run does not have is.
+  const auto broken = [](const std::string& key) {
+    return key.starts_with("failure.") || key.starts_with("impairment.");
+  };
+  const std::vector<std::string> both = report::differing_keys(runs);
+  std::vector<std::string> keys = report::differing_keys(runs, report::Missing::differs);
+  std::erase_if(keys, [&](const std::string& key) {
+    return !broken(key) && std::find(both.begin(), both.end(), key) == both.end();
+  });
   Differences out;
-  const auto short_name = [](const std::string& key) { return key.substr(key.find('.') + 1); };
+  const auto short_name = [&](const std::string& key) {
+    return broken(key) ? key : key.substr(key.find('.') + 1);
+  };
   for (const std::string& key : keys) {
     const auto alike = std::count_if(keys.begin(), keys.end(), [&](const std::string& other) {
       return short_name(other) == short_name(key);

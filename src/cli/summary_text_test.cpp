@@ -143,7 +143,7 @@ TEST(Differences, AreWhatWasSwept) {
                                      {"failure.0.rack", "2", {}, "given"}}),
                    row_of("rocev2", {{"workload.size", "4 MB", {}, "given"},
                                      {"pfc.enabled", "true", {}, "derived"}})});
-  EXPECT_EQ(swept.keys, (std::vector<std::string>{"size", "0.rack"}));
+  EXPECT_EQ(swept.keys, (std::vector<std::string>{"size", "failure.0.rack"}));
   EXPECT_EQ(swept.values,
             (std::vector<std::vector<std::string>>{{"2 MB", "1"}, {"4 MB", "2"}, {"4 MB", "-"}}));
 }

@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,8 +11,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -83,52 +85,96 @@ class Socket {
   int fd_;
 };
 
-/// The head of a request, as far as it is worth reading.
-std::string read_request(int fd) {
-  constexpr std::size_t kMost = 8'192;
-  std::string text;
-  char part[1'024];
-  while (text.size() < kMost && text.find("\r\n\r\n") == std::string::npos) {
-    const ssize_t got = recv(fd, part, sizeof(part), 0);
-    if (got <= 0) break;
-    text.append(part, static_cast<std::size_t>(got));
-  }
-  return text;
-}
-
-void send_all(int fd, std::string_view text, const std::atomic<bool>& stop) {
-  while (!text.empty() && !stop) {
-    const ssize_t sent = send(fd, text.data(), text.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return;  // whoever is slow or gone comes again
-    text.remove_prefix(static_cast<std::size_t>(sent));
-  }
-}
-
-/// Whether it was asked for under this machine's own name: another site's page must not read it.
+/// Whether it was asked for under this machine's own name: another site's page must not read it. A browser leaves
+/// the port out where it is 80.
 bool is_for_us(const std::string& request) {
   std::string head;
   for (const char c : request) head += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return head.find("\r\nhost: 127.0.0.1:") != std::string::npos ||
-         head.find("\r\nhost: localhost:") != std::string::npos;
+  for (const char* name : {"127.0.0.1", "localhost"}) {
+    const std::string field = fmt::format("\r\nhost: {}", name);
+    const std::size_t at = head.find(field);
+    if (at == std::string::npos) continue;
+    const char next = at + field.size() < head.size() ? head[at + field.size()] : ' ';
+    if (next == ':' || next == '\r') return true;
+  }
+  return false;
 }
 
-void answer(int fd, LivePage& page, const std::atomic<bool>& stop) {
-  const timeval patience{2, 0};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-  const std::string request = read_request(fd);
-  const auto reply = [&](const char* status, std::string_view body, const char* type) {
-    send_all(fd,
-             fmt::format("HTTP/1.1 {}\r\nContent-Type: {}; charset=utf-8\r\nContent-Length: {}\r\n"
-                         "Cache-Control: no-store\r\nConnection: close\r\n\r\n",
-                         status, type, body.size()),
-             stop);
-    send_all(fd, body, stop);
-  };
+std::string reply(const char* status, std::string_view body, const char* type) {
+  return fmt::format(
+      "HTTP/1.1 {}\r\nContent-Type: {}; charset=utf-8\r\nContent-Length: {}\r\n"
+      "Cache-Control: no-store\r\nConnection: close\r\n\r\n{}",
+      status, type, body.size(), body);
+}
+
+std::string answer(const std::string& request, LivePage& page) {
   if (!is_for_us(request)) return reply("403 Forbidden", "not under this name\n", "text/plain");
   if (!request.starts_with("GET / "))
     return reply("404 Not Found", "there is only /\n", "text/plain");
-  reply("200 OK", page.now(), "text/html");
+  return reply("200 OK", page.now(), "text/html");
+}
+
+/// Somebody who asks: first what is read, then what is still to be sent. Nobody waits for somebody slow.
+class Client {
+ public:
+  explicit Client(int fd) : socket_(std::make_unique<Socket>(fd)), since_(Clock::now()) {}
+
+  [[nodiscard]] pollfd wish() const {
+    return {socket_->fd(), static_cast<short>(answered_ ? POLLOUT : POLLIN), 0};
+  }
+  /// Reads or sends what goes at once; false: that was all, or it is gone, or too slow.
+  bool work(bool ready, LivePage& page) {
+    if (!ready) return Clock::now() - since_ < kPatience;
+    since_ = Clock::now();
+    return answered_ ? send_some() : read_some(page);
+  }
+
+ private:
+  static constexpr std::chrono::seconds kPatience{10};
+  static constexpr std::size_t kMostRead = 8'192;
+
+  bool read_some(LivePage& page) {
+    char part[1'024];
+    const ssize_t got = recv(socket_->fd(), part, sizeof(part), 0);
+    if (got <= 0) return got < 0 && errno == EAGAIN;
+    text_.append(part, static_cast<std::size_t>(got));
+    if (text_.size() < kMostRead && text_.find("\r\n\r\n") == std::string::npos) return true;
+    text_ = answer(text_, page);
+    answered_ = true;
+    return true;
+  }
+  bool send_some() {
+    const ssize_t sent =
+        send(socket_->fd(), text_.data() + sent_, text_.size() - sent_, MSG_NOSIGNAL);
+    if (sent < 0) return errno == EAGAIN;
+    sent_ += static_cast<std::size_t>(sent);
+    return sent_ < text_.size();
+  }
+
+  std::unique_ptr<Socket> socket_;
+  std::string text_;
+  std::size_t sent_ = 0;
+  bool answered_ = false;
+  Clock::time_point since_;
+};
+
+/// Answers whoever asks until told to stop.
+void serve(int listener, LivePage& page, const std::atomic<bool>& stop) {
+  constexpr std::size_t kMostClients = 64;
+  std::vector<Client> clients;
+  while (!stop) {
+    std::vector<pollfd> waiting{{listener, POLLIN, 0}};
+    for (const Client& client : clients) waiting.push_back(client.wish());
+    poll(waiting.data(), waiting.size(), 200);
+    std::vector<Client> left;
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+      if (clients[i].work(waiting[i + 1].revents != 0, page)) left.push_back(std::move(clients[i]));
+    }
+    clients = std::move(left);
+    if (waiting[0].revents == 0 || clients.size() >= kMostClients) continue;
+    const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) clients.emplace_back(fd);
+  }
 }
 
 }  // namespace
@@ -155,12 +201,7 @@ int sim_watch(const WatchOptions& options) {
              options.file.string());
   std::fflush(stdout);
   LivePage page(options);
-  while (!stop) {
-    pollfd waiting{listener.fd(), POLLIN, 0};
-    if (poll(&waiting, 1, 200) <= 0) continue;
-    const Socket peer(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (peer.fd() >= 0) answer(peer.fd(), page, stop);
-  }
+  serve(listener.fd(), page, stop);
   return 0;
 }
 

@@ -129,6 +129,40 @@ TEST_F(ExportTest, WhatIsTooMuchIsLeftOutAndSaid) {
   EXPECT_FALSE(save_perfetto(*reader, folder_ / "no" / "t.json"));
 }
 
+// Of those that begin at one time, as many as there is room for: not none.
+TEST_F(ExportTest, ManyThatBeginTogetherAreCutByNumber) {
+  const auto reader = result([](ResultWriter& out) {
+    for (std::uint32_t i = 0; i < 5; ++i) out.add(flow(i, i % 2, us(10), us(15)));
+  });
+  const auto made = save_perfetto(*reader, folder_ / "t.json", {3, 1, 1});
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made.value().left_out, "2 messages that were posted from 10.0 us on");
+  const std::string text = read("t.json");
+  std::size_t sent = 0;
+  for (std::size_t at = 0; (at = text.find("to host", at + 1)) != std::string::npos;) ++sent;
+  EXPECT_EQ(sent, 3U);
+}
+
+// A job whose messages were not recorded still has its collectives.
+TEST_F(ExportTest, CollectivesHaveTracksOfTheirOwn) {
+  const auto reader = result([](ResultWriter& out) {
+    out.add(metrics::JobRecord{0, "step", 4, 3, mb(1), at(us(1)), at(us(50)), us(40)});
+    out.add(
+        metrics::CommunicationRecord{0, "AllReduce", 4, mb(1), at(us(2)), at(us(3)), at(us(9))});
+    out.add(
+        metrics::CommunicationRecord{0, "AllGather", 4, mb(1), at(us(4)), at(us(5)), at(us(20))});
+  });
+  ASSERT_TRUE(save_perfetto(*reader, folder_ / "t.json"));
+  const json trace = json::parse(read("t.json"));
+  std::vector<std::string> slices;
+  for (const json& one : trace.at("traceEvents")) {
+    if (one.at("ph") == "X" && one.at("pid") == 5)
+      slices.push_back(one.at("tid").dump() + " " + one.at("name").get<std::string>() + " " +
+                       one.at("ts").dump() + "+" + one.at("dur").dump());
+  }
+  EXPECT_EQ(slices, (std::vector<std::string>{"0 AllReduce 2+7", "1 AllGather 4+16"}));
+}
+
 /// The datagrams of a capture of raw IP packets, and when.
 std::vector<std::pair<std::uint64_t, std::string>> datagrams(const std::string& pcap) {
   const auto word = [&](std::size_t at) {

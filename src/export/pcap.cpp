@@ -217,24 +217,33 @@ Result<FlowRecord, FileError> choose(metrics::ResultReader& reader,
 /// Of a datagram, beside all that STrack has in front of it.
 static constexpr Bytes kMostPayload = bytes(65'000);
 
+std::string refuses_capture(const metrics::RunInfo& run, std::optional<std::uint32_t> flow) {
+  const std::uint32_t number = flow.value_or(0);
+  if (number >= run.flows && run.jobs > 0) {
+    return fmt::format(
+        "flow {} is a job's connection; where its messages begin and end is not recorded. a "
+        "capture can be made of a flow{}",
+        number, run.flows > 0 ? fmt::format(", 0 to {}", run.flows - 1) : "");
+  }
+  if (number >= run.flows && run.flows > 0)
+    return fmt::format("there is no flow {}. they are 0 to {}", number, run.flows - 1);
+  if (run.mtu > kMostPayload) {
+    return fmt::format(
+        "its packets have {} bytes, which UDP does not carry beside a header. take a transport.mtu "
+        "of at most {}",
+        run.mtu.count(), kMostPayload.count());
+  }
+  return {};
+}
+
 Result<Captured, FileError> save_pcap(metrics::ResultReader& reader,
                                       const std::filesystem::path& file,
                                       std::optional<std::uint32_t> flow, std::size_t most) {
   const auto chosen = choose(reader, flow);
   if (!chosen) return chosen.error();
   // Jobs' connections are numbered as flows are, and may share a number with a message.
-  if (reader.run().jobs > 0 && chosen.value().flow >= reader.run().flows) {
-    return FileError{fmt::format(
-        "{}: flow {} is a job's connection; where its messages begin and end is not recorded. a "
-        "capture can be made of a flow",
-        reader.path().string(), chosen.value().flow)};
-  }
-  if (reader.run().mtu > kMostPayload) {
-    return FileError{fmt::format(
-        "{}: its packets have {} bytes, which UDP does not carry beside a header. take a "
-        "transport.mtu of at most {}",
-        reader.path().string(), reader.run().mtu.count(), kMostPayload.count())};
-  }
+  if (const std::string why = refuses_capture(reader.run(), chosen.value().flow); !why.empty())
+    return FileError{fmt::format("{}: {}", reader.path().string(), why)};
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   if (!out)
     return FileError{fmt::format("{}: cannot be written: {}", file.string(), std::strerror(errno))};

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "metrics/result_file.h"
@@ -22,6 +23,11 @@ struct Captured {
   std::size_t packets = 0;
   bool cut = false;  ///< there were more
 };
+
+/// Why no capture can be made of a run's flow, as far as that is known before it; empty where it can. `flow` as
+/// below.
+[[nodiscard]] std::string refuses_capture(const metrics::RunInfo& run,
+                                          std::optional<std::uint32_t> flow);
 
 /// Of the flow with this number, or else of the first that was inspected.
 [[nodiscard]] Result<Captured, metrics::FileError> save_pcap(

@@ -29,6 +29,7 @@ constexpr std::uint32_t kJobs = 1;
 constexpr std::uint32_t kFailures = 2;
 constexpr std::uint32_t kLinks = 3;
 constexpr std::uint32_t kFlows = 4;
+constexpr std::uint32_t kCollectives = 5;
 constexpr std::uint32_t kHosts = 10;
 
 /// Writes events one by one: a trace can be larger than memory should be.
@@ -109,7 +110,7 @@ class Exporter {
   }
 
   void failures() {
-    const std::vector<report::Breakage> all = report::breakages(reader_.run());
+    const std::vector<report::Breakage> all = report::breakages(reader_.run(), limits_.flaps);
     if (all.empty()) return;
     trace_.name_process(kFailures, "failures");
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -120,6 +121,9 @@ class Exporter {
         trace_.slice(kFailures, i, all[i].trouble.down ? "down" : "impaired", in_us(from),
                      us_of(end), fmt::format(R"("what":{})", json_string(all[i].trouble.text)));
       }
+      if (all[i].more && Instant{} + all[i].times.back().first < now_)
+        leave_out(
+            fmt::format("{}: what comes after the first {} times", all[i].who, limits_.flaps));
     }
   }
 
@@ -137,6 +141,34 @@ class Exporter {
                    fmt::format(R"("ranks":{},"messages":{},"bytes":{},"ideal_us":{})", job.ranks,
                                job.messages, job.bytes.count(), in_us(job.ideal)));
     }
+    return communications();
+  }
+
+  /// Each from the first of its ranks being ready to the last being done; there whether messages were
+  /// recorded or not.
+  std::optional<FileError> communications() {
+    auto read = reader_.communications();
+    if (!read) return read.error();
+    auto& all = read.value();
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return a.first_begin < b.first_begin; });
+    if (all.size() > limits_.slices) {
+      leave_out(fmt::format("{} collectives", all.size() - limits_.slices));
+      all.resize(limits_.slices);
+    }
+    if (!all.empty()) trace_.name_process(kCollectives, "collectives");
+    std::map<std::uint32_t, Lanes> lanes;
+    std::map<std::pair<std::uint32_t, std::size_t>, std::size_t> tracks;
+    for (const metrics::CommunicationRecord& one : all) {
+      const std::size_t lane = lanes[one.job].take(one.first_begin, one.end);
+      const auto [track, fresh] = tracks.emplace(std::pair(one.job, lane), tracks.size());
+      if (fresh)
+        trace_.name_thread(kCollectives, track->second,
+                           fmt::format("job {}, lane {}", one.job, lane + 1));
+      trace_.slice(kCollectives, track->second, one.name, us_of(one.first_begin), us_of(one.end),
+                   fmt::format(R"("ranks":{},"bytes":{},"all_ready_us":{})", one.ranks,
+                               one.bytes.count(), us_of(one.begin)));
+    }
     return std::nullopt;
   }
 
@@ -145,19 +177,21 @@ class Exporter {
     auto read = reader_.flows();
     if (!read) return read.error();
     std::vector<FlowRecord>& rows = read.value();
-    std::stable_sort(rows.begin(), rows.end(), [](const FlowRecord& a, const FlowRecord& b) {
-      return a.src != b.src ? a.src < b.src : a.start < b.start;
-    });
     if (rows.size() > limits_.slices) {
-      // The first by time, of all hosts.
-      std::vector<Instant> starts;
-      for (const FlowRecord& row : rows) starts.push_back(row.start);
-      std::sort(starts.begin(), starts.end());
-      const Instant last = starts[limits_.slices];
+      // The first by time, of all hosts; of those posted at one time, as many as there is room for.
+      const auto earlier = [](const FlowRecord& a, const FlowRecord& b) {
+        return a.start != b.start ? a.start < b.start : a.flow < b.flow;
+      };
+      const auto last = rows.begin() + static_cast<std::ptrdiff_t>(limits_.slices);
+      std::nth_element(rows.begin(), last, rows.end(), earlier);
       leave_out(fmt::format("{} messages that were posted from {:.1f} us on",
-                            rows.size() - limits_.slices, us_of(last)));
-      std::erase_if(rows, [&](const FlowRecord& row) { return row.start >= last; });
+                            rows.size() - limits_.slices, us_of(last->start)));
+      rows.resize(limits_.slices);
     }
+    std::stable_sort(rows.begin(), rows.end(), [](const FlowRecord& a, const FlowRecord& b) {
+      if (a.src != b.src) return a.src < b.src;
+      return a.start != b.start ? a.start < b.start : a.flow < b.flow;
+    });
     for (std::size_t i = 0; i < rows.size();) {
       std::size_t end = i;
       while (end < rows.size() && rows[end].src == rows[i].src) ++end;

@@ -1,7 +1,8 @@
 // A run as a timeline that ui.perfetto.dev and chrome://tracing open: their JSON trace format.
 //
-// Jobs, what every host sends, links and flows over time, failures: as far as the result file holds them. A
-// message is a slice from when it was posted to its last acknowledgement; several at a time have lanes.
+// Jobs and their collectives, what every host sends, links and flows over time, failures: as far as the result
+// file holds them. A message is a slice from when it was posted to its last acknowledgement; several at a time
+// have lanes. Messages of jobs are there where they were recorded (record.messages).
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,10 @@
 namespace strack::exports {
 
 struct PerfettoLimits {
-  std::size_t slices = 500'000;   ///< messages and flows
+  std::size_t slices = 500'000;   ///< messages and flows, the first by time
   std::size_t links = 32;         ///< those with the deepest queues
   std::size_t samples = 500'000;  ///< of links and flows
+  std::size_t flaps = 100'000;    ///< times that one thing is down
 };
 
 /// What was left out, for people; empty where nothing was.

@@ -160,6 +160,47 @@ void add_workloads(Figures& to, const DiffPair& pair) {
   }
 }
 
+/// What of a training step is communication that no computation hides, and its collectives by kind.
+void add_communications(Figures& to, const DiffPair& pair) {
+  const Summary& first = pair.a.front()->summary;
+  const auto name_of = [](const Summary& s, std::uint32_t workload) {
+    return workload < s.workloads.size() ? s.workloads[workload].info.name : std::string();
+  };
+  const auto shown = [&](const std::string& name) {
+    return first.workloads.size() < 2 ? std::string() : name;
+  };
+  for (const metrics::ExposedSummary& one : first.exposed) {
+    const std::string name = name_of(first, one.workload);
+    to.add(
+        "exposed communication", "us",
+        [&](const Summary& s) {
+          for (const metrics::ExposedSummary& its : s.exposed) {
+            if (name_of(s, its.workload) == name) return in_us(its.exposed());
+          }
+          return kUnknown;
+        },
+        shown(name));
+  }
+  for (const metrics::CommunicationSummary& one : first.communications) {
+    const std::string name = name_of(first, one.workload);
+    const auto time = [&](const char* what, Picoseconds metrics::CommunicationSummary::*field) {
+      to.add(
+          fmt::format("{}, {}", one.name, what), "us",
+          [&](const Summary& s) {
+            for (const metrics::CommunicationSummary& its : s.communications) {
+              if (its.name == one.name && name_of(s, its.workload) == name)
+                return in_us(its.*field);
+            }
+            return kUnknown;
+          },
+          shown(name));
+    };
+    time("mean", &metrics::CommunicationSummary::mean_time);
+    time("max", &metrics::CommunicationSummary::max_time);
+    time("mean wait", &metrics::CommunicationSummary::mean_wait);
+  }
+}
+
 bool all_identical(const DiffPair& pair) {
   std::map<std::uint64_t, std::string> seen;
   for (const DiffRun* run : pair.a) seen[run->summary.run.seed] = run->summary.state.hash;
@@ -208,6 +249,7 @@ Result<DiffPair, DiffError> pair_up(const Runs& a, const Runs& b) {
   add_times(figures, jobs);
   add_totals(figures);
   add_workloads(figures, pair);
+  add_communications(figures, pair);
   add_notes(pair);
   return pair;
 }
@@ -271,13 +313,19 @@ double DiffFigure::relative() const {
   return (b.median - a.median) / a.median;
 }
 
-bool Diff::differs() const {
-  return std::any_of(pairs.begin(), pairs.end(), [](const DiffPair& pair) {
-    return std::any_of(pair.figures.begin(), pair.figures.end(), [](const DiffFigure& figure) {
-      return figure.change == Change::beyond || figure.change == Change::unknown;
-    });
+namespace {
+
+bool any(const Diff& diff, Change change) {
+  return std::any_of(diff.pairs.begin(), diff.pairs.end(), [&](const DiffPair& pair) {
+    return std::any_of(pair.figures.begin(), pair.figures.end(),
+                       [&](const DiffFigure& figure) { return figure.change == change; });
   });
 }
+
+}  // namespace
+
+bool Diff::beyond() const { return any(*this, Change::beyond); }
+bool Diff::differs() const { return beyond() || any(*this, Change::unknown) || !alone.empty(); }
 
 Result<Diff, DiffError> diff(const std::vector<DiffRun>& a, const std::vector<DiffRun>& b) {
   const Runs left = pointers(a);

@@ -62,8 +62,11 @@ struct Diff {
   std::vector<DiffPair> pairs;
   std::vector<std::string> alone;  ///< "A only: workload.size 2 MB (3 runs)"
 
-  /// Anything that is not explained by seeds: beyond their spread, or different where it is not known.
+  /// Anything that is not explained by seeds: beyond their spread, or different where it is not known; or a run
+  /// without a partner on the other side.
   [[nodiscard]] bool differs() const;
+  /// Some figure is beyond what seeds change, where that is known.
+  [[nodiscard]] bool beyond() const;
 };
 
 /// Why two sets of runs cannot be compared, and what would help.

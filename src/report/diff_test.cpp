@@ -120,6 +120,39 @@ TEST(Diff, SweepsAreComparedPointByPoint) {
                                                "B only: workload.size 8 MB (1 run)"}));
 }
 
+// What could not be compared is no agreement.
+TEST(Diff, ARunWithoutAPartnerIsADifference) {
+  const std::vector<DiffRun> a{run("a1", 1, 50, "2 MB"), run("a2", 1, 90, "4 MB")};
+  const std::vector<DiffRun> b{run("a1", 1, 50, "2 MB"), run("b3", 1, 170, "8 MB")};
+  const auto made = diff(a, b);
+  ASSERT_TRUE(made);
+  ASSERT_EQ(made.value().pairs.size(), 1U);
+  EXPECT_EQ(figure(made.value(), "max FCT").change, Change::same);
+  EXPECT_EQ(made.value().alone.size(), 2U);
+  EXPECT_FALSE(made.value().beyond());
+  EXPECT_TRUE(made.value().differs());
+}
+
+TEST(Diff, ExposedCommunicationAndCollectivesAreCompared) {
+  DiffRun a = run("a", 1, 50, "2 MB");
+  DiffRun b = run("b", 1, 50, "2 MB");
+  for (DiffRun* one : {&a, &b}) {
+    metrics::Summary& s = one->summary;
+    s.workloads.emplace_back().info.name = "step";
+    s.exposed.push_back({0, us(one == &a ? 50 : 60), us(40)});
+    metrics::CommunicationSummary reduce{0, "AllReduce", 4, 8, mb(1), us(7), us(9), us(1)};
+    if (one == &b) reduce.max_time = us(18);
+    s.communications.push_back(reduce);
+  }
+  const auto made = diff({a}, {b});
+  ASSERT_TRUE(made);
+  EXPECT_EQ(figure(made.value(), "exposed communication").a.median, 10);
+  EXPECT_EQ(figure(made.value(), "exposed communication").b.median, 20);
+  EXPECT_EQ(figure(made.value(), "AllReduce, mean").change, Change::same);
+  EXPECT_DOUBLE_EQ(figure(made.value(), "AllReduce, max").relative(), 1);
+  EXPECT_EQ(figure(made.value(), "AllReduce, mean wait").a.median, 1);
+}
+
 TEST(Diff, WorkloadsAreComparedByName) {
   DiffRun a = run("a", 1, 50, "2 MB");
   DiffRun b = run("b", 1, 50, "2 MB");

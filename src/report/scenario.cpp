@@ -164,7 +164,7 @@ std::string what_happens(const Entry& entry, bool down) {
   return text.empty() ? "impaired" : text;
 }
 
-Breakage breakage(const Entry& entry, bool down, const Shape& shape) {
+Breakage breakage(const Entry& entry, bool down, const Shape& shape, std::size_t most_times) {
   Breakage b;
   b.trouble.down = down;
   name_place(b, entry, shape);
@@ -180,8 +180,9 @@ Breakage breakage(const Entry& entry, bool down, const Shape& shape) {
     const auto held =
         ps(static_cast<std::int64_t>(static_cast<double>(period->count()) * duty + 0.5));
     what += fmt::format(" for {} of every {}", time_text(held), time_text(*period));
-    for (Picoseconds at = from; b.times.size() <= kMostSpans && (!until || at < *until);
-         at += *period) {
+    for (Picoseconds at = from; !until || at < *until; at += *period) {
+      b.more = b.times.size() == most_times;
+      if (b.more) break;
       b.times.emplace_back(at, until ? std::min(at + held, *until) : at + held);
     }
   } else {
@@ -263,32 +264,56 @@ std::string workload_text(std::span<const RunInfo* const> runs) {
 
 }  // namespace
 
-std::vector<Breakage> breakages(const RunInfo& run) {
+std::vector<Breakage> breakages(const RunInfo& run, std::size_t most_times) {
   const Shape shape(run);
   std::vector<Breakage> all;
-  for (const Entry& entry : entries(run, "failure")) all.push_back(breakage(entry, true, shape));
+  for (const Entry& entry : entries(run, "failure"))
+    all.push_back(breakage(entry, true, shape, most_times));
   for (const Entry& entry : entries(run, "impairment"))
-    all.push_back(breakage(entry, false, shape));
+    all.push_back(breakage(entry, false, shape, most_times));
   return all;
 }
 
 std::vector<TimeSpan> spans_of(std::span<const Breakage> breakages, Picoseconds end) {
-  std::map<std::pair<Picoseconds, std::optional<Picoseconds>>, std::vector<const Breakage*>> at;
-  for (const Breakage& b : breakages) {
-    for (const auto& time : b.times) {
-      if (time.first >= end) break;
-      const bool throughout = time.first == ps(0) && (!time.second || *time.second >= end);
-      if (!throughout) at[time].push_back(&b);
-    }
-  }
+  std::vector<const Breakage*> apart;  // each of their times is a span
+  for (const Breakage& b : breakages) apart.push_back(&b);
+  const auto before_the_end = [end](const Breakage* b) {
+    return std::count_if(b->times.begin(), b->times.end(),
+                         [end](const auto& time) { return time.first < end; });
+  };
   std::vector<TimeSpan> spans;
-  for (const auto& [time, those] : at) {
-    spans.push_back(
-        {in_us(time.first), time.second ? in_us(*time.second) : kUnknown, together(those)});
+  while (true) {
+    std::map<std::pair<Picoseconds, std::optional<Picoseconds>>, std::vector<const Breakage*>> at;
+    for (const Breakage* b : apart) {
+      for (const auto& time : b->times) {
+        if (time.first >= end) break;
+        const bool throughout = time.first == ps(0) && (!time.second || *time.second >= end);
+        if (!throughout) at[time].push_back(b);
+      }
+    }
+    const auto most = std::max_element(
+        apart.begin(), apart.end(),
+        [&](const auto* a, const auto* b) { return before_the_end(a) < before_the_end(b); });
+    const auto count = most == apart.end() ? 0 : before_the_end(*most);
+    if (spans.size() + at.size() <= kMostSpans || count < 2) {
+      for (const auto& [time, those] : at) {
+        spans.push_back(
+            {in_us(time.first), time.second ? in_us(*time.second) : kUnknown, together(those)});
+      }
+      break;
+    }
+    const bool whole = count < static_cast<std::ptrdiff_t>((*most)->times.size()) || !(*most)->more;
+    // Where its times were cut, it flaps on.
+    const auto last = (*most)->times[static_cast<std::size_t>(count) - 1].second;
+    spans.push_back({in_us((*most)->times.front().first), whole && last ? in_us(*last) : kUnknown,
+                     fmt::format("{} flapping: {}{} times", (*most)->who, whole ? "" : "more than ",
+                                 whole ? count : count - 1)});
+    apart.erase(most);
   }
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const TimeSpan& a, const TimeSpan& b) { return a.from < b.from; });
   if (spans.size() <= kMostSpans) return spans;
-  return {{spans.front().from, spans.back().until,
-           fmt::format("flapping: more than {} times down", kMostSpans)}};
+  return {{spans.front().from, kUnknown, fmt::format("{} failures", spans.size())}};
 }
 
 std::optional<TopologyFigure> topology(FigureHead head, const RunInfo& run,

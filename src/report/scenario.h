@@ -20,15 +20,18 @@ struct Breakage {
   std::string who;  ///< "spine 3", "tor 2 to spine 1", "4 links of 2 racks"
   /// Beginnings and ends; without an end it lasts. Of one that flaps many.
   std::vector<std::pair<Picoseconds, std::optional<Picoseconds>>> times;
+  bool more = false;  ///< it flaps more often than `times` has
 };
 
-/// In the order of the scenario; failures first.
-[[nodiscard]] std::vector<Breakage> breakages(const metrics::RunInfo& run);
+/// Of something that flaps, so many times are told unless more are asked for.
+inline constexpr std::size_t kMostSpans = 200;
+/// In the order of the scenario; failures first. Of one that flaps, at most so many times.
+[[nodiscard]] std::vector<Breakage> breakages(const metrics::RunInfo& run,
+                                              std::size_t most_times = kMostSpans + 1);
 
 /// When something was broken, until `end`, in order of time; what breaks at the same time is said once.
-/// What is broken from the beginning to the end is left out: it tells no time from another. Of more
-/// than kMostSpans, one over all of them.
-inline constexpr std::size_t kMostSpans = 200;
+/// What is broken from the beginning to the end is left out: it tells no time from another. Where there would be
+/// more than kMostSpans, what flaps most often is one span over all its times; of still more, one over all.
 [[nodiscard]] std::vector<TimeSpan> spans_of(std::span<const Breakage> breakages, Picoseconds end);
 
 /// The network: ToRs, spines, pods. Nothing where the settings do not say it, as of files without any.

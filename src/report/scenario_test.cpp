@@ -128,7 +128,21 @@ TEST(ScenarioText, WhatFlapsTooOftenIsOneSpan) {
   EXPECT_EQ(spans_of(breakages(run), us(50)).size(), 50U);
   const std::vector<TimeSpan> many = spans_of(breakages(run), us(1'000));
   ASSERT_EQ(many.size(), 1U);
-  EXPECT_EQ(many[0].label, "flapping: more than 200 times down");
+  EXPECT_EQ(many[0].label, "spine 3 flapping: more than 200 times");
+  EXPECT_TRUE(std::isnan(many[0].until));
+  // What else happens is still told.
+  add(run, "failure.1.switch", "spine 2");
+  add(run, "failure.1.from_us", "300", 300'000'000);
+  add(run, "failure.1.until_us", "400", 400'000'000);
+  const std::vector<TimeSpan> two = spans_of(breakages(run), us(1'000));
+  ASSERT_EQ(two.size(), 2U);
+  EXPECT_EQ(two[1].from, 300);
+  EXPECT_EQ(two[1].until, 400);
+  EXPECT_EQ(two[1].label, "spine 2 down");
+  // Asked for all, they are all there, and the number is known.
+  EXPECT_EQ(breakages(run, 5'000)[0].times.size(), 5'000U);
+  EXPECT_TRUE(breakages(run, 5'000)[0].more);
+  EXPECT_EQ(spans_of(breakages(run, 5'000), us(1'000))[0].label, "spine 3 flapping: 1000 times");
 }
 
 TEST(ScenarioText, TheNetworkIsDrawnFromTheSettings) {

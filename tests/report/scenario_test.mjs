@@ -150,9 +150,13 @@ describe('what the reader chooses', () => {
       const frame = page.locator('#net-fabric');
       await frame.locator('canvas').first().click({ position: { x: 52 + 3, y: 10 } });
       assert.equal(await frame.locator('.opened strong').innerText(), 'ToR 0 and spine 0, up and down');
+      const first = await frame.locator('.opened .chart').first().elementHandle();
+      const alive = () => first.evaluate((box) => Boolean(box.getAttribute('_echarts_instance_')));
+      assert.equal(await alive(), true);
       await frame.getByLabel('ToR of the link').fill('1');
       await frame.getByLabel('Spine of the link').fill('2');
       await frame.getByRole('button', { name: 'Open' }).click();
+      assert.equal(await alive(), false, 'a chart that is shown no more is gone');
       assert.equal(await frame.locator('.opened strong').innerText(), 'ToR 1 and spine 2, up and down');
       assert.ok(await frame.locator('.opened .chart svg path').count() > 5);
       await frame.getByLabel('Spine of the link').fill('99');

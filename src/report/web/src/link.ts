@@ -35,7 +35,13 @@ export function linkPanel(fig: FabricFigure, variants: Variant[]): LinkPanel {
   const spineBox = number('Spine of the link');
   const box = h('div', { class: 'opened', hidden: true });
   let opened: View[] = [];
+  /// What is no longer shown would go on listening and drawing.
+  const close = () => {
+    for (const one of opened) one.dispose?.();
+    opened = [];
+  };
   const open = (tor: number, spine: number) => {
+    close();
     const figures = (['use', 'queue'] as const).map((kind) => figureOf(fig, variants, tor, spine, kind)).filter((f) => f.series.length > 0);
     torBox.value = String(tor);
     spineBox.value = String(spine);
@@ -44,7 +50,7 @@ export function linkPanel(fig: FabricFigure, variants: Variant[]): LinkPanel {
     box.replaceChildren(
       h('div', { class: 'opened-head' },
         h('strong', { role: 'status' }, figures.length > 0 ? `ToR ${tor} and spine ${spine}, up and down` : `There is no link of ToR ${tor} and spine ${spine}.`),
-        h('button', { type: 'button', class: 'tool', click: () => { box.hidden = true; opened = []; } }, 'Close')),
+        h('button', { type: 'button', class: 'tool', click: () => { box.hidden = true; close(); } }, 'Close')),
       ...opened.map((one) => one.body));
     for (const one of opened) one.draw();
   };

@@ -23,6 +23,8 @@ export interface View {
   svg: (() => string) | null;
   /// What the reader should know about this drawing beyond the file's own notices.
   remarks: string[];
+  /// It is shown no more: the chart and what it listens to go.
+  dispose?(): void;
   /// Shows what is called so (a flow), where it can; says whether it did.
   open?(name: string): boolean;
 }

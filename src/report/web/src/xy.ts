@@ -228,7 +228,8 @@ export function xyView(given: XyFigure, options: ViewOptions = { alone: false })
       () => { redraw(); chosen.changed(me); }));
   };
   chosen.listen(me, () => { if (chart) { drawLegend(); redraw(); } });
-  if (isTime(fig.x)) onSkip(() => { if (chart) redraw(); });
+  const unskip = isTime(fig.x) ? onSkip(() => { if (chart) redraw(); }) : null;
+  const skip = isTime(fig.x) && !options.alone ? skipField() : null;
   const scale = (axis: 'x' | 'y') => scaleButton(axis, fig[axis].scale === 'log', (log) => {
     fig[axis].scale = log ? 'log' : 'linear';
     redraw();
@@ -260,7 +261,7 @@ export function xyView(given: XyFigure, options: ViewOptions = { alone: false })
 
   return {
     body,
-    tools: [...(isTime(fig.x) && !options.alone ? [skipField()] : []),
+    tools: [...(skip ? [skip] : []),
       h('span', { class: 'tool-group', role: 'group', 'aria-label': 'Axes' },
         fig.x.scale !== 'category' && !isTime(fig.x) && positive(0) ? scale('x') : null, positive(1) ? scale('y') : null),
       ...(total > 2 * kFewPoints
@@ -285,5 +286,11 @@ export function xyView(given: XyFigure, options: ViewOptions = { alone: false })
     all: () => ({ name: fig.id, table: table() }),
     png: () => pngPicture(paper(), { width: 960, height: 600 }),
     svg: () => svgPicture(paper(), { width: 960, height: 600 }),
+    dispose() {
+      unskip?.();
+      skip?.forget();
+      chart?.dispose();
+      chart = null;
+    },
   };
 }
