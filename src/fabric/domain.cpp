@@ -74,7 +74,7 @@ int close_region(fid* inner) {
     const std::lock_guard lock(region.domain->eps_mutex);
     for (Ep* ep : region.domain->eps) {
       const std::lock_guard at_rest(ep->mutex);
-      ep->rdm->revoke({region.memory, region.size});
+      ep->rdm->revoke(region.key);
     }
   }
   --region.domain->users;

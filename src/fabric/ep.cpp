@@ -1,7 +1,6 @@
 // An endpoint: what is bound to it, how it opens and ends, what it tells.
 #include <poll.h>
 #include <rdma/fi_collective.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -33,10 +32,6 @@ void print_statistics(Ep& ep) {
 
 int close_ep(fid* inner) {
   auto& ep = self<Ep, fid_ep>(inner);
-  {
-    const std::lock_guard lock(ep.domain->eps_mutex);
-    std::erase(ep.domain->eps, &ep);
-  }
   if (ep.keeper.joinable()) {
     ep.ends = true;
     const std::uint64_t one = 1;
@@ -61,6 +56,12 @@ int close_ep(fid* inner) {
   if (ep.av != nullptr) --ep.av->users;
   if (ep.eq != nullptr) --ep.eq->users;
   if (ep.keeper_wakes >= 0) close(ep.keeper_wakes);
+  {
+    // A region that is closed meanwhile finds the endpoint, or nothing of it that uses memory.
+    const std::lock_guard lock(ep.domain->eps_mutex);
+    std::erase(ep.domain->eps, &ep);
+    ep.rdm.reset();
+  }
   --ep.domain->users;
   delete &ep;
   return 0;
@@ -271,17 +272,16 @@ std::byte* Ep::region(const Segment& segment, std::uint64_t access) {
   return region.memory + offset;
 }
 
-void Ep::progress() {
+bool Ep::progress() {
   looked.fetch_add(1, std::memory_order_relaxed);
   std::unique_lock lock(mutex, std::try_to_lock);
-  if (!lock.owns_lock() || !enabled) return;  // somebody else does just that
+  if (!lock.owns_lock()) return true;  // somebody else does just that
+  if (!enabled) return false;
   if (rdm->progress()) {
     idle.store(0, std::memory_order_relaxed);
-    return;
+    return true;
   }
-  lock.unlock();
-  // Whoever has nothing to do for so long lets others have the processor: perhaps the peer itself.
-  if (idle.fetch_add(1, std::memory_order_relaxed) >= kSpins) sched_yield();
+  return idle.fetch_add(1, std::memory_order_relaxed) < kSpins;
 }
 
 /// Answers peers, sends again and takes what comes while the program does something else; while it asks for

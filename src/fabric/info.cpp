@@ -35,6 +35,7 @@ constexpr std::uint64_t kAllTagBits =
     0xaaaa'aaaa'aaaa'aaaa;  ///< libfabric's way to say: every bit is a field
 
 Settings all_settings;
+std::mutex complaint_mutex;
 std::string complaint;
 fi_provider* logged = nullptr;
 
@@ -329,11 +330,15 @@ int fill_addresses(fi_info& info, const char* node, const char* service, std::ui
 
 bool complain(const std::string& what) {
   FI_WARN(logged, FI_LOG_CORE, "%s\n", what.c_str());
+  const std::lock_guard lock(complaint_mutex);
   complaint = what;
   return false;
 }
 
-const std::string& last_complaint() { return complaint; }
+std::string last_complaint() {
+  const std::lock_guard lock(complaint_mutex);
+  return complaint;
+}
 
 bool read_settings(fi_provider& provider) {
   if (logged == nullptr) define_settings(provider);

@@ -1,11 +1,14 @@
 // Address vectors, event queues, poll sets and memory: what does not send anything.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -216,26 +219,67 @@ TEST(Counter, AWakeUpIsNotLost) {
   EXPECT_EQ(fi_close(&cntr->fid), 0);
 }
 
+// An error is news until the program has looked at errors, whatever else it has looked at.
+TEST(Counter, AnErrorIsNotHiddenByItsValue) {
+  World world(0);
+  fid_cntr* cntr = nullptr;
+  fi_cntr_attr attr{};
+  attr.wait_obj = FI_WAIT_FD;
+  ASSERT_EQ(fi_cntr_open(world.domain, &attr, &cntr, nullptr), 0);
+  fid* all[] = {&cntr->fid};
+  EXPECT_EQ(fi_cntr_adderr(cntr, 1), 0);
+  EXPECT_EQ(fi_cntr_read(cntr), 0u);
+  EXPECT_EQ(fi_cntr_wait(cntr, 0, 0), 0);
+  EXPECT_EQ(fi_trywait(world.fabric, all, 1), -FI_EAGAIN);
+  EXPECT_EQ(fi_cntr_add(cntr, 1), 0);
+  EXPECT_EQ(fi_cntr_readerr(cntr), 1u);
+  EXPECT_EQ(fi_trywait(world.fabric, all, 1), -FI_EAGAIN) << "nor the value by its errors";
+  EXPECT_EQ(fi_cntr_read(cntr), 1u);
+  EXPECT_EQ(fi_trywait(world.fabric, all, 1), 0);
+  EXPECT_EQ(fi_close(&cntr->fid), 0);
+}
+
+// Whoever clears, looks and sleeps hears of all that is signalled meanwhile.
+TEST(Waiting, NoSignalIsLost) {
+  constexpr int kSignals = 50'000;
+  Waiting waiting;
+  std::atomic<int> count = 0;
+  std::thread other([&] {
+    for (int i = 0; i < kSignals; ++i) {
+      ++count;
+      waiting.signal();
+    }
+  });
+  pollfd one{waiting.file_descriptor(), POLLIN, 0};
+  while (true) {
+    waiting.clear();
+    if (count == kSignals) break;
+    ASSERT_EQ(poll(&one, 1, 20'000), 1) << "nobody wakes it at " << count;
+  }
+  other.join();
+}
+
 // [D94] Atomics that come to several endpoints of a domain are done one after the other.
 TEST(Domain, AtomicsOfAllEndpointsAreAtomic) {
   World world(4);
-  std::uint64_t value = 0;
-  const std::uint64_t key = world.expose(&value, sizeof value, 7);
+  // So many that one atomic takes a while.
+  std::vector<std::uint64_t> values(2'000);
+  const std::uint64_t key = world.expose(values.data(), values.size() * 8, 7);
   constexpr int kEach = 200;
-  const std::uint64_t one = 1;
+  const std::vector<std::uint64_t> ones(values.size(), 1);
   std::array<std::thread, 2> threads;
   for (std::size_t i = 0; i < 2; ++i) {
     threads[i] = std::thread([&, i] {
       for (int n = 0; n < kEach; ++n) {
-        while (fi_atomic(world[i].ep, &one, 1, nullptr, 2 + i, 0, key, FI_UINT64, FI_SUM,
-                         nullptr) == -FI_EAGAIN) {
+        while (fi_atomic(world[i].ep, ones.data(), ones.size(), nullptr, 2 + i, 0, key, FI_UINT64,
+                         FI_SUM, nullptr) == -FI_EAGAIN) {
         }
         EXPECT_EQ(World::next(world[i].tx).err, 0);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(value, 2u * kEach);
+  EXPECT_EQ(values, std::vector<std::uint64_t>(values.size(), 2 * kEach));
 }
 
 }  // namespace

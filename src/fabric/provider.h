@@ -56,7 +56,7 @@ struct Settings {
 [[nodiscard]] bool read_settings(fi_provider& provider);
 /// Says it in libfabric's log; false, for whoever gives up then.
 bool complain(const std::string& what);
-[[nodiscard]] const std::string& last_complaint();
+[[nodiscard]] std::string last_complaint();
 [[nodiscard]] const Settings& settings();
 [[nodiscard]] udp::Address default_address(bool v6);
 
@@ -81,6 +81,7 @@ class Waiting {
   void add(int fd) const;
   void remove(int fd) const;
   void signal();
+  /// Before a look at what is waited for: who signals until then is not heard again.
   void clear();
   /// Until something is to be done, for at most so many milliseconds.
   void wait(int timeout_ms) const;
@@ -202,12 +203,12 @@ struct Cntr : fid_cntr {
   std::atomic<int> users{0};
   std::atomic<std::uint64_t> value{0};
   std::atomic<std::uint64_t> errors{0};
-  std::atomic<std::uint64_t> seen{0};   ///< by a poll set
-  std::atomic<std::uint64_t> shown{0};  ///< value and errors together, as the program knows them
+  std::atomic<std::uint64_t> seen{0};                          ///< by a poll set
+  std::atomic<std::uint64_t> shown_value{0}, shown_errors{0};  ///< as the program knows them
   Progressed progressed;
 
   void add(std::uint64_t n, bool failed);
-  [[nodiscard]] std::uint64_t sum() const { return value + errors; }
+  [[nodiscard]] bool has_news() const { return value != shown_value || errors != shown_errors; }
 };
 int open_cntr(fid_domain* domain, fi_cntr_attr* attr, fid_cntr** cntr, void* context);
 
@@ -247,7 +248,8 @@ struct Ep : fid_ep, Host {
   std::byte* region(const Segment& segment, std::uint64_t access) override;
   std::unique_lock<std::mutex> alone() override { return std::unique_lock(domain->values); }
 
-  void progress();
+  /// Whether there was anything to do, now or shortly before.
+  bool progress();
   void keep();
   /// Null: no such name.
   [[nodiscard]] Peer* peer_of(fi_addr_t name);

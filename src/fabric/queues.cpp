@@ -1,5 +1,6 @@
 // Completion queues, counters, event queues and poll sets: what has happened, and waiting for it.
 #include <poll.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -147,15 +148,17 @@ int close_cntr(fid* inner) {
 std::uint64_t read_cntr(fid_cntr* outer) {
   Cntr& cntr = static_cast<Cntr&>(*outer);
   cntr.progressed.progress();
-  cntr.shown = cntr.sum();
-  return cntr.value;
+  const std::uint64_t value = cntr.value;
+  cntr.shown_value = value;
+  return value;
 }
 
 std::uint64_t read_cntr_errors(fid_cntr* outer) {
   Cntr& cntr = static_cast<Cntr&>(*outer);
   cntr.progressed.progress();
-  cntr.shown = cntr.sum();
-  return cntr.errors;
+  const std::uint64_t errors = cntr.errors;
+  cntr.shown_errors = errors;
+  return errors;
 }
 
 int set_to(fid_cntr* outer, bool error, std::uint64_t value, bool add) {
@@ -177,8 +180,9 @@ int wait_cntr(fid_cntr* outer, std::uint64_t threshold, int timeout_ms) {
     cntr.progressed.waiting.clear();  // whatever woke us, the value is looked at now
     return cntr.value >= threshold || cntr.errors != errors;
   });
-  cntr.shown = cntr.sum();
-  if (cntr.value >= threshold) return 0;
+  const std::uint64_t value = cntr.value;
+  cntr.shown_value = value;
+  if (value >= threshold) return 0;
   return met ? -FI_EAVAIL : -FI_ETIMEDOUT;
 }
 
@@ -389,9 +393,11 @@ void Waiting::signal() {
   static_cast<void>(!write(event_, &one, sizeof one));
 }
 void Waiting::clear() {
-  if (!signalled_.exchange(false)) return;
+  if (!signalled_) return;
+  // In this order: `signalled_` with nothing to read would be the end of all wake-ups. Nothing there: whoever
+  // signals is about to write.
   std::uint64_t value = 0;
-  static_cast<void>(!read(event_, &value, sizeof value));
+  if (read(event_, &value, sizeof value) == sizeof value) signalled_ = false;
 }
 void Waiting::wait(int timeout_ms) const {
   epoll_event event{};
@@ -409,8 +415,14 @@ void Progressed::unbind(Ep& ep) {
   if (std::erase(eps_, &ep) > 0) waiting.remove(ep.rdm->endpoint().file_descriptor());
 }
 void Progressed::progress() {
-  const std::lock_guard lock(mutex_);
-  for (Ep* ep : eps_) ep->progress();
+  bool busy = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Ep* ep : eps_) busy |= ep->progress();
+    busy |= eps_.empty();
+  }
+  // Who has had nothing to do for so long lets others have the processor: perhaps the peer itself.
+  if (!busy) sched_yield();
 }
 
 bool Progressed::wait_until(int timeout_ms, const std::function<bool()>& done) {
@@ -537,7 +549,7 @@ int try_wait(fid_fabric*, fid** fids, int count) {
         cntr.progressed.waiting.clear();
         cntr.progressed.progress();
         // Whoever counted before the descriptor was cleared has woken nobody.
-        if (cntr.sum() != cntr.shown) return -FI_EAGAIN;
+        if (cntr.has_news()) return -FI_EAGAIN;
         break;
       }
       case FI_CLASS_EQ: {

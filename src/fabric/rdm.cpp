@@ -149,6 +149,7 @@ void Rdm::on_end(udp::ConnectionId id, udp::Status status) {
   if (link->peer != nullptr && link->peer->out == link.get()) link->peer->out = nullptr;
   link->asked.clear();
   const udp::Status why = status == udp::Status::ok ? udp::Status::connection_closed : status;
+  if (link->awaited && !link->up) link->peer->failure = error_of(why);
   while (!link->waiting.empty()) {
     Outgoing* outgoing = link->waiting.front().release();
     link->waiting.pop_front();
@@ -287,6 +288,7 @@ void Rdm::drain(Link& link) {
 void Rdm::sent(Outgoing* raw, udp::Status status) {
   const std::unique_ptr<Outgoing> outgoing(raw);
   --outgoing_;
+  if (outgoing->found > 0) outgoing->link->found -= outgoing->found;
   if (outgoing->asked) {
     lent_.erase(raw);
     carried_out(*outgoing->link, outgoing->own ? outgoing->bytes.size() : 0,
@@ -396,7 +398,11 @@ int Rdm::send(const Request& request) {
 /// Its bytes wait until they are fetched.
 int Rdm::offer(Link& link, Operation& operation, Header header) {
   if (!operation.request.local.contiguous()) {
-    operation.joined.reset(new std::byte[operation.request.local.size()]);
+    operation.joined = room_for(operation.request.local.size());
+    if (!operation.joined) {
+      delete &operation;
+      return -FI_ENOMEM;
+    }
     operation.request.local.copy_to(operation.joined.get());
   }
   remember(operation);

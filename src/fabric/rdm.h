@@ -12,7 +12,9 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_errno.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -20,7 +22,6 @@
 #include <mutex>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "fabric/matching.h"
@@ -56,11 +57,18 @@ struct Peer {
   Link* out = nullptr;                    ///< where messages to it go; null: no connection yet
   std::uint64_t name = FI_ADDR_NOTAVAIL;  ///< in the address vector, as of `name_epoch`
   std::uint64_t name_epoch = 0;
+  int failure = 0;  ///< of a set-up that an operation waited for, until one is told
 };
 
 struct Segments {
   std::array<Segment, kMostPieces> all{};
   std::uint8_t count = 0;
+
+  /// Whether there are bytes of that region among them.
+  [[nodiscard]] bool use(std::uint64_t key) const {
+    return std::any_of(all.begin(), all.begin() + count,
+                       [key](const Segment& one) { return one.length > 0 && one.key == key; });
+  }
 };
 
 /// What the user asks for.
@@ -116,6 +124,9 @@ struct Limits {
   std::size_t outstanding = 1024;  ///< messages on their way
   std::size_t buffers = 256;       ///< for messages with a header that come
   std::size_t least_multi_receive = 64;
+  std::size_t copied = std::size_t{64}
+                       << 20;  ///< bytes held for a peer's reads and long writes; atomics
+  std::chrono::milliseconds last_reads{300};  ///< of a region that is closed
 
   /// Of an atomic's operands: what they are compared with travels in the same message.
   [[nodiscard]] std::size_t most_atomic() const { return eager / 2; }
@@ -159,8 +170,9 @@ class Rdm {
   bool progress();
   /// Whether all that was sent has arrived.
   [[nodiscard]] bool idle() const { return outgoing_ == 0 && operations_.empty(); }
-  /// This memory is the user's again: whoever reads or writes it now loses its connection.
-  void revoke(std::span<const std::byte> memory);
+  /// This region's memory is the user's again: whoever writes it now loses its connection, and so does
+  /// whoever has not read all that it asked for soon.
+  void revoke(std::uint64_t key);
   /// Delivers what is under way and ends connections, for some seconds at most.
   void finish();
 
@@ -218,10 +230,12 @@ class Rdm {
   }
   // Remote memory.
   [[nodiscard]] bool resolve(const Header& header, std::span<const std::byte>& bytes,
-                             std::uint64_t access, Pieces& where);
+                             std::uint64_t access, Pieces& where, Segments& named);
+  [[nodiscard]] bool has_room(const Link& link, const Header& header) const;
   void on_asked(Link& link, const Header& header, std::span<const std::byte> bytes);
   void carry_out(Link& link, const Header& header, std::span<const std::byte> bytes);
-  void carried_out(Link& link, std::size_t copied, bool ok);
+  void carried_out(Link& link, std::size_t copied, bool lives);
+  [[nodiscard]] bool lends(std::uint64_t key) const;
   void on_write(Link& link, const Header& header, std::span<const std::byte> bytes);
   void on_read(Link& link, const Header& header, std::span<const std::byte> bytes);
   void on_atomic(Link& link, const Header& header, std::span<const std::byte> bytes);
@@ -238,9 +252,9 @@ class Rdm {
   std::unordered_map<std::uint64_t, std::unique_ptr<Link>> links_;
   std::unordered_map<std::uint32_t, Operation*> operations_;  ///< that a peer will speak of
   std::vector<std::unique_ptr<Buffer>> buffers_;
-  std::vector<Buffer*> spare_;                  ///< that the endpoint had no room for
-  std::unordered_set<Outgoing*> lent_;          ///< out of registered memory
-  std::unordered_set<Placing*> being_written_;  ///< into registered memory
+  std::vector<Buffer*> spare_;                            ///< that the endpoint had no room for
+  std::unordered_map<Outgoing*, Segments> lent_;          ///< out of registered memory
+  std::unordered_map<Placing*, Segments> being_written_;  ///< into registered memory
   std::uint32_t next_operation_ = 0;
   std::uint64_t next_tag_ = 0;
   std::size_t outgoing_ = 0;

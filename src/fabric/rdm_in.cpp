@@ -152,15 +152,17 @@ void Rdm::place(std::unique_ptr<Placing> placing, const Pieces& where, std::uint
   placing->length = length;
   std::span<std::byte> target = where.whole();
   if (!where.contiguous()) {
-    placing->joined.reset(new std::byte[length]);
+    placing->joined = room_for(length);
     target = {placing->joined.get(), length};
   }
   Placing* raw = placing.release();
   const std::uint64_t tag = ++next_tag_;
   Link& link = *raw->link;
   const std::uint32_t operation = raw->message.header.operation;
-  const udp::Status status = endpoint_.post_receive(link.id, udp::Match::exactly(tag),
-                                                    target.first(length), raw->number());
+  const udp::Status status = target.data() == nullptr && length > 0
+                                 ? udp::Status::no_resources
+                                 : endpoint_.post_receive(link.id, udp::Match::exactly(tag),
+                                                          target.first(length), raw->number());
   if (status != udp::Status::ok) {
     reply(link, Type::fetch, operation, error_of(status));
     return placed(raw, status);
@@ -170,7 +172,7 @@ void Rdm::place(std::unique_ptr<Placing> placing, const Pieces& where, std::uint
 
 void Rdm::placed(Placing* raw, udp::Status status) {
   const std::unique_ptr<Placing> placing(raw);
-  const bool ok = status == udp::Status::ok;
+  const bool ok = status == udp::Status::ok && !placing->revoked;
   if (ok && placing->joined)
     placing->where.fill(placing->operation == nullptr ? 0 : placing->offset,
                         {placing->joined.get(), placing->length});
@@ -182,7 +184,9 @@ void Rdm::placed(Placing* raw, udp::Status status) {
       remote_done(*placing->link, header, Counted::remote_write, FI_REMOTE_WRITE);
       reply(*placing->link, Type::answer, header.operation, 0);
     }
-    carried_out(*placing->link, placing->joined ? placing->length : 0, ok);
+    const bool lives = ok || status == udp::Status::no_resources ||
+                       status == udp::Status::would_block || status == udp::Status::truncated;
+    carried_out(*placing->link, placing->where.contiguous() ? 0 : placing->length, lives);
   } else if (operation->counted == Counted::receive) {
     received_one(*operation, placing->message, placing->offset, placing->length, error_of(status));
   } else {

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <new>
 
 #include "fabric/rdm.h"
 
@@ -18,7 +19,6 @@ struct Cookie {
 
 /// Of one peer's reads and long writes, at once and waiting; of messages that it does not take.
 inline constexpr std::size_t kMostActive = 64;
-inline constexpr std::size_t kMostCopied = std::size_t{64} << 20;
 inline constexpr std::size_t kMostAsked = 65'536;
 inline constexpr std::size_t kMostOwed = 131'072;
 
@@ -27,6 +27,7 @@ struct Link {
   Peer* peer = nullptr;  ///< null until an accepted one's hello
   bool up = false;       ///< the peer has said what it takes
   bool closing = false;
+  bool awaited = false;               ///< by an operation that was told to come again
   std::size_t eager = kMostInjected;  ///< what both sides take unasked
   std::deque<std::unique_ptr<Outgoing>> waiting;
 
@@ -37,6 +38,8 @@ struct Link {
   };
   std::size_t active = 0;   ///< that are being carried out
   std::size_t copied = 0;   ///< bytes of them that had to be copied
+  std::size_t found = 0;    ///< bytes that atomics found, on their way to the peer
+  bool at_it = false;       ///< `asked` is being gone through
   std::deque<Asked> asked;  ///< that wait for their turn
 };
 
@@ -71,6 +74,7 @@ struct Outgoing : Cookie {
   std::span<const std::byte> bytes;  ///< its own, or the user's
   Operation* operation = nullptr;    ///< that is done with it, or null
   bool asked = false;                ///< the answer to a peer's read
+  std::size_t found = 0;             ///< bytes that a peer's atomic found
 };
 
 /// For a message with a header.
@@ -91,6 +95,12 @@ struct Placing : Cookie {
   Pieces where;
   std::uint64_t length = 0;
   std::unique_ptr<std::byte[]> joined;  ///< where `where` is in pieces
+  bool revoked = false;                 ///< `where` is no longer to be touched
 };
+
+/// Not zeroed; null if there is no memory, for lengths that are not ours to choose.
+[[nodiscard]] inline std::unique_ptr<std::byte[]> room_for(std::size_t size) {
+  return std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[size]);
+}
 
 }  // namespace strack::fabric

@@ -1,5 +1,6 @@
 // Remote memory, by messages: whoever is written to or read from does it itself, when it makes progress [D84].
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "fabric/atomics.h"
@@ -60,12 +61,14 @@ int Rdm::read(const Request& request) {
   placing->length = size;
   std::span<std::byte> target = request.local.whole();
   if (!request.local.contiguous()) {
-    placing->joined.reset(new std::byte[size]);
+    placing->joined = room_for(size);
     target = {placing->joined.get(), size};
   }
   const std::uint64_t tag = ++next_tag_;
   const udp::Status status =
-      endpoint_.post_receive(link->id, udp::Match::exactly(tag), target, placing->number());
+      target.data() == nullptr && size > 0
+          ? udp::Status::no_resources
+          : endpoint_.post_receive(link->id, udp::Match::exactly(tag), target, placing->number());
   if (status != udp::Status::ok) {
     delete operation;
     return status == udp::Status::would_block ? -FI_EAGAIN : -error_of(status);
@@ -83,9 +86,15 @@ int Rdm::atomic(const Request& request) {
   const bool fetches = request.result.size() > 0;
   const std::size_t values = std::max(request.local.size(), request.result.size());
   if (values > limits_.most_atomic()) return -FI_EMSGSIZE;
+  const int failure = std::exchange(request.peer->failure, 0);
+  if (failure != 0 && request.peer->out == nullptr) return -failure;
   Link* link = nullptr;
   if (const int error = ready(request, link)) return error;
-  if (values > link->eager / 2) return link->up ? -FI_EMSGSIZE : -FI_EAGAIN;
+  if (values > link->eager / 2) {
+    if (link->up) return -FI_EMSGSIZE;
+    link->awaited = true;
+    return -FI_EAGAIN;
+  }
   Operation* operation = begin(request, fetches ? Counted::read : Counted::write,
                                FI_ATOMIC | (fetches ? FI_READ : FI_WRITE), link);
   const bool injected = (request.flags & FI_INJECT) != 0 && !fetches;
@@ -108,10 +117,10 @@ int Rdm::atomic(const Request& request) {
 
 /// The memory that a message's segments name. False: there is none such, or it is not for this.
 bool Rdm::resolve(const Header& header, std::span<const std::byte>& bytes, std::uint64_t access,
-                  Pieces& where) {
+                  Pieces& where, Segments& named) {
   if (header.segments > kMostPieces) return false;
-  for (unsigned i = 0; i < header.segments; ++i) {
-    Segment segment;
+  for (named.count = 0; named.count < header.segments; ++named.count) {
+    Segment& segment = named.all[named.count];
     if (!take(bytes, segment)) return false;
     std::byte* memory = host_.region(segment, access);
     if (memory == nullptr) return false;
@@ -131,12 +140,18 @@ void Rdm::remote_done(const Link& link, const Header& header, Counted counted,
         .source = link.peer});
 }
 
+/// [D94] One alone may be copied whatever its length.
+bool Rdm::has_room(const Link& link, const Header& header) const {
+  const bool fits =
+      header.segments <= 1 || link.copied == 0 || link.copied + header.length <= limits_.copied;
+  return link.active < kMostActive && fits;
+}
+
 /// [D94] So many at once of each peer's; the others wait, and a peer that asks for more than any provider
 /// does is none.
 void Rdm::on_asked(Link& link, const Header& header, std::span<const std::byte> bytes) {
   if (bytes.size() != header.segments * sizeof(Segment)) return;
-  const bool room = link.active < kMostActive && link.copied < kMostCopied;
-  if (room && link.asked.empty()) return carry_out(link, header, bytes);
+  if (link.asked.empty() && has_room(link, header)) return carry_out(link, header, bytes);
   if (link.asked.size() >= kMostAsked) {
     static_cast<void>(endpoint_.abort(link.id));
     return;
@@ -152,38 +167,50 @@ void Rdm::carry_out(Link& link, const Header& header, std::span<const std::byte>
   }
 }
 
-void Rdm::carried_out(Link& link, std::size_t copied, bool ok) {
+/// One of them has come to its end: whoever waits is next, unless the connection is over.
+void Rdm::carried_out(Link& link, std::size_t copied, bool lives) {
   --link.active;
   link.copied -= copied;
-  if (!ok || ending_) link.asked.clear();
-  while (!link.asked.empty() && link.active < kMostActive && link.copied < kMostCopied) {
+  if (!lives || ending_) link.asked.clear();
+  // What fails at once ends here too, and must not go through them once more.
+  if (std::exchange(link.at_it, true)) return;
+  while (!link.asked.empty() && has_room(link, link.asked.front().header)) {
     const Link::Asked next = std::move(link.asked.front());
     link.asked.pop_front();
     carry_out(link, next.header, next.segments);
   }
+  link.at_it = false;
 }
 
-void Rdm::revoke(std::span<const std::byte> memory) {
-  const auto overlaps = [memory](std::span<const std::byte> other) {
-    return other.data() < memory.data() + memory.size() &&
-           memory.data() < other.data() + other.size();
-  };
-  std::unordered_set<std::uint64_t> users;
-  for (const Outgoing* outgoing : lent_) {
-    if (overlaps(outgoing->bytes)) users.insert(std::uint64_t(outgoing->link->id));
+bool Rdm::lends(std::uint64_t key) const {
+  return std::any_of(lent_.begin(), lent_.end(),
+                     [key](const auto& one) { return one.second.use(key); });
+}
+
+void Rdm::revoke(std::uint64_t key) {
+  // A peer that has all it read and says so only now is none to part with.
+  const auto end = std::chrono::steady_clock::now() + limits_.last_reads;
+  while (lends(key) && std::chrono::steady_clock::now() < end) {
+    progress();
+    if (lends(key)) static_cast<void>(endpoint_.wait(std::chrono::milliseconds(1)));
   }
-  for (const Placing* placing : being_written_) {
-    for (const std::span<std::byte> piece : placing->where.all()) {
-      if (overlaps(piece)) users.insert(std::uint64_t(placing->link->id));
-    }
+  std::vector<udp::ConnectionId> users;
+  for (const auto& [outgoing, named] : lent_) {
+    if (named.use(key)) users.push_back(outgoing->link->id);
   }
-  for (const std::uint64_t id : users) static_cast<void>(endpoint_.abort(udp::ConnectionId{id}));
+  for (const auto& [placing, named] : being_written_) {
+    if (!named.use(key)) continue;
+    placing->revoked = true;  // its bytes may have come, and wait to be copied
+    users.push_back(placing->link->id);
+  }
+  for (const udp::ConnectionId id : users) static_cast<void>(endpoint_.abort(id));
 }
 
 void Rdm::on_write(Link& link, const Header& header, std::span<const std::byte> bytes) {
   Pieces where;
+  Segments named;
   const bool offered = header.type == Type::write_offer;
-  const bool known = resolve(header, bytes, FI_REMOTE_WRITE, where);
+  const bool known = resolve(header, bytes, FI_REMOTE_WRITE, where, named);
   if (!known || (!offered && bytes.size() != header.length)) {
     if ((header.bits & bits::kWantsAnswer) != 0)
       reply(link, offered ? Type::fetch : Type::answer, header.operation, FI_EACCES);
@@ -193,7 +220,7 @@ void Rdm::on_write(Link& link, const Header& header, std::span<const std::byte> 
     auto placing = std::make_unique<Placing>();
     placing->link = &link;
     placing->message = {link.peer, 0, header, &link, {}};
-    being_written_.insert(placing.get());
+    being_written_.emplace(placing.get(), named);
     ++link.active;
     if (!where.contiguous()) link.copied += header.length;
     return place(std::move(placing), where, header.length);
@@ -205,20 +232,22 @@ void Rdm::on_write(Link& link, const Header& header, std::span<const std::byte> 
 
 void Rdm::on_read(Link& link, const Header& header, std::span<const std::byte> bytes) {
   Pieces where;
-  if (!resolve(header, bytes, FI_REMOTE_READ, where))
+  Segments named;
+  if (!resolve(header, bytes, FI_REMOTE_READ, where, named))
     return reply(link, Type::answer, header.operation, FI_EACCES);
   auto outgoing = std::make_unique<Outgoing>();
   outgoing->tag = header.tag;
   outgoing->bytes = where.whole();
   if (!where.contiguous()) {
-    outgoing->own.reset(new std::byte[where.size()]);
+    outgoing->own = room_for(where.size());
+    if (!outgoing->own) return reply(link, Type::answer, header.operation, FI_ENOMEM);
     where.copy_to(outgoing->own.get());
     outgoing->bytes = {outgoing->own.get(), where.size()};
     link.copied += where.size();
+  } else {
+    lent_.emplace(outgoing.get(), named);
   }
   outgoing->asked = true;
-  outgoing->link = &link;
-  lent_.insert(outgoing.get());
   ++link.active;
   post(link, std::move(outgoing));
   remote_done(link, header, Counted::remote_read, FI_REMOTE_READ);
@@ -234,17 +263,21 @@ void Rdm::on_atomic(Link& link, const Header& header, std::span<const std::byte>
                           : fetches ? AtomicKind::fetch
                                     : AtomicKind::plain;
   Pieces where;
+  Segments named;
   const std::uint64_t access =
       (reads ? 0 : FI_REMOTE_WRITE) | (fetches || reads ? FI_REMOTE_READ : 0);
-  const bool known = is_atomic(datatype, op, kind) && resolve(header, bytes, access, where) &&
-                     header.length % size_of(datatype) == 0 &&
-                     header.length <= limits_.most_atomic();
+  const bool known =
+      is_atomic(datatype, op, kind) && resolve(header, bytes, access, where, named) &&
+      header.length % size_of(datatype) == 0 && header.length <= limits_.most_atomic();
   const std::size_t operands = reads ? 0 : header.length;
   if (!known || bytes.size() < operands + (compares ? header.length : 0)) {
     if ((header.bits & bits::kWantsAnswer) != 0)
       reply(link, Type::answer, header.operation, FI_EACCES);
     return;
   }
+  // [D94] Before anything is changed.
+  if (fetches && link.found + header.length > limits_.copied)
+    return reply(link, Type::answer, header.operation, FI_ENOBUFS);
   // In one piece, since values may lie across segments.
   std::vector<std::byte> values(header.length);
   std::vector<std::byte> before(header.length);
@@ -259,8 +292,12 @@ void Rdm::on_atomic(Link& link, const Header& header, std::span<const std::byte>
   remote_done(link, header, fetches ? Counted::remote_read : Counted::remote_write,
               FI_ATOMIC | (fetches ? FI_REMOTE_READ : FI_REMOTE_WRITE));
   if ((header.bits & bits::kWantsAnswer) == 0) return;
-  post(link, message({.type = Type::answer, .operation = header.operation}, {},
-                     fetches ? Pieces(before.data(), before.size()) : Pieces()));
+  if (!fetches) return reply(link, Type::answer, header.operation, 0);
+  auto answer = message({.type = Type::answer, .operation = header.operation}, {},
+                        Pieces(before.data(), before.size()));
+  answer->found = before.size();
+  link.found += before.size();
+  post(link, std::move(answer));
 }
 
 }  // namespace strack::fabric

@@ -2,11 +2,13 @@
 // bounds by itself.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -77,17 +79,47 @@ class Stranger : public ::testing::Test {
     return std::move(opened.value());
   }
   /// As if from a port that is `off` away from its own.
-  void connect(std::uint16_t off = 0) {
+  void connect(std::uint16_t off = 0, bool listens = true) {
     auto made = endpoint_.connect(rdm_->endpoint().local_address());
     ASSERT_TRUE(made);
     id_ = made.value();
-    for (auto& buffer : buffers_) {
-      buffer.resize(sizeof(Header) + kEager);
-      ASSERT_EQ(endpoint_.post_receive(id_, udp::Match::any(), buffer, 1), udp::Status::ok);
-    }
+    for (auto& buffer : buffers_) buffer.resize(sizeof(Header) + kEager);
+    if (listens) take(buffers_.size());
     const HelloBytes hello{
         {127, 0, 0, 1}, static_cast<std::uint16_t>(endpoint_.local_port() + off), 0, 0};
     say({.type = Type::hello}, &hello, sizeof hello);
+  }
+  /// It takes nothing, and so acknowledges nothing, until `take`. Its endpoint holds one message: the answer to
+  /// a first read.
+  void connect_deaf() {
+    udp::EndpointOptions options = endpoint_options();
+    options.unexpected_messages = 1;
+    endpoint_ = open(options);
+    connect(0, false);
+    const Segment one{0, 1, 9};
+    say({.type = Type::read, .segments = 1, .length = 1, .tag = kOwnTag}, &one, sizeof one);
+    EXPECT_TRUE(until([&] { return !host_.all.empty() && rdm_->idle(); }));
+    host_.all.clear();
+  }
+  void take(std::size_t messages) {
+    for (std::size_t i = 0; i < messages; ++i) {
+      ASSERT_EQ(endpoint_.post_receive(id_, udp::Match::any(), buffers_[i % buffers_.size()], 1),
+                udp::Status::ok);
+    }
+  }
+  /// All that was said before has been dealt with, or waits for its turn.
+  void let_it_look() {
+    const auto before = told(Counted::remote_write);
+    std::array<std::byte, sizeof(Segment) + 1> body{};
+    const Segment last{host_.memory.size() - 1, 1, 9};
+    std::memcpy(body.data(), &last, sizeof last);
+    say({.type = Type::atomic, .segments = 1, .length = 1, .tag = kAddBytes}, body.data(),
+        body.size());
+    EXPECT_TRUE(until([&] { return told(Counted::remote_write) > before; }));
+  }
+  [[nodiscard]] std::ptrdiff_t told(Counted counted) const {
+    return std::count_if(host_.all.begin(), host_.all.end(),
+                         [counted](const Done& one) { return one.counted == counted; });
   }
   void say(const Header& header, const void* more = nullptr, std::size_t size = 0) {
     sent_.push_back(message_of(header, more, size));
@@ -130,6 +162,8 @@ class Stranger : public ::testing::Test {
   }
 
   static constexpr std::uint64_t kOwnTag = 1'000'000;
+  static constexpr std::uint64_t kAddBytes = std::uint64_t{FI_SUM} | std::uint64_t{FI_UINT8} << 8;
+  static constexpr std::uint64_t kFetches = std::uint64_t{1} << 17;
   Told host_;
   std::unique_ptr<Rdm> rdm_;
   udp::Endpoint endpoint_;
@@ -209,21 +243,17 @@ TEST_F(Stranger, ASecondFetchGetsNothing) {
   EXPECT_EQ(sends(), 1);
 }
 
-// [D94] Thousands of reads at once are carried out some at a time, and all of them.
+// [D94] Hundreds of reads at once are carried out 64 at a time, and all of them.
 TEST_F(Stranger, ManyReadsWaitForTheirTurn) {
-  connect();
-  catch_up();
+  connect_deaf();
   const std::array<Segment, 2> two{Segment{0, 10, 0}, {100, 10, 0}};
   for (int i = 0; i < 500; ++i)
     say({.type = Type::read, .segments = 2, .length = 20, .tag = 80}, two.data(), sizeof two);
-  // Its receives are used up: they come again.
-  std::size_t posted = 0;
-  EXPECT_TRUE(until([&] {
-    while (posted < tags_.size()) {
-      static_cast<void>(endpoint_.post_receive(id_, udp::Match::any(), buffers_[posted++ % 40], 1));
-    }
-    return count(80) == 500;
-  }));
+  let_it_look();
+  EXPECT_EQ(told(Counted::remote_read), 64);
+  take(501);
+  EXPECT_TRUE(until([&] { return count(80) == 500; }));
+  EXPECT_EQ(told(Counted::remote_read), 500);
   EXPECT_FALSE(failed_);
 }
 
@@ -231,7 +261,6 @@ TEST_F(Stranger, ManyReadsWaitForTheirTurn) {
 TEST_F(Stranger, AtomicsNeedTheirRights) {
   connect();
   catch_up();
-  const std::uint64_t sum = std::uint64_t{FI_SUM} | std::uint64_t{FI_UINT8} << 8;
   const Segment first{0, 1, 0};
   std::array<std::byte, sizeof first + 1> body{};
   std::memcpy(body.data(), &first, sizeof first);
@@ -243,7 +272,7 @@ TEST_F(Stranger, AtomicsNeedTheirRights) {
          .bits = bits::kWantsAnswer,
          .segments = 1,
          .length = 1,
-         .tag = sum | std::uint64_t{fetches} << 17},
+         .tag = kAddBytes | (fetches ? kFetches : 0)},
         body.data(), body.size());
     EXPECT_TRUE(until([&] { return count(kWithHeader) > answers; }));
     return static_cast<int>(host_.memory[0]);
@@ -254,23 +283,128 @@ TEST_F(Stranger, AtomicsNeedTheirRights) {
   EXPECT_EQ(add(FI_REMOTE_WRITE | FI_REMOTE_READ, true), 6);
 }
 
-// Memory that goes back to the user is left alone from then on: who was writing it loses its connection.
+// Memory that goes back to the user is left alone from then on: who was writing it loses its connection, and
+// who wrote the same bytes as part of another region does not.
 TEST_F(Stranger, AWriteUnderWayEndsWithItsRegion) {
   connect();
   catch_up();
-  const Segment all{0, 100'000, 0};
+  const std::array<Segment, 2> all{Segment{0, 100'000, 4}, {0, 0, 3}};
   say({.type = Type::write_offer,
        .bits = bits::kWantsAnswer,
-       .segments = 1,
+       .segments = 2,
        .operation = 5,
-       .length = all.length},
-      &all, sizeof all);
+       .length = 100'000},
+      all.data(), sizeof all);
   EXPECT_TRUE(until([&] { return count(kWithHeader) > 0; }));  // it is fetched
-  rdm_->revoke(std::span(host_.memory).subspan(150'000));
+  for (const std::uint64_t other : {0u, 3u}) rdm_->revoke(other);
   catch_up();
-  EXPECT_FALSE(failed_) << "that memory is another's";
-  rdm_->revoke(std::span(host_.memory).subspan(99'999));
+  EXPECT_FALSE(failed_) << "no byte of these is written";
+  rdm_->revoke(4);
   EXPECT_TRUE(until([&] { return failed_; }));
+}
+
+// A peer that has what it read, and says so while the region is being closed, keeps its connection.
+TEST_F(Stranger, AReadThatIsDoneOutlivesItsRegion) {
+  connect();
+  catch_up();
+  const Segment some{0, 30'000, 4};
+  host_.all.clear();
+  say({.type = Type::read, .segments = 1, .length = some.length, .tag = 80}, &some, sizeof some);
+  // The stranger does not look again once the answer may have left.
+  for (int i = 0; i < 1'000'000 && told(Counted::remote_read) == 0; ++i) {
+    endpoint_.poll();
+    rdm_->progress();
+  }
+  ASSERT_EQ(told(Counted::remote_read), 1);
+  std::atomic<bool> closed = false;
+  std::thread peer([&] {
+    while (!closed) endpoint_.poll();
+  });
+  rdm_->revoke(4);
+  closed = true;
+  peer.join();
+  catch_up();
+  EXPECT_EQ(count(80), 1u);
+  EXPECT_FALSE(failed_);
+}
+
+// A set-up that fails is told to an atomic that waits for it, once.
+TEST_F(Stranger, AnAtomicLearnsThatItsPeerIsNone) {
+  udp::EndpointOptions other = endpoint_options();
+  other.user_data = 0;
+  endpoint_ = open(other);
+  std::vector<std::byte> values(4'096);
+  Request request;
+  request.local = Pieces(values.data(), values.size());
+  request.remote.all[0] = {0, values.size(), 0};
+  request.remote.count = 1;
+  request.op = FI_SUM;
+  request.peer = rdm_->peer(*udp::Address::parse(endpoint_.local_address()));
+  int told = -FI_EAGAIN;
+  EXPECT_TRUE(until([&] { return (told = rdm_->atomic(request)) != -FI_EAGAIN; }));
+  EXPECT_EQ(told, -FI_ECANCELED);
+  EXPECT_EQ(rdm_->atomic(request), -FI_EAGAIN) << "it is tried again";
+}
+
+class Bounded : public Stranger {
+ protected:
+  Bounded()
+      : Stranger(endpoint_options(),
+                 Limits{.copied = 100'000, .last_reads = std::chrono::milliseconds(1)}) {}
+};
+
+// Who does not take what it reads does not keep a region from its user.
+TEST_F(Bounded, AReadThatNobodyTakesEndsWithItsRegion) {
+  connect_deaf();
+  const Segment some{0, 1'000, 4};
+  say({.type = Type::read, .segments = 1, .length = some.length, .tag = 80}, &some, sizeof some);
+  let_it_look();
+  ASSERT_EQ(told(Counted::remote_read), 1);
+  rdm_->revoke(3);
+  let_it_look();
+  EXPECT_FALSE(failed_);
+  rdm_->revoke(4);
+  EXPECT_TRUE(until([&] { return failed_; }));
+}
+
+// [D94] What atomics found is held up to a bound for a peer that does not take it; those beyond are refused
+// before they change anything.
+TEST_F(Bounded, FetchingAtomicsHaveABound) {
+  connect_deaf();
+  constexpr std::size_t kBytes = 16'384;
+  const Segment first{0, kBytes, 4};
+  std::vector<std::byte> body(sizeof first + kBytes, std::byte{1});
+  std::memcpy(body.data(), &first, sizeof first);
+  for (int i = 0; i < 20; ++i) {
+    say({.type = Type::atomic,
+         .bits = bits::kWantsAnswer,
+         .segments = 1,
+         .length = kBytes,
+         .tag = kAddBytes | kFetches},
+        body.data(), body.size());
+  }
+  let_it_look();
+  EXPECT_EQ(told(Counted::remote_read), 6);  // 98,304 bytes
+  EXPECT_EQ(host_.memory[0], std::byte{6});
+  take(22);
+  EXPECT_TRUE(until([&] { return count(kWithHeader) == 20; }));
+  catch_up();
+  EXPECT_FALSE(failed_);
+}
+
+// [D94] Copies have a bound that counts the one to come; one alone may be longer.
+TEST_F(Bounded, CopiesHaveABound) {
+  connect_deaf();
+  for (const std::uint64_t length : {40'000u, 10'001u, 80'000u}) {
+    const std::array<Segment, 2> two{Segment{0, length, 4}, {0, length, 4}};
+    say({.type = Type::read, .segments = 2, .length = 2 * length, .tag = 80}, two.data(),
+        sizeof two);
+  }
+  let_it_look();
+  EXPECT_EQ(told(Counted::remote_read), 1);  // 80,000 bytes, and 20,002 would be too many
+  for (auto& buffer : buffers_) buffer.resize(200'000);
+  take(4);
+  EXPECT_TRUE(until([&] { return count(80) == 3; }));
 }
 
 class Scarce : public Stranger {
@@ -284,6 +418,28 @@ class Scarce : public Stranger {
             }(),
             Limits{.eager = kEager, .outstanding = 1'024, .buffers = 1}) {}
 };
+
+// Whoever has waited for its turn in vain is told, each of them.
+TEST_F(Scarce, WritesThatFindNoReceiveAreRefused) {
+  connect_deaf();
+  const Segment one{0, 1, 4};
+  for (int i = 0; i < 64; ++i)
+    say({.type = Type::read, .segments = 1, .length = 1, .tag = 80}, &one, sizeof one);
+  const Segment all{0, 100'000, 4};
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    say({.type = Type::write_offer,
+         .bits = bits::kWantsAnswer,
+         .segments = 1,
+         .operation = i,
+         .length = all.length},
+        &all, sizeof all);
+  }
+  let_it_look();
+  ASSERT_EQ(told(Counted::remote_read), 64);
+  take(68);
+  EXPECT_TRUE(until([&] { return count(80) == 64 && count(kWithHeader) == 3; }));
+  EXPECT_FALSE(failed_);
+}
 
 // A buffer that the endpoint has no room for comes back later.
 TEST_F(Scarce, NoBufferIsLost) {
