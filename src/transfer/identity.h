@@ -13,7 +13,9 @@ namespace strack::transfer {
 
 struct Identity {
   udp::Key secret{};
-  bool readable_by_others = false;
+  unsigned mode = 0;  ///< the file's, where it is one: who may read it
+
+  [[nodiscard]] bool readable_by_others() const { return (mode & 077) != 0; }
 };
 
 /// Writes a new one, readable by its owner only; a file that is there stays as it is. Gives the public key, or says what
@@ -25,7 +27,7 @@ struct TrustedPeer {
   std::string name;
   udp::Key key{};
 };
-/// Lines of "NAME PUBLICKEY"; # begins a comment.
+/// Lines of "NAME PUBLICKEY"; # begins a comment. No name is there twice, or could be taken for a key.
 [[nodiscard]] Result<std::vector<TrustedPeer>, std::string> read_trusted(const std::string& file);
 /// Adds a line, and makes the file if it is not there. False: it has this very line already.
 [[nodiscard]] Result<bool, std::string> trust(const std::string& file, std::string_view name,

@@ -33,14 +33,15 @@ TEST(Identity, IsWrittenOnceAndForItsOwnerOnly) {
   const auto read = read_identity(file);
   ASSERT_TRUE(read.ok()) << read.error();
   EXPECT_EQ(udp::public_key(read.value().secret), made.value());
-  EXPECT_FALSE(read.value().readable_by_others);
+  EXPECT_FALSE(read.value().readable_by_others());
   const std::string before = contents(file);
   const auto again = new_identity(file);
   ASSERT_FALSE(again.ok());
   EXPECT_NE(again.error().find("is there already"), std::string::npos);
   EXPECT_EQ(contents(file), before);
   fs::permissions(file, fs::perms::group_read, fs::perm_options::add);
-  EXPECT_TRUE(read_identity(file).value().readable_by_others);
+  EXPECT_TRUE(read_identity(file).value().readable_by_others());
+  EXPECT_EQ(read_identity(file).value().mode, 0640u);
 }
 
 TEST(Identity, IsNoSharedKey) {
@@ -78,6 +79,59 @@ TEST(Identity, TrustedPeersAreLines) {
   EXPECT_EQ(peers.value()[2].name, "gamma");
   std::ofstream(file, std::ios::app) << "delta 12\n";
   EXPECT_NE(read_trusted(file).error().find("peers:6: "), std::string::npos);
+}
+
+// What is written can be read again: no name makes the file unreadable, and none is ambiguous.
+TEST(Identity, NamesAreNamesOnly) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "peers").string();
+  udp::Key key{};
+  key[0] = std::byte{9};
+  for (const char* name : {"", "#a", "a#b", "a#", "a b", "a\n"})
+    EXPECT_NE(trust(file, name, key).error().find("without spaces and #"), std::string::npos)
+        << name;
+  const std::string digits = udp::key_text(key);
+  EXPECT_NE(trust(file, digits, key).error().find("is a key itself"), std::string::npos);
+  EXPECT_FALSE(fs::exists(file)) << "nothing was written";
+  ASSERT_TRUE(trust(file, "a", key).ok());
+  EXPECT_TRUE(read_trusted(file).ok());
+  write_file(file, "a " + digits + "\n\nb " + digits + "\na " + digits + "\n");
+  EXPECT_NE(read_trusted(file).error().find("peers:4: a has a key in line 1 already"),
+            std::string::npos);
+  write_file(file, digits + " " + digits + "\n");
+  EXPECT_NE(read_trusted(file).error().find("peers:1: name"), std::string::npos);
+}
+
+// A file that is cut off where it is too large would be another list.
+TEST(Identity, FilesThatAreTooLargeAreRefused) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "peers").string();
+  write_file(file, "#" + std::string(std::size_t{1} << 20, 'x') + "\n");
+  EXPECT_NE(read_trusted(file).error().find("File too large"), std::string::npos);
+  EXPECT_NE(trust(file, "a", udp::Key{}).error().find("File too large"), std::string::npos);
+  write_file(file, "#" + std::string((std::size_t{1} << 20) - 2, 'x') + "\n");
+  EXPECT_TRUE(read_trusted(file).ok());
+  EXPECT_NE(trust(file, "a", udp::Key{}).error().find("File too large"), std::string::npos);
+}
+
+// Who reads an identity, and who writes the list of those who are trusted.
+TEST(Identity, WarnsOfOthers) {
+  const TemporaryFolder folder;
+  Protection words;
+  words.identity_file = (folder / "id").string();
+  words.trust_file = (folder / "peers").string();
+  ASSERT_TRUE(new_identity(words.identity_file).ok());
+  ASSERT_TRUE(trust(words.trust_file, "a", udp::Key{}).ok());
+  fs::permissions(words.trust_file, fs::perms(0644));
+  udp::EndpointOptions options;
+  EXPECT_EQ(protect(words, options).value(), std::nullopt);
+  fs::permissions(words.trust_file, fs::perms(0664));
+  EXPECT_NE(protect(words, options).value()->find("changed by others (mode 664)"),
+            std::string::npos);
+  fs::permissions(words.identity_file, fs::perms(0640));
+  const std::string two = *protect(words, options).value();
+  EXPECT_NE(two.find("read by others (mode 640)"), std::string::npos) << two;
+  EXPECT_NE(two.find("changed by others (mode 664)"), std::string::npos) << two;
 }
 
 // What the command line's words come to, and which of them contradict each other.

@@ -28,6 +28,21 @@ Warning warn_of_readers(const char* what, const std::string& name, unsigned mode
                      what, name, mode & 0777, name);
 }
 
+/// Who can write there can let anybody in.
+Warning warn_of_writers(const std::string& name) {
+  struct stat found {};
+  if (::stat(name.c_str(), &found) != 0 || !S_ISREG(found.st_mode) || (found.st_mode & 022) == 0)
+    return std::nullopt;
+  return fmt::format(
+      "trusted peers {} can be changed by others (mode {:o}). `chmod go-w {}` keeps it yours", name,
+      found.st_mode & 0777, name);
+}
+
+Warning both(const Warning& first, const Warning& second) {
+  if (!first || !second) return first ? first : second;
+  return *first + ". " + *second;
+}
+
 /// [D95] A key of this host's own, and those of others.
 Result<Warning, std::string> protect_by_identity(const Protection& protection,
                                                  udp::EndpointOptions& options) {
@@ -35,9 +50,10 @@ Result<Warning, std::string> protect_by_identity(const Protection& protection,
   if (!protection.key_file.empty() || protection.insecure)
     return fmt::format("--identity {} and {} contradict each other: give one of them", name,
                        protection.insecure ? "--insecure" : "--key-file");
-  const auto identity = read_identity(name);
+  auto identity = read_identity(name);
   if (!identity) return identity.error();
   options.identity = identity.value().secret;
+  ::explicit_bzero(identity.value().secret.data(), identity.value().secret.size());
   std::vector<TrustedPeer> peers;
   if (!protection.trust_file.empty()) {
     auto read = read_trusted(protection.trust_file);
@@ -61,8 +77,10 @@ Result<Warning, std::string> protect_by_identity(const Protection& protection,
                        protection.trust_file, protection.peer);
     options.peer = named != peers.end() ? named->key : key.value();
   }
-  if (identity.value().readable_by_others) return warn_of_readers("identity", name, 0044);
-  return Warning();
+  Warning readers;
+  if (identity.value().readable_by_others())
+    readers = warn_of_readers("identity", name, identity.value().mode);
+  return both(readers, warn_of_writers(protection.trust_file));
 }
 
 }  // namespace
@@ -89,6 +107,7 @@ Result<std::optional<std::string>, std::string> protect(const Protection& protec
   const ssize_t length = ::read(file.get(), text.data(), text.size());
   if (length < 0) return fmt::format("key file {}: {}", name, std::strerror(errno));
   const auto key = udp::parse_key({text.data(), static_cast<std::size_t>(length)});
+  ::explicit_bzero(text.data(), text.size());
   if (!key) return fmt::format("key file {}: {}", name, key.error().text);
   options.key = key.value();
   struct stat found {};

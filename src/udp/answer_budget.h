@@ -21,6 +21,14 @@ class AnswerBudget {
   struct Rate {
     std::int64_t per_second;
     std::int64_t burst;  ///< answers that may go out at once after a rest
+
+    [[nodiscard]] constexpr Picoseconds interval() const { return seconds(1) / per_second; }
+    /// One more. `used_until`: when all that was sent would have been sent, had it been sent evenly.
+    [[nodiscard]] bool take(Instant& used_until, Instant now) const {
+      if (used_until > now + (burst - 1) * interval()) return false;
+      used_until = std::max(used_until, now) + interval();
+      return true;
+    }
   };
 
   AnswerBudget(Rate all, Rate part, std::uint64_t secret)
@@ -30,19 +38,15 @@ class AnswerBudget {
   [[nodiscard]] bool take(const Address& to, Instant now, bool spare = false) {
     Instant& part = parts_[mix64(prefix(to) ^ secret_) % kParts];
     if (!has_room(all_, everybody_, now, spare) || !has_room(part_, part, now, spare)) return false;
-    everybody_ = std::max(everybody_, now) + interval(all_);
-    part = std::max(part, now) + interval(part_);
-    return true;
+    return all_.take(everybody_, now) && part_.take(part, now);
   }
 
  private:
   static constexpr std::size_t kParts = 256;
 
-  [[nodiscard]] static Picoseconds interval(Rate rate) { return seconds(1) / rate.per_second; }
-  /// `used_until`: when all that was sent would have been sent, had it been sent evenly.
   [[nodiscard]] static bool has_room(Rate rate, Instant used_until, Instant now, bool spare) {
     const std::int64_t burst = spare ? rate.burst / 2 : rate.burst;
-    return used_until <= now + (burst - 1) * interval(rate);
+    return used_until <= now + (burst - 1) * rate.interval();
   }
   /// An IPv4 /24 or an IPv6 /48: who can choose addresses has about so many.
   [[nodiscard]] static std::uint64_t prefix(const Address& address) {

@@ -1,5 +1,6 @@
 // One connection's state: data only, for the engine. Allocated when a peer has proved itself, never
-// before; its size is fixed by the options.
+// before (with keys of hosts, by a first message that is a trusted peer's, perhaps a recorded one); its size is fixed
+// by the options.
 #pragma once
 
 #include <array>
@@ -111,6 +112,7 @@ struct Introduction {
   std::optional<noise::Handshake> handshake;
   std::optional<JobKey> door;  ///< of the responder's public key
   wire::FirstMessage first{};
+  Instant opened_until{};  ///< its budget for answers that may be made up
   // The responder's: what it has answered, and answers again.
   wire::SecondMessage second{};
   wire::Mac accept_mac{};
@@ -148,8 +150,8 @@ struct Keys {
   // [D96] When the next key is due: by packets or by time, if the peer is known to have this one.
   std::uint64_t renew_from = ~std::uint64_t{0};
   Instant renew_at = Instant::never();
-  core::Timestamp renewed{};
-  bool followed = true;  ///< the peer has answered something that was sealed with this one
+  std::uint32_t renewal_ping = 0;  ///< the first that is surely sealed with this one
+  bool followed = true;            ///< the peer has answered it, or a later one
   // [D95] Of a peer with a key of its own.
   noise::PublicKey peer{};
   Secret reset{};  ///< what its resets are made with
@@ -175,7 +177,7 @@ struct Liveness {
   std::uint32_t credit_ping = 0;  ///< the first with the newest credit; perhaps the next one
   std::uint32_t fed_at = 0;       ///< the message that the peer could not start without it
   std::uint32_t doubt_ping = 0;   ///< a full one, after a small one, when the MTU was in doubt
-  /// Without a key: what a reset must echo to be believed.
+  /// What a reset must echo to be believed: of the ping that asks.
   std::optional<std::uint64_t> reset_echo;
   Instant reset_asked_at{};
 };

@@ -24,6 +24,7 @@ std::array<std::uint8_t, N> hash(const Secret& key, std::string_view label,
   }
   std::array<std::uint8_t, N> out;
   crypto_generichash_final(&state, out.data(), out.size());
+  sodium_memzero(&state, sizeof state);
   return out;
 }
 
@@ -121,8 +122,9 @@ Secret reset_secret(const Secret& identity, std::uint32_t id, std::uint16_t port
   return hash<32>(identity, "strack2 reset secret", {place});
 }
 
-wire::Mac host_reset_mac(const Secret& reset_secret, wire::ConstBytes packet) {
-  return hash<wire::kTagBytes>(reset_secret, "reset", {packet});
+wire::Mac host_reset_mac(const Secret& reset_secret, wire::ConstBytes packet,
+                         const Address& sender) {
+  return hash<wire::kTagBytes>(reset_secret, "reset", {packet, address_bytes(sender)});
 }
 
 bool same(const wire::Mac& a, const wire::Mac& b) {

@@ -60,7 +60,9 @@ inline constexpr std::size_t kPrologueBytes = 13 + wire::kTermsBytes;
 /// [D97] What a host's resets for one of its connection ids are made with. The peer gets it in the handshake; the
 /// host itself can always make it again, whatever it has forgotten.
 [[nodiscard]] Secret reset_secret(const Secret& identity, std::uint32_t id, std::uint16_t port);
-[[nodiscard]] wire::Mac host_reset_mac(const Secret& reset_secret, wire::ConstBytes packet);
+/// `sender`: two endpoints of one host may have the same port at different addresses, and know different connections.
+[[nodiscard]] wire::Mac host_reset_mac(const Secret& reset_secret, wire::ConstBytes packet,
+                                       const Address& sender);
 
 /// In constant time.
 [[nodiscard]] bool same(const wire::Mac& a, const wire::Mac& b);

@@ -39,9 +39,9 @@
 // is not accepted: its packets are dropped unacknowledged and come again after the receive was
 // posted. Nothing queues without bound.
 //
-// Security. With a `key`, or an `identity`, every packet is encrypted and authenticated and strangers cannot
-// even make the endpoint allocate memory. Without either, only loopback addresses are allowed unless `insecure`
-// is set.
+// Security. With a `key`, or an `identity`, every packet is encrypted and authenticated and strangers cannot make the
+// endpoint allocate memory, but by a trusted host's hello that they recorded: up to half of `max_connections` for 3 s.
+// Without either, only loopback addresses are allowed unless `insecure` is set.
 #pragma once
 
 #include <array>
@@ -180,7 +180,7 @@ struct EndpointOptions {
   std::vector<Key> trusted;
   /// With an identity: the public key that `connect` must find at the other side, unless it is given another.
   std::optional<Key> peer;
-  /// A connection's keys are changed after so many packets of one direction, at most 2^24, or so much time.
+  /// Keys are changed after so many packets of one direction, at most 2^24, or so much time; 65,535 times, then it ends.
   std::uint32_t rekey_packets = 1u << 24;
   std::chrono::milliseconds rekey_interval{600'000};
   /// Which library seals packets: "ipsec-mb", "openssl" or "libsodium". They differ in speed only. Empty:

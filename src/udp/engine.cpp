@@ -170,9 +170,10 @@ void Engine::retire(Connection& c) {
   if (c.state != State::over) --living_;
   for (Inbound& in : c.in.messages) drop_held(c, in);
   c.state = State::dead;
+  c.keys.reset.fill(0);
   by_local_id_.erase(c.set_up.mine.connection_id);
   by_user_id_.erase(static_cast<std::uint64_t>(c.id));
-  if (!c.initiator) by_nonce_.erase(wire::nonce_echo(c.set_up.theirs.nonce));
+  if (!c.initiator) by_question_.erase({wire::nonce_echo(c.set_up.theirs.nonce), c.peer});
   forget_peer_id(c);
   if (--c.life.port->connections == 0) c.life.host->ports.erase(c.peer.port);
   if (--c.life.host->connections == 0) hosts_.erase(c.peer);

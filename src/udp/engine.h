@@ -22,6 +22,17 @@
 
 namespace strack::udp {
 
+/// What a responder knows a hello or connect by that comes again. Who copies one and sends it from elsewhere has asked
+/// another question, and does not stand in the way of the first.
+struct Question {
+  std::uint64_t nonce;  ///< its first bytes
+  Address from;
+  friend bool operator==(const Question&, const Question&) = default;
+};
+struct QuestionHash {
+  std::size_t operator()(const Question& q) const { return q.nonce ^ HostHash()(q.from); }
+};
+
 /// The entropy number of the primary socket; the others are 0 ... paths - 1.
 inline constexpr std::uint16_t kPrimary = 0xffff;
 
@@ -86,6 +97,7 @@ class Engine {
   void on_accept(const wire::Header& header, wire::ConstBytes datagram, const Address& from);
   void on_reset(const wire::Header& header, wire::ConstBytes datagram, const Address& from);
   void on_unknown(const wire::Header& header, wire::ConstBytes datagram, const Address& from);
+  void ask_whether_reset(Connection& c);
   [[nodiscard]] bool is_of_peer(Connection& c, const wire::Close& close);
   void on_reject(const wire::Header& header, wire::ConstBytes body, const Address& from);
   [[nodiscard]] std::size_t connections_from(std::uint64_t source) const;
@@ -112,8 +124,7 @@ class Engine {
   void take_keys(const EndpointOptions& options);
   [[nodiscard]] const JobKey* door_of(const Connection& c) const;
   [[nodiscard]] bool introduce(Connection& c, const Key& peer);
-  [[nodiscard]] bool open_second(Connection& c, const wire::SecondMessage& second,
-                                 const Address& from);
+  [[nodiscard]] bool open_second(Connection& c, const wire::SecondMessage& second);
   [[nodiscard]] bool is_at_the_door(const wire::Header& header, const wire::Terms& terms,
                                     wire::ConstBytes datagram, const wire::Mac& mac);
   void on_host_hello(const wire::Header& header, const wire::Hello& hello,
@@ -125,10 +136,6 @@ class Engine {
   [[nodiscard]] bool open_sealed(Connection& c, std::span<std::uint8_t> datagram,
                                  std::uint64_t counter);
   void renew_key(Connection& c);
-  /// What the peer answers was sent at that time.
-  static void note_followed(Connection& c, core::Timestamp sent) {
-    if (!c.keys.followed && sent.since(c.keys.renewed) > ps(0)) c.keys.followed = true;
-  }
 
   [[nodiscard]] std::uint32_t largest_payload(const Address& to) const;
   void draw_terms(Connection& c);
@@ -265,7 +272,7 @@ class Engine {
   std::unordered_map<std::uint64_t, Connection*> by_user_id_;
   /// For resets, which name the peer's id. Two peers may have drawn the same.
   std::unordered_multimap<std::uint32_t, Connection*> by_peer_id_;
-  std::unordered_map<std::uint64_t, Connection*> by_nonce_;  ///< the initiator's, at the responder
+  std::unordered_map<Question, Connection*, QuestionHash> by_question_;  ///< at the responder
   std::vector<Connection*> graveyard_;
   std::uint64_t next_user_id_ = 1;
   std::uint32_t half_open_ = 0;

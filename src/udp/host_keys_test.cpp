@@ -1,5 +1,6 @@
 // Connections between hosts that have keys of their own: who gets one, who gets an answer, who gets neither.
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -142,8 +143,12 @@ TEST(HostKeys, NoDowngrade) {
     EXPECT_EQ(duo.ask(), Status::key_refused);  // at the end of its time, by what it was told
     EXPECT_EQ(duo.of(1, Kind::connected).size(), 0u);
   }
-  // Who strikes out the extension, or the flag, or both, has spoilt the MAC.
-  for (const int what : {1, 2, 3}) {
+  // Who strikes out the extension, or the flag, or both, or changes the terms, and knows the public key: makes the MAC
+  // anew. That does not help.
+  Secret known;
+  std::memcpy(known.data(), public_key(identity(1)).data(), known.size());
+  const JobKey door(known);
+  for (const int what : {1, 2, 3, 4}) {
     Hosts duo;
     bool accepted = false;
     duo.record([&](const Datagram& packet) {
@@ -153,11 +158,20 @@ TEST(HostKeys, NoDowngrade) {
       Datagram changed = packet;
       if ((what & 1) != 0) changed[1] &= 0xfe;
       if ((what & 2) != 0) changed[8 + 70] &= 0xfe;
-      if (changed != packet) duo.world.inject(*duo.hosts[0], duo.hosts[1]->address(), changed);
+      if (what == 4) changed[8 + 44] ^= 1;  // user_data
+      const std::size_t at = (what & 1) != 0 ? wire::kHelloMacAt : wire::kHostHelloMacAt;
+      const wire::Mac mac = door.hello_mac(wire::ConstBytes(changed).first(at));
+      const auto place = changed.begin() + static_cast<std::ptrdiff_t>(at);
+      std::fill(std::copy(mac.begin(), mac.end(), place), changed.end(), std::uint8_t{0});
+      duo.world.inject(*duo.hosts[0], duo.hosts[1]->address(), changed);
       return false;
     });
     EXPECT_EQ(duo.ask(), Status::timed_out);
     EXPECT_FALSE(accepted);
+    const EndpointStatistics s = duo.server().statistics();
+    EXPECT_EQ(s.refused_malformed > 0, what < 3)
+        << "the flag and the extension contradict each other";
+    EXPECT_EQ(s.refused_forged > 0, what >= 3) << what;
   }
 }
 
@@ -217,6 +231,56 @@ TEST(HostKeys, AReplayedFirstMessageConnectsNobody) {
   EXPECT_TRUE(duo.of(0, Kind::accepted).empty());
 }
 
+// Who copies a first message and is faster, from an address of his choice, locks nobody out: the true one is another.
+TEST(HostKeys, ACopyFromElsewhereLocksNobodyOut) {
+  Hosts duo;
+  std::size_t copies = 0;
+  duo.record([&](const Datagram& packet) {
+    if (static_cast<wire::Type>(packet[0] & 0x0f) != wire::Type::hello || copies > 0) return true;
+    for (const char* from : {"127.0.0.77:5000", "127.0.0.78:5000"}) {
+      duo.world.inject(*duo.hosts[0], *Address::parse(from), packet);
+      ++copies;
+    }
+    return true;
+  });
+  EXPECT_EQ(duo.ask(ms(20)), Status::ok);
+  EXPECT_EQ(copies, 2u);
+  EXPECT_EQ(duo.of_type(wire::Type::hello).size(), 1u) << "the first was answered";
+  EXPECT_EQ(duo.server().connections_held(), 3u);
+  duo.run(ms(3'100));
+  EXPECT_EQ(duo.server().connections_held(), 1u)
+      << "the copies' are forgotten, and not the true one";
+  EXPECT_EQ(duo.of(0, Kind::accepted).size(), 1u);
+}
+
+// Answers that somebody made up for one connection use up nothing of what others need.
+TEST(HostKeys, ForgedAcceptsHoldUpNobodyElse) {
+  Hosts duo;
+  Datagram accept;
+  duo.record([&](const Datagram& packet) {
+    if (static_cast<wire::Type>(packet[0] & 0x0f) != wire::Type::accept || !accept.empty())
+      return true;
+    accept = packet;
+    return false;
+  });
+  ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 1));
+  duo.run(ms(1));
+  ASSERT_FALSE(accept.empty());
+  Datagram forged = accept;
+  forged[8 + 72] ^= 1;  // in the second message
+  for (int i = 0; i < 400; ++i) {
+    duo.world.inject(*duo.hosts[1], duo.hosts[0]->address(), forged);
+    duo.settle();
+  }
+  EXPECT_EQ(duo.client().statistics().refused_forged, 400u);
+  ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 2));
+  duo.run(ms(1));
+  ASSERT_EQ(duo.of(1, Kind::connected).size(), 1u);
+  EXPECT_EQ(duo.of(1, Kind::connected)[0].cookie, 2u);
+  duo.run(ms(150));
+  EXPECT_EQ(duo.of(1, Kind::connected).size(), 2u) << "nor is the first lost";
+}
+
 // Cookies only under load: when many connections are half there, a hello is answered with a challenge, and a connection
 // comes up all the same.
 TEST(HostKeys, UnderLoadACookieIsAskedFor) {
@@ -238,6 +302,20 @@ TEST(HostKeys, UnderLoadACookieIsAskedFor) {
   EXPECT_EQ(duo.of(1, Kind::connected).size(), 1u);
   EXPECT_EQ(duo.of_type(wire::Type::challenge).size(), 1u);
   EXPECT_EQ(duo.of_type(wire::Type::connect).size(), 1u);
+}
+
+// Also where few connections are allowed: before half of them are half open, and nobody new is let in.
+TEST(HostKeys, SmallEndpointsAskForCookiesToo) {
+  EndpointOptions server = server_options();
+  server.max_connections = 16;
+  Hosts duo(server);
+  duo.record([](const Datagram& packet) {
+    return static_cast<wire::Type>(packet[0] & 0x0f) != wire::Type::accept;
+  });
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 9));
+  duo.run(us(15));  // hellos have come, and nobody has answered a challenge
+  EXPECT_EQ(duo.server().connections_held(), 4u);
+  EXPECT_EQ(duo.server().statistics().challenges_sent, 16u);
 }
 
 // However many hellos of one part of the network: openings are bounded, and so are the answers.
@@ -268,6 +346,37 @@ TEST(HostKeys, ResetsAreThePeersOwn) {
     duo.run(ms(20));
     ASSERT_EQ(duo.of(other, Kind::failed).size(), 1u) << side;
     EXPECT_EQ(duo.of(other, Kind::failed)[0].status, Status::peer_restarted);
+  }
+  // [D97] The same host at another address: its second endpoint with the same port knows nothing of the connection.
+  {
+    Hosts duo;
+    duo.connect();
+    const ConnectionId id = duo.id[1];
+    SimulatedHost& host = duo.world.add_host();
+    std::uint64_t apart = 0;
+    testing::CountedApart network(host, apart);
+    Engine second(server_options(), network);
+    ASSERT_EQ(host.address().port, duo.hosts[0]->address().port);
+    // Who stands on the way hands every packet to it, and its answers on as the first one's.
+    std::size_t resets = 0;
+    duo.world.filter = [&](const SimulatedWorld::Captured& packet) {
+      const auto header = wire::decode_header(packet.bytes).value();
+      if (packet.to == duo.hosts[0]->address() && wire::is_session(header.type))
+        duo.world.inject(host, packet.from, packet.bytes);
+      if (header.type != wire::Type::reset) return true;
+      ++resets;
+      duo.world.inject(*duo.hosts[1], duo.hosts[0]->address(), packet.bytes);
+      return false;
+    };
+    const auto message = duo.keep(pattern(10'000));
+    ASSERT_EQ(duo.client().send(id, 1, message, 7), Status::ok);
+    for (int i = 0; i < 100; ++i) {
+      duo.run(us(300));
+      second.poll();
+    }
+    EXPECT_GT(resets, 0u);
+    EXPECT_TRUE(duo.of(1, Kind::failed).empty());
+    EXPECT_GE(duo.client().statistics().refused_forged, resets);
   }
   // Somebody else in the server's place, with another key.
   Hosts duo;

@@ -6,20 +6,33 @@
 #include <array>
 #include <cstring>
 
+#include "base/check.h"
 #include "udp/engine.h"
 #include "udp/engine_common.h"
 
 namespace strack::udp {
 namespace {
 
-/// [D95] So many connections that are only half there are no load, and no hello needs a cookie.
+/// [D95] So many connections that are only half there are no load, and no hello needs a cookie; unless they are a
+/// quarter of all that there may be, half of what may be half open.
 constexpr std::uint32_t kFewHalfOpen = 8;
 /// [D95] Handshakes cost some 100 us each. Beyond this a cookie is asked for first, and with one there are as many again.
 constexpr AnswerBudget::Rate kOpenings{1'000, 200};
 constexpr AnswerBudget::Rate kOpeningsOfAPart{500, 100};
+/// Of one connection's answers.
+constexpr AnswerBudget::Rate kSecondOpenings{500, 50};
 /// [D96] Counters of an epoch that are left over: no burst crosses over to the next by itself.
 constexpr std::uint64_t kEpochRest = kCounterReserve;
 constexpr std::uint64_t kEpochCounters = std::uint64_t{1} << kEpochBits;
+
+/// Gone when it is no longer used.
+struct Wiped {
+  explicit Wiped(const Secret& secret = {}) : bytes(secret) {}
+  Wiped(const Wiped&) = delete;
+  Wiped& operator=(const Wiped&) = delete;
+  ~Wiped() { sodium_memzero(bytes.data(), bytes.size()); }
+  Secret bytes;
+};
 
 Secret secret_of(const Key& key) {
   Secret out;
@@ -35,16 +48,15 @@ Key key_of(const Secret& secret) {
 }  // namespace
 
 Key new_key() {
-  Secret drawn;
-  if (!crypto_ready()) return {};
-  randombytes_buf(drawn.data(), drawn.size());
-  const Key key = key_of(drawn);
-  sodium_memzero(drawn.data(), drawn.size());
+  STRACK_CHECK(crypto_ready());  // rather no program than a key that everybody knows
+  Key key;
+  randombytes_buf(key.data(), key.size());
   return key;
 }
 
 Key public_key(const Key& identity) {
-  return key_of(noise::KeyPair::from(secret_of(identity)).public_key);
+  const Wiped secret(secret_of(identity));
+  return key_of(noise::KeyPair::from(secret.bytes).public_key);
 }
 
 std::optional<Error> Engine::check_keys(const EndpointOptions& o) {
@@ -70,12 +82,12 @@ std::optional<Error> Engine::check_keys(const EndpointOptions& o) {
 void Engine::take_keys(const EndpointOptions& options) {
   if (!options.key && !options.identity) return;
   sealing_ = find_sealing_library(options.sealing);
-  Secret secret = secret_of(options.key ? *options.key : *options.identity);
+  const Wiped secret(secret_of(options.key ? *options.key : *options.identity));
   if (options.key) {
-    key_.emplace(secret);
+    key_.emplace(secret.bytes);
     sodium_memzero(options_.key->data(), options_.key->size());
   } else {
-    identity_ = noise::KeyPair::from(secret);
+    identity_ = noise::KeyPair::from(secret.bytes);
     door_.emplace(identity_->public_key);
     trusted_ = options.trusted;
     std::sort(trusted_.begin(), trusted_.end());
@@ -84,7 +96,6 @@ void Engine::take_keys(const EndpointOptions& options) {
     proven_openings_.emplace(kOpenings, kOpeningsOfAPart,
                              std::uint64_t{random32()} << 32 | random32());
   }
-  sodium_memzero(secret.data(), secret.size());
 }
 
 std::optional<Key> Engine::peer_key(ConnectionId connection) const {
@@ -111,21 +122,20 @@ bool Engine::introduce(Connection& c, const Key& peer) {
   c.set_up.mine.extensions |= wire::kHostKeys;
   const TermsBytes terms = wire::encode_terms(c.set_up.mine);
   one.handshake = noise::Handshake::initiator(noise_prologue(terms), *identity_, c.keys.peer);
-  Secret ephemeral{};
-  network_.random(ephemeral);
-  Secret reset =
-      reset_secret(identity_->secret, c.set_up.mine.connection_id, c.set_up.mine.reply_port);
-  const bool good = one.handshake->write_first(ephemeral, reset, one.first);
-  sodium_memzero(ephemeral.data(), ephemeral.size());
-  sodium_memzero(reset.data(), reset.size());
-  return good;
+  Wiped ephemeral;
+  network_.random(ephemeral.bytes);
+  const Wiped reset(
+      reset_secret(identity_->secret, c.set_up.mine.connection_id, c.set_up.mine.reply_port));
+  return one.handshake->write_first(ephemeral.bytes, reset.bytes, one.first);
 }
 
-/// An initiator's answer. What somebody made up must not spoil the handshake, so a copy of it reads.
-bool Engine::open_second(Connection& c, const wire::SecondMessage& second, const Address& from) {
+/// An initiator's answer. What somebody made up must not spoil the handshake, so a copy of it reads; nor may it hold up
+/// other connections, so each has a budget of its own for it.
+bool Engine::open_second(Connection& c, const wire::SecondMessage& second) {
   Introduction& one = *c.set_up.introduction;
   noise::Handshake handshake = *one.handshake;
-  if (!openings_->take(from, now_) || !handshake.read_second(second, c.keys.reset)) {
+  if (!kSecondOpenings.take(one.opened_until, now_) ||
+      !handshake.read_second(second, c.keys.reset)) {
     ++statistics_.refused_forged;
     return false;
   }
@@ -152,7 +162,8 @@ void Engine::on_host_hello(const wire::Header& header, const wire::Hello& hello,
                            wire::ConstBytes datagram, const Address& from) {
   if (!is_at_the_door(header, hello.terms, datagram, hello.mac)) return;
   if (is_known(header, hello.terms, from)) return;
-  const bool crowded = half_open_ >= std::max(options_.max_connections / 8, kFewHalfOpen);
+  const std::uint32_t most = options_.max_connections;
+  const bool crowded = half_open_ >= std::min(std::max(most / 8, kFewHalfOpen), most / 4);
   if (crowded || !openings_->take(from, now_)) {
     send_challenge(hello.terms, header, datagram, from);
     return;
@@ -165,8 +176,8 @@ void Engine::meet(const wire::Header& header, const wire::Terms& terms,
                   const wire::FirstMessage& first, wire::ConstBytes datagram, const Address& from) {
   noise::Handshake handshake =
       noise::Handshake::responder(noise_prologue(wire::terms_bytes(datagram)), *identity_);
-  Secret reset{};
-  if (!handshake.read_first(first, reset)) {
+  Wiped reset;
+  if (!handshake.read_first(first, reset.bytes)) {
     ++statistics_.refused_forged;
     return;
   }
@@ -181,20 +192,17 @@ void Engine::meet(const wire::Header& header, const wire::Terms& terms,
   Connection* c = admit(terms, datagram, from);
   if (c == nullptr) return;
   c->keys.peer = handshake.peer();
-  c->keys.reset = reset;
-  sodium_memzero(reset.data(), reset.size());
+  c->keys.reset = reset.bytes;
   c->set_up.mine.key_id = door_->id();
   c->set_up.mine.extensions |= wire::kHostKeys;
   c->set_up.introduction = std::make_unique<Introduction>();
   Introduction& one = *c->set_up.introduction;
-  Secret ephemeral{};
-  network_.random(ephemeral);
-  Secret own =
-      reset_secret(identity_->secret, c->set_up.mine.connection_id, c->set_up.mine.reply_port);
-  const bool good = handshake.write_second(ephemeral, own, one.second);
-  sodium_memzero(ephemeral.data(), ephemeral.size());
-  sodium_memzero(own.data(), own.size());
-  if (!good) return retire(*c);  // an ephemeral key that is none
+  Wiped ephemeral;
+  network_.random(ephemeral.bytes);
+  const Wiped own(
+      reset_secret(identity_->secret, c->set_up.mine.connection_id, c->set_up.mine.reply_port));
+  if (!handshake.write_second(ephemeral.bytes, own.bytes, one.second))
+    return retire(*c);  // an ephemeral key that is none
   one.outcome = handshake_key(handshake.finish());
   std::array<std::uint8_t, 256> accept{};
   const std::size_t size = wire::encode(accept, {terms.connection_id, true, 0},
@@ -206,9 +214,13 @@ void Engine::meet(const wire::Header& header, const wire::Terms& terms,
   rearm(*c);
 }
 
-/// [D97] Of a reset that says that one of this host's ids is unknown.
+/// Of a reset that says that one of this endpoint's ids is unknown [D46] [D97].
 wire::Mac Engine::reset_mac(std::uint32_t id, wire::ConstBytes packet) const {
-  return host_reset_mac(reset_secret(identity_->secret, id, network_.address().port), packet);
+  Address own = came_to_.is_any() ? network_.address() : came_to_;
+  own.port = network_.address().port;
+  if (key_) return key_->reset_mac(packet, own);
+  const Wiped secret{reset_secret(identity_->secret, id, own.port)};
+  return host_reset_mac(secret.bytes, packet, own);
 }
 
 // ---- [D96] A connection's keys ----
@@ -264,16 +276,15 @@ void Engine::renew_key(Connection& c) {
   keys.counter = next << kEpochBits;
   keys.seal.advance();
   keys.followed = false;
-  keys.renewed = core::Timestamp::of(network_.now());
+  keys.renewal_ping = c.life.ping_id + 1;
   keys.renew_from =
       keys.counter + std::min<std::uint64_t>(options_.rekey_packets, kEpochCounters - kEpochRest);
   keys.renew_at = now_ + ms(options_.rekey_interval.count());
   ++c.statistics.rekeyings;
   if (!c.out.sends) return;
-  // A side that only receives hears nothing of whether its packets are opened: a ping asks.
-  c.life.credit_ping = c.life.ping_id + 1;
-  c.life.ping_interval = kShortestRetry;
-  c.life.ping_retry_at = std::min(c.life.ping_retry_at, now_ + kShortestRetry);
+  // Whether the peer has followed its answer to a ping tells, and nothing else: that names what it answers.
+  c.life.ping_interval = kShortestRetry / 2;  // until it is repeated, twice that
+  c.life.ping_retry_at = std::min(c.life.ping_retry_at, now_);
   rearm(c);
 }
 

@@ -82,7 +82,7 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
   c.life.pings_under_way &= ~(1u << age);
   c.session->ways.works(pong.path_id, now_);
   c.session->path_works(pong.path_id);
-  note_followed(c, pong.timestamp);
+  if (ahead(pong.id, c.keys.renewal_ping) >= 0) c.keys.followed = true;
   take_credit(c, pong.credit);
   const bool full = pong.size == c.mtu.largest();
   c.mtu.answered(pong.size, now_);
@@ -90,8 +90,8 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
   if (pong.id + 1 == c.life.doubt_ping) c.mtu.small_answered();
   note_rtt(c, core::Timestamp::of(from.arrival).since(pong.timestamp) - ns(pong.hold_time_ns),
            full);
-  // One from before tells nothing of whether the newest credit has arrived.
-  if (c.out.sends && ahead(pong.id, c.life.credit_ping) >= 0)
+  // One from before tells nothing of whether the newest credit has arrived, or the newest key.
+  if (c.out.sends && c.keys.followed && ahead(pong.id, c.life.credit_ping) >= 0)
     c.life.ping_retry_at = Instant::never();
   rearm(c);  // there may be another size to try
 }

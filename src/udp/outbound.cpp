@@ -96,7 +96,6 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   }
   ++c.statistics.sacks_received;
   c.session->ways.works(sack.path_id, now_);
-  note_followed(c, sack.timestamp);
   if (sack.ecn) ++c.statistics.marks_echoed;
   if (rtt > ps(0)) {
     c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);

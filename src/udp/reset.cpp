@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "udp/engine.h"
+#include "udp/engine_common.h"
 
 namespace strack::udp {
 namespace {
 
-/// Without a key: between two pings to find out whether a reset is true.
+/// Between two pings to find out whether a reset is true; more where an answer takes longer.
 constexpr Picoseconds kPause = ms(20);
+/// [D102] Half of what a replay window has: packets that such a ping overtakes are still taken.
+constexpr std::uint32_t kMostSkipped = ReplayWindow::kBits / 2;
 
 }  // namespace
 
@@ -40,21 +43,15 @@ void Engine::on_unknown(const wire::Header& header, wire::ConstBytes datagram,
   const std::uint64_t echo = keyed() ? header.counter : wire::packet_echo(datagram);
   const std::size_t n =
       wire::encode(scratch_, {0, keyed(), 0}, wire::Reset{header.connection_id, echo, {}});
-  if (identity_) {
+  if (keyed()) {
     const wire::Mac mac = reset_mac(header.connection_id, {scratch_.data(), n - wire::kTagBytes});
-    std::copy(mac.begin(), mac.end(), scratch_.data() + n - wire::kTagBytes);
-  } else if (key_) {
-    Address own = came_to_.is_any() ? network_.address() : came_to_;
-    own.port = network_.address().port;
-    const wire::Mac mac = key_->reset_mac({scratch_.data(), n - wire::kTagBytes}, own);
     std::copy(mac.begin(), mac.end(), scratch_.data() + n - wire::kTagBytes);
   }
   send_plain({scratch_.data(), n}, from, came_to_, ++answer_path_, false);
 }
 
-/// [D46] Believed with a key if the MAC is the peer's and the packet that it answers was sent.
-/// [D47] Without one, anybody who has seen a packet could have made it: a ping asks, and a reset that
-/// answers that ping is believed.
+/// [D46] With a key its MAC must be the peer's. [D47] Without one, anybody who has seen a packet could have made it.
+/// Believed is one that answers a ping that was sent to find out.
 void Engine::on_reset(const wire::Header& header, wire::ConstBytes datagram, const Address& from) {
   const auto decoded = wire::decode_reset(header, datagram.subspan(header.bytes()));
   if (!decoded) {
@@ -74,20 +71,29 @@ void Engine::on_reset(const wire::Header& header, wire::ConstBytes datagram, con
   if (keyed()) {
     const wire::ConstBytes before = datagram.first(datagram.size() - wire::kTagBytes);
     const wire::Mac expected =
-        key_ ? key_->reset_mac(before, c.peer) : host_reset_mac(c.keys.reset, before);
+        key_ ? key_->reset_mac(before, c.peer) : host_reset_mac(c.keys.reset, before, c.peer);
     if (!same(expected, reset.mac) || reset.echo >= c.keys.counter) {
       ++statistics_.refused_forged;
       return;
     }
-  } else if (reset.echo != c.life.reset_echo) {
-    ++statistics_.refused_set_up;
-    if (c.state != State::open || now_ < c.life.reset_asked_at + kPause) return;
-    c.life.reset_asked_at = now_;
-    const wire::Ping ping = send_ping(c);
-    c.life.reset_echo = std::uint64_t{ping.id} << 32 | ping.timestamp.ns;
-    return;
   }
-  lose_peer(c, Status::peer_restarted);
+  if (reset.echo == c.life.reset_echo) return lose_peer(c, Status::peer_restarted);
+  ++statistics_.refused_set_up;
+  ask_whether_reset(c);
+}
+
+/// [D102] With a key, too: strangers can have resets made for ids that nobody has yet, and keep them. So the ping has
+/// a counter that nobody can foresee.
+void Engine::ask_whether_reset(Connection& c) {
+  const Picoseconds pause = std::max(kPause, 4 * c.set_up.small_rtt);
+  if (c.state != State::open || now_ < c.life.reset_asked_at + pause) return;
+  c.life.reset_asked_at = now_;
+  const std::uint64_t epoch_end = (epoch_of(c.keys.counter) + 1) << kEpochBits;
+  if (keyed() && epoch_end - c.keys.counter > 2 * kCounterReserve)
+    c.keys.counter += random32() % kMostSkipped;
+  const wire::Ping ping = send_ping(c);
+  c.life.reset_echo =
+      keyed() ? c.keys.counter - 1 : std::uint64_t{ping.id} << 32 | ping.timestamp.ns;
 }
 
 /// [D47] Whether a close is the peer's. It names the peer's id, which who has not seen set-up does not

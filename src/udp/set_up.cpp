@@ -214,7 +214,15 @@ void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, co
     return;
   }
   const wire::Terms& terms = accept.value().terms;
-  if (identity_ && !open_second(*c, *accept.value().second, from)) return;
+  // What costs little first.
+  if (terms.mtu > c->set_up.mine.mtu || terms.key_id != c->set_up.mine.key_id ||
+      (terms.ciphers & c->set_up.mine.ciphers) != terms.ciphers ||
+      terms.transport != c->set_up.mine.transport ||
+      (terms.extensions & ~c->set_up.mine.extensions & wire::kCriticalExtensions) != 0) {
+    ++statistics_.refused_set_up;
+    return;
+  }
+  if (identity_ && !open_second(*c, *accept.value().second)) return;
   if (const JobKey* key = identity_ ? &*c->set_up.introduction->outcome : key_ ? &*key_ : nullptr) {
     const wire::Mac expected = key->accept_mac(c->set_up.initiator_terms,
                                                datagram.first(datagram.size() - wire::kTagBytes));
@@ -222,13 +230,6 @@ void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, co
       ++statistics_.refused_forged;
       return;
     }
-  }
-  if (terms.mtu > c->set_up.mine.mtu || terms.key_id != c->set_up.mine.key_id ||
-      (terms.ciphers & c->set_up.mine.ciphers) != terms.ciphers ||
-      terms.transport != c->set_up.mine.transport ||
-      (terms.extensions & ~c->set_up.mine.extensions & wire::kCriticalExtensions) != 0) {
-    ++statistics_.refused_set_up;
-    return;
   }
   heard(*c);
   note_set_up_rtt(*c);
@@ -359,7 +360,7 @@ void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram,
   send_challenge(terms, header, datagram, from);
 }
 
-/// Those that have not ended. Counted for peers only who have proved that they receive at their address.
+/// Those that have not ended. With keys of hosts a half-open one's peer may not be at that address at all.
 std::size_t Engine::connections_from(std::uint64_t source) const {
   return static_cast<std::size_t>(
       std::count_if(connections_.begin(), connections_.end(), [source](const auto& c) {
@@ -411,10 +412,10 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
 /// A question that was asked and answered before: our accept was lost. Somebody who plays it again gets some more, and
 /// then one for each, smaller than what he sent.
 bool Engine::is_known(const wire::Header& header, const wire::Terms& terms, const Address& from) {
-  const auto known = by_nonce_.find(wire::nonce_echo(terms.nonce));
-  if (known == by_nonce_.end()) return false;
+  const auto known = by_question_.find({wire::nonce_echo(terms.nonce), from});
+  if (known == by_question_.end()) return false;
   Connection& c = *known->second;
-  if (c.peer == from && c.set_up.theirs.nonce == terms.nonce &&
+  if (c.set_up.theirs.nonce == terms.nonce &&
       c.set_up.theirs.connection_id == terms.connection_id) {
     if (c.state == State::half_open || c.state == State::open)
       send_accept(c, c.set_up.accepts_sent < kGenerousAccepts ? copies_for(header) : 1);
@@ -452,7 +453,7 @@ Connection* Engine::admit(const wire::Terms& terms, wire::ConstBytes datagram,
   std::copy_n(wire::terms_bytes(datagram).begin(), wire::kTermsBytes,
               c.set_up.initiator_terms.begin());
   c.set_up.give_up_at = now_ + kHalfOpenLife;
-  by_nonce_.emplace(echo, &c);
+  by_question_.emplace(Question{echo, from}, &c);
   return &c;
 }
 

@@ -123,7 +123,9 @@ TEST_F(WireKeys, HostsWithKeysOfTheirOwn) {
   EXPECT_TRUE(std::equal(second.begin(), second.end(), accept.begin() + 80));
   ASSERT_TRUE(first_side.read_second(second, told));
   EXPECT_EQ(bytes_of(told), hosts.bytes("responder_reset_secret"));
-  EXPECT_EQ(bytes_of(udp::host_reset_mac(told, before_mac(reset))), mac_of(reset));
+  const auto sender = udp::Address::parse("192.0.2.7:4794");
+  ASSERT_TRUE(sender);
+  EXPECT_EQ(bytes_of(udp::host_reset_mac(told, before_mac(reset), *sender)), mac_of(reset));
 
   const udp::JobKey outcome = udp::handshake_key(first_side.finish());
   EXPECT_EQ(bytes_of(outcome.accept_mac(offer, before_mac(accept))), mac_of(accept));

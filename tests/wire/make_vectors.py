@@ -311,7 +311,7 @@ CONNECT_HOST = macced(lambda mac: connect(HOST_OFFER, COOKIE, mac, first=FIRST),
 ACCEPT_HOST = macced(lambda mac: accept(HOST_ANSWER, 0x1A2B3C4D, mac, SECOND), b"accept", context=HOST_OFFER[0],
                      key=blake(32, HANDSHAKE_KEY, b"strack2 setup"))
 RESET_HOST = macced(lambda mac: reset(0x5EED0001, 2**30, mac), b"reset",
-                    key=reset_secret(HOST_R, 0x5EED0001, 4794))
+                    key=reset_secret(HOST_R, 0x5EED0001, 4794), tail=RESET_FROM)
 
 TOP = 0xFFFFFFFF
 PLAIN_OFFER = terms(0x1A2B3C4D, NONCE_I, user=7, psn=12345, port=40001)
