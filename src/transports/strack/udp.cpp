@@ -11,6 +11,7 @@
 #include "transports/strack/receiver.h"
 #include "transports/strack/sender.h"
 #include "transports/strack/udp_params.h"
+#include "transports/strack/udp_statistics.h"
 #include "udp/transport.h"
 
 namespace strack::udp {
@@ -126,20 +127,11 @@ void StrackSession::start_sending(const Measured& told, std::weak_ptr<KnownPaths
 
 void StrackSession::describe(ConnectionStatistics& s) const {
   if (!sender_) return;
-  const auto to_ns = [](Picoseconds t) { return static_cast<std::uint64_t>(t.count() / 1'000); };
-  s.path_rate_bps = static_cast<std::uint64_t>(path_rate_.count());
-  s.max_cwnd_bytes = static_cast<std::uint64_t>(send_params_.max_cwnd.count());
-  s.target_qdelay_ns = to_ns(send_params_.target_qdelay);
-  s.cwnd_bytes = static_cast<std::uint64_t>(sender_->window().cwnd().count());
-  s.inflight_bytes = static_cast<std::uint64_t>(sender_->inflight_bytes().count());
-  s.base_rtt_ns = to_ns(sender_->window().base_rtt());
-  s.avg_qdelay_ns = to_ns(sender_->window().avg_qdelay());
+  describe_window(send_params_, *sender_, path_rate_, s);
   s.paths = core::PathSelector::path_count(send_params_, sender_->window().cwnd_packets());
   s.paths_marked = sender_->paths().marked_paths();
   s.paths_barred = health_.barred();
   s.loss_episodes = sender_->counters().loss_episodes;
-  s.timeouts = sender_->counters().timeouts;
-  s.probes_sent = sender_->counters().probes_sent;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "core/message_queue.h"
 #include "transports/strack/udp_params.h"
+#include "transports/strack/udp_statistics.h"
 #include "transports/strack_plus/receiver.h"
 #include "transports/strack_plus/sender.h"
 #include "transports/strack_plus/udp_ack.h"
@@ -186,19 +187,10 @@ Picoseconds PlusSession::network_part(Picoseconds rtt, const core::PlusAck& ack)
 
 void PlusSession::describe(ConnectionStatistics& s) const {
   if (!sender_) return;
-  const auto to_ns = [](Picoseconds t) { return static_cast<std::uint64_t>(t.count() / 1'000); };
-  s.path_rate_bps = static_cast<std::uint64_t>(path_rate_.count());
-  s.max_cwnd_bytes = static_cast<std::uint64_t>(send_params_.max_cwnd.count());
-  s.target_qdelay_ns = to_ns(send_params_.target_qdelay);
-  s.cwnd_bytes = static_cast<std::uint64_t>(sender_->window().cwnd().count());
-  s.inflight_bytes = static_cast<std::uint64_t>(sender_->inflight_bytes().count());
-  s.base_rtt_ns = to_ns(sender_->window().base_rtt());
-  s.avg_qdelay_ns = to_ns(sender_->window().avg_qdelay());
+  describe_window(send_params_, *sender_, path_rate_, s);
   s.paths = send_params_.max_paths;
   s.paths_marked = sender_->paths().marked();
   s.paths_barred = sender_->paths().unanswered();
-  s.timeouts = sender_->counters().timeouts;
-  s.probes_sent = sender_->counters().probes_sent;
 }
 
 }  // namespace
