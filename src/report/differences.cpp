@@ -10,7 +10,7 @@ namespace {
 using metrics::RunInfo;
 using metrics::Setting;
 
-/// Whether a key is a parameter of a transport that is not this scheme's.
+/// Whether a key is a parameter of a transport that is not this scheme's, nor of one whose section it reads.
 bool is_of_another(std::string_view key, std::string_view scheme) {
   const std::size_t dot = key.find('.');
   for (const transports::Descriptor* transport : transports::all()) {
@@ -18,7 +18,9 @@ bool is_of_another(std::string_view key, std::string_view scheme) {
     const bool its =
         std::any_of(transport->keys.begin(), transport->keys.end(),
                     [&](const sim::Key& own) { return own.name == key.substr(dot + 1); });
-    if (its) return transports::find(scheme).transport != transport;
+    if (!its) continue;
+    const transports::Descriptor* runs = transports::find(scheme).transport;
+    return runs != transport && (runs == nullptr || runs->switches.ecn != transport->section);
   }
   return false;
 }

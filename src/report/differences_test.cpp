@@ -60,6 +60,17 @@ TEST(Differences, OfTwoSchemesAreWhatWasGiven) {
   EXPECT_EQ(setting_of(a, "nothing"), nullptr);
 }
 
+// A transport may read another's section: MRC's window is NSCC's.
+TEST(Differences, OfASectionThatTwoTransportsRead) {
+  const Settings small{{"uet.max_cwnd", "100000", {}, "given"}};
+  const Settings large{{"uet.max_cwnd", "200000", {}, "given"}};
+  for (const char* scheme : {"mrc", "nscc"})
+    EXPECT_EQ(keys_of(run_of(scheme, small), run_of(scheme, large)), (Words{"uet.max_cwnd"}))
+        << scheme;
+  const RunInfo other = run_of("strack", small);
+  EXPECT_EQ(setting_of(other, "uet.max_cwnd"), nullptr);
+}
+
 class DifferencesOnAPage : public testing::Test {
  protected:
   DifferencesOnAPage() {
