@@ -8,10 +8,12 @@
 
 #include <bit>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <system_error>
 
 #include "fabric/provider.h"
 
@@ -64,6 +66,23 @@ bool read_number(const char* name, T& out, std::size_t least, std::size_t most) 
                     std::to_string(least) + " to " + std::to_string(most));
   }
   out = static_cast<T>(value);
+  return true;
+}
+
+/// Gbit/s, decimals allowed: there are slower links.
+bool read_rate(std::uint64_t& bps) {
+  constexpr double kLeast = 0.001;
+  constexpr double kMost = 10'000;
+  const char* text = text_of("rate_gbps");
+  if (text == nullptr) return true;
+  double value = 0;
+  const char* const all = text + std::strlen(text);
+  const auto [end, error] = std::from_chars(text, all, value);
+  if (error != std::errc() || end != all || !(value >= kLeast && value <= kMost)) {
+    return complain(variable("rate_gbps") + " is '" + text +
+                    "'. it takes a number from 0.001 to 10000");
+  }
+  bps = static_cast<std::uint64_t>(value * 1e9);
   return true;
 }
 
@@ -138,10 +157,19 @@ void define_settings(fi_provider& provider) {
   define("payload",
          "the most bytes of a message in a packet, 512 to 65000; the path's MTU lowers it further. "
          "default: 16384 on loopback addresses, else 8192");
-  define("rate_gbps", "the rate of this host's link in Gbit/s. default: 10");
+  define("rate_gbps", "the rate of this host's link in Gbit/s, 0.001 to 10000. default: 10");
   define("eager", "bytes; longer messages are fetched by their receiver. default: 32768");
   define("buffers", "for messages on their way in, of a little more than that. default: 256");
   define("message_slots", "messages under way per connection, a power of two. default: 64");
+  define("timeout",
+         "seconds of silence after which a peer is given up, 1 to 3600; so long it may take to "
+         "connect, too. default: 10");
+  define("idle",
+         "seconds after which a connection that nothing uses is closed, up to 86400; 0: none is. "
+         "default: 60");
+  define("unexpected",
+         "MiB of messages that wait for a receive, 1 to 65536; beyond them peers wait, too. "
+         "default: 64");
   define("stats", "1: print at the end of each endpoint what crossed the network. default: 0");
 }
 
@@ -348,19 +376,23 @@ bool read_settings(fi_provider& provider) {
   udp::EndpointOptions& options = s.endpoint;
   options.max_connections = kMostObjects;
   options.max_receives = 2 * kMostObjects;
-  std::uint64_t gbps = options.rate_bps / 1'000'000'000;
   options.burst = options.paths = options.max_payload = 0;  // as the address has it
   options.answers_first = true;
-  const bool ok = read_key(options) && read_address(s.address) &&
-                  read_flag("insecure", options.insecure) && read_flag("stats", s.statistics) &&
-                  read_number("paths", options.paths, 1, 256) &&
-                  read_number("burst", options.burst, 1, 64) &&
-                  read_number("payload", options.max_payload, 512, 65'000) &&
-                  read_number("rate_gbps", gbps, 1, 10'000) &&
-                  read_number("eager", s.limits.eager, kMostInjected, 1 << 20) &&
-                  read_number("buffers", s.limits.buffers, 8, kMostObjects) &&
-                  read_slots(options.message_slots);
-  options.rate_bps = gbps * 1'000'000'000;
+  auto timeout = std::chrono::duration_cast<std::chrono::seconds>(options.peer_timeout).count();
+  auto idle = std::chrono::duration_cast<std::chrono::seconds>(s.limits.idle).count();
+  std::size_t unexpected = s.limits.unexpected >> 20;
+  const bool ok =
+      read_key(options) && read_address(s.address) && read_flag("insecure", options.insecure) &&
+      read_flag("stats", s.statistics) && read_number("paths", options.paths, 1, 256) &&
+      read_number("burst", options.burst, 1, 64) &&
+      read_number("payload", options.max_payload, 512, 65'000) && read_rate(options.rate_bps) &&
+      read_number("eager", s.limits.eager, kMostInjected, 1 << 20) &&
+      read_number("buffers", s.limits.buffers, 8, kMostObjects) &&
+      read_number("timeout", timeout, 1, 3'600) && read_number("idle", idle, 0, 86'400) &&
+      read_number("unexpected", unexpected, 1, 65'536) && read_slots(options.message_slots);
+  options.peer_timeout = options.connect_timeout = std::chrono::seconds(timeout);
+  s.limits.idle = std::chrono::seconds(idle);
+  s.limits.unexpected = unexpected << 20;
   return ok;
 }
 

@@ -9,6 +9,9 @@
 //   write_offer  the same for many bytes: answered by fetch, and by answer when they are in place
 //   read         segments; their bytes come in a message with this tag of the endpoint's
 //   atomic       segments, operands, and what to compare with
+//   bye          its sender asks nothing more by this connection: whoever has nothing under way there closes it
+//   full         too many messages wait for a receive here: every one is to be offered from now on
+//   room         that is over
 //
 // The bytes that an offer or a read stands for travel without a header, out of the user's memory into the
 // user's memory. Numbers are little-endian, as on every machine that this is built for.
@@ -38,6 +41,9 @@ enum class Type : std::uint8_t {
   write_offer,
   read,
   atomic,
+  bye,
+  full,
+  room,
 };
 
 namespace bits {

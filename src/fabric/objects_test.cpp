@@ -171,6 +171,9 @@ TEST(Settings, MistakesAreNamed) {
       "such as 192.0.2.7");
   EXPECT_EQ(said("FI_STRACK_PATHS", "0"),
             "FI_STRACK_PATHS is '0'. it takes a number from 1 to 256");
+  for (const char* rate : {"0", "1e", "nan", "20000", "-1"})
+    EXPECT_EQ(said("FI_STRACK_RATE_GBPS", rate), std::string("FI_STRACK_RATE_GBPS is '") + rate +
+                                                     "'. it takes a number from 0.001 to 10000");
   EXPECT_EQ(
       said("FI_STRACK_KEY_FILE", "/nowhere"),
       "FI_STRACK_KEY_FILE is '/nowhere', and no key can be read there. `strack key` makes one");
@@ -239,6 +242,24 @@ TEST(Counter, AnErrorIsNotHiddenByItsValue) {
   EXPECT_EQ(fi_close(&cntr->fid), 0);
 }
 
+// A program that never looks at errors is told of each once, and sleeps afterwards.
+TEST(Counter, AnErrorThatNobodyReadsKeepsNobodyAwake) {
+  World world(0);
+  fid_cntr* cntr = nullptr;
+  fi_cntr_attr attr{};
+  attr.wait_obj = FI_WAIT_FD;
+  ASSERT_EQ(fi_cntr_open(world.domain, &attr, &cntr, nullptr), 0);
+  fid* all[] = {&cntr->fid};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(fi_cntr_adderr(cntr, 1), 0);
+    EXPECT_EQ(fi_trywait(world.fabric, all, 1), -FI_EAGAIN);
+    EXPECT_EQ(fi_cntr_read(cntr), 0u);
+    EXPECT_EQ(fi_trywait(world.fabric, all, 1), 0);
+  }
+  EXPECT_EQ(fi_cntr_readerr(cntr), 2u);
+  EXPECT_EQ(fi_close(&cntr->fid), 0);
+}
+
 // Whoever clears, looks and sleeps hears of all that is signalled meanwhile.
 TEST(Waiting, NoSignalIsLost) {
   constexpr int kSignals = 50'000;
@@ -257,6 +278,15 @@ TEST(Waiting, NoSignalIsLost) {
     ASSERT_EQ(poll(&one, 1, 20'000), 1) << "nobody wakes it at " << count;
   }
   other.join();
+}
+
+// [D94] Endpoints of a domain share one lock for values that atomics change; another domain has another.
+TEST(Domain, HasOneLockForAtomics) {
+  World world(2);
+  World other(1);
+  const auto lock_of = [](fid_ep* ep) { return static_cast<Ep*>(ep)->alone().mutex(); };
+  EXPECT_EQ(lock_of(world[0].ep), lock_of(world[1].ep));
+  EXPECT_NE(lock_of(world[0].ep), lock_of(other[0].ep));
 }
 
 // [D94] Atomics that come to several endpoints of a domain are done one after the other.

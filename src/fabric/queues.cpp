@@ -549,7 +549,10 @@ int try_wait(fid_fabric*, fid** fids, int count) {
         cntr.progressed.waiting.clear();
         cntr.progressed.progress();
         // Whoever counted before the descriptor was cleared has woken nobody.
-        if (cntr.has_news()) return -FI_EAGAIN;
+        if (cntr.has_news()) {
+          cntr.shown_errors = cntr.errors.load();  // who never looks at errors sleeps the next time
+          return -FI_EAGAIN;
+        }
         break;
       }
       case FI_CLASS_EQ: {

@@ -1,5 +1,6 @@
 #include "fabric/rdm.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -10,6 +11,10 @@ namespace {
 
 constexpr int kRounds = 4;  ///< of a call of progress, as long as there is something
 constexpr std::chrono::seconds kPatience{3};
+/// A connection is idle when so many looks in a row found it unused.
+constexpr std::uint32_t kIdleLooks = 4;
+/// Calls of progress that find nothing, for one that looks at the clock.
+constexpr std::uint32_t kLookEvery = 8;
 
 struct Hello {
   std::array<std::uint8_t, 16> ip{};
@@ -173,6 +178,45 @@ void Rdm::on_end(udp::ConnectionId id, udp::Status status) {
   }
   std::erase_if(claimed_, [&](const auto& entry) { return gone(entry.second); });
   for (auto& [context, message] : claimed_) orphan(message);
+  if (link->full) --full_;
+}
+
+/// Whether nothing of this side's is under way there, and nothing of the peer's that this side knows of.
+bool Rdm::quiet(const Link& link) const {
+  return link.up && link.peer != nullptr && !link.closing && link.unacked == 0 &&
+         link.active == 0 && link.asked.empty() &&
+         std::none_of(operations_.begin(), operations_.end(),
+                      [&](const auto& one) { return one.second->link == &link; });
+}
+
+void Rdm::close(Link& link) {
+  if (link.peer != nullptr && link.peer->out == &link) link.peer->out = nullptr;
+  link.closing = true;
+  static_cast<void>(endpoint_.close(link.id));
+}
+
+/// [D103] Whoever finds a connection idle says so and asks nothing more by it, but answers; the other side
+/// closes it when nothing of its own is under way there. So nothing can be on its way when it ends.
+void Rdm::part_from_idle() {
+  if (limits_.idle.count() == 0 || ++looks_ % kLookEvery != 0) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + limits_.idle / kIdleLooks;
+  for (auto& [number, link] : links_) {
+    if (std::exchange(link->used, false)) link->looks = 0;
+    if (++link->looks <= kIdleLooks || !quiet(*link)) continue;
+    if (link->left) {
+      close(*link);
+    } else if (!std::exchange(link->parted, true)) {
+      if (link->peer->out == link.get()) link->peer->out = nullptr;
+      reply(*link, Type::bye, 0, 0);
+    }
+  }
+}
+
+void Rdm::on_bye(Link& link) {
+  link.left = true;
+  if (quiet(link)) close(link);
 }
 
 bool Rdm::progress() {
@@ -194,6 +238,7 @@ bool Rdm::progress() {
     if (!any || told_) break;
     busy = true;
   }
+  if (!busy && !ending_) part_from_idle();
   return busy;
 }
 
@@ -231,9 +276,14 @@ void Rdm::on(const udp::Completion& completion) {
 void Rdm::finish() {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   const auto late = [&] { return std::chrono::steady_clock::now() >= end; };
-  while (outgoing_ > 0 && !late()) {
+  // What was offered and is done for the user has to be fetched first.
+  const auto owed = [&] {
+    return outgoing_ > 0 || std::any_of(operations_.begin(), operations_.end(),
+                                        [](const auto& one) { return one.second->told; });
+  };
+  while (owed() && !late()) {
     progress();
-    if (outgoing_ > 0) static_cast<void>(endpoint_.wait(std::chrono::milliseconds(10)));
+    if (owed()) static_cast<void>(endpoint_.wait(std::chrono::milliseconds(10)));
   }
   for (const auto& [number, link] : links_) {
     if (!std::exchange(link->closing, true)) static_cast<void>(endpoint_.close(link->id));
@@ -267,6 +317,8 @@ void Rdm::post(Link& link, std::unique_ptr<Outgoing> outgoing, Operation* operat
   outgoing->operation = operation;
   if (operation != nullptr) operation->unsent = true;
   ++outgoing_;
+  ++link.unacked;
+  link.used = true;
   link.waiting.push_back(std::move(outgoing));
   posted_ = true;
   drain(link);
@@ -288,6 +340,7 @@ void Rdm::drain(Link& link) {
 void Rdm::sent(Outgoing* raw, udp::Status status) {
   const std::unique_ptr<Outgoing> outgoing(raw);
   --outgoing_;
+  --outgoing->link->unacked;
   if (outgoing->found > 0) outgoing->link->found -= outgoing->found;
   if (outgoing->asked) {
     lent_.erase(raw);
@@ -345,21 +398,23 @@ void Rdm::remember(Operation& operation) {
   operations_[operation.id] = &operation;
 }
 
+static Done done_with(const Operation& operation, int error, std::uint64_t length) {
+  const Request& request = operation.request;
+  return {.counted = operation.counted,
+          .report = request.report,
+          .context = request.context,
+          .flags = operation.done_flags,
+          .length = length,
+          .tag = request.tag,
+          .error = error};
+}
+
 /// Of everything but receives.
 void Rdm::finish(Operation* operation, int error, std::uint64_t length) {
   const std::unique_ptr<Operation> over(operation);
   if (operation->id != 0) operations_.erase(operation->id);
-  if (ending_) return;
-  const Request& request = operation->request;
-  tell({.counted = operation->counted,
-        .report = request.report,
-        .context = request.context,
-        .flags = operation->done_flags,
-        .length = length,
-        .buffer = nullptr,
-        .tag = request.tag,
-        .source = nullptr,
-        .error = error});
+  if (ending_ || operation->told) return;
+  tell(done_with(*operation, error, length));
 }
 
 int Rdm::send(const Request& request) {
@@ -375,7 +430,7 @@ int Rdm::send(const Request& request) {
   }
   Operation* operation =
       begin(request, Counted::send, FI_SEND | (tagged ? FI_TAGGED : FI_MSG), link);
-  if (size > link->eager) {
+  if (size > link->eager || link->offers) {
     header.type = Type::offer;
     return offer(*link, *operation, header);
   }
@@ -397,7 +452,8 @@ int Rdm::send(const Request& request) {
 
 /// Its bytes wait until they are fetched.
 int Rdm::offer(Link& link, Operation& operation, Header header) {
-  if (!operation.request.local.contiguous()) {
+  const bool injected = (operation.request.flags & FI_INJECT) != 0;
+  if (!operation.request.local.contiguous() || injected) {
     operation.joined = room_for(operation.request.local.size());
     if (!operation.joined) {
       delete &operation;
@@ -410,6 +466,10 @@ int Rdm::offer(Link& link, Operation& operation, Header header) {
   header.operation = operation.id;
   const Segments& remote = operation.request.remote;
   post(link, message(header, {remote.all.data(), remote.count}, {}));
+  if (injected) {  // [D83] Copied: to the user it is done.
+    tell(done_with(operation, 0, operation.request.local.size()));
+    operation.told = true;
+  }
   endpoint_.flush();
   return 0;
 }

@@ -20,6 +20,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -127,6 +128,10 @@ struct Limits {
   std::size_t copied = std::size_t{64}
                        << 20;  ///< bytes held for a peer's reads and long writes; atomics
   std::chrono::milliseconds last_reads{300};  ///< of a region that is closed
+  /// [D103] A connection that nothing has used for so long is closed; 0: none is.
+  std::chrono::milliseconds idle{60'000};
+  /// [D104] Bytes of messages that wait for a receive; beyond them peers only offer.
+  std::size_t unexpected = std::size_t{64} << 20;
 
   /// Of an atomic's operands: what they are compared with travels in the same message.
   [[nodiscard]] std::size_t most_atomic() const { return eager / 2; }
@@ -144,6 +149,8 @@ struct Unexpected {
   Header header;
   Link* link = nullptr;  ///< null once its connection has ended
   std::vector<std::byte> bytes;
+
+  [[nodiscard]] std::size_t memory() const { return sizeof(Unexpected) + bytes.size(); }
 };
 
 class Rdm {
@@ -179,6 +186,9 @@ class Rdm {
   void set_least_multi_receive(std::size_t size) { limits_.least_multi_receive = size; }
   [[nodiscard]] std::size_t least_multi_receive() const { return limits_.least_multi_receive; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
+  [[nodiscard]] std::size_t connections() const { return links_.size(); }
+  /// Bytes of messages that no receive was posted for.
+  [[nodiscard]] std::size_t unexpected() const { return unexpected_; }
   [[nodiscard]] udp::Endpoint& endpoint() { return endpoint_; }
 
  private:
@@ -190,6 +200,10 @@ class Rdm {
   void on_accepted(udp::ConnectionId id, std::uint64_t greeting);
   void met(Link& link, std::uint64_t greeting);
   void on_end(udp::ConnectionId id, udp::Status status);
+  [[nodiscard]] bool quiet(const Link& link) const;
+  void close(Link& link);
+  void part_from_idle();
+  void on_bye(Link& link);
   // Out.
   [[nodiscard]] std::unique_ptr<Outgoing> message(const Header& header,
                                                   std::span<const Segment> segments,
@@ -218,6 +232,8 @@ class Rdm {
   void deliver(Operation& receive, const Unexpected& message, std::span<const std::byte> bytes);
   void accept_offer(Operation& receive, const Unexpected& message);
   void discard(const Unexpected& message);
+  void keep(Messages& all, Unexpected message);
+  [[nodiscard]] std::optional<Unexpected> take_kept(Messages& all, const Pattern<Peer>& pattern);
   void end_cancelled(Operation& receive);
   void received_one(Operation& receive, const Unexpected& message, std::size_t offset,
                     std::size_t length, int error);
@@ -258,6 +274,10 @@ class Rdm {
   std::uint32_t next_operation_ = 0;
   std::uint64_t next_tag_ = 0;
   std::size_t outgoing_ = 0;
+  std::size_t unexpected_ = 0;  ///< bytes
+  std::size_t full_ = 0;        ///< connections whose peers only offer, as they were told
+  std::uint32_t looks_ = 0;     ///< of `progress`, in vain
+  std::chrono::steady_clock::time_point next_look_{};  ///< for idle connections
   bool ending_ = false;
   bool told_ = false;    ///< the user, since this was last asked
   bool posted_ = false;  ///< a message, likewise

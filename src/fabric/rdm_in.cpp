@@ -43,6 +43,7 @@ void Rdm::on_message(Link& link, std::span<const std::byte> bytes) {
   if (!take(bytes, header) || header.version != kMessageVersion) return;
   if (header.type == Type::hello) return on_hello(link, bytes);
   if (link.peer == nullptr) return;
+  link.used |= header.type != Type::bye;
   switch (header.type) {
     case Type::send:
       if (bytes.size() != header.length) return;
@@ -62,6 +63,12 @@ void Rdm::on_message(Link& link, std::span<const std::byte> bytes) {
       return on_write(link, header, bytes);
     case Type::atomic:
       return on_atomic(link, header, bytes);
+    case Type::bye:
+      return on_bye(link);
+    case Type::full:
+    case Type::room:
+      link.offers = header.type == Type::full;
+      return;
     default:
       return;
   }
@@ -73,12 +80,38 @@ void Rdm::on_incoming(Link& link, const Header& header, std::span<const std::byt
   Operation* receive = all.find(message.peer, message.tag);
   if (receive == nullptr) {
     message.bytes.assign(bytes.begin(), bytes.end());
-    all.keep(std::move(message));
+    keep(all, std::move(message));
   } else if (header.type == Type::send) {
     deliver(*receive, message, bytes);
   } else {
     accept_offer(*receive, message);
   }
+}
+
+/// [D104] An offer costs its sender's memory, and waits there; what came unasked is kept here.
+void Rdm::keep(Messages& all, Unexpected message) {
+  if (message.header.type == Type::send) {
+    unexpected_ += message.memory();
+    Link& link = *message.link;
+    if (unexpected_ > limits_.unexpected && !std::exchange(link.full, true)) {
+      ++full_;
+      reply(link, Type::full, 0, 0);
+    }
+  }
+  all.keep(std::move(message));
+}
+
+std::optional<Unexpected> Rdm::take_kept(Messages& all, const Pattern<Peer>& pattern) {
+  auto taken = all.take(pattern);
+  if (!taken || taken->header.type != Type::send) return taken;
+  unexpected_ -= taken->memory();
+  if (full_ == 0 || unexpected_ > limits_.unexpected / 2) return taken;
+  for (auto& [number, link] : links_) {
+    if (!std::exchange(link->full, false)) continue;
+    --full_;
+    reply(*link, Type::room, 0, 0);
+  }
+  return taken;
 }
 
 int Rdm::receive(const Request& request) {
@@ -91,7 +124,7 @@ int Rdm::receive(const Request& request) {
   posted_ = false;
   // It is found by messages from now on, and may be over with the first.
   all.post(operation);
-  while (auto message = all.take(operation->pattern)) {
+  while (auto message = take_kept(all, operation->pattern)) {
     // A buffer for several takes as many as there are, until it is spent.
     const bool last = !several || operation->request.local.size() - operation->used <
                                       limits_.least_multi_receive + message->header.length;
@@ -303,9 +336,9 @@ int Rdm::probe(const Request& request) {
   }
   describe(*message);
   if ((request.flags & FI_DISCARD) != 0) {
-    if (const auto taken = all.take(pattern)) discard(*taken);
+    if (const auto taken = take_kept(all, pattern)) discard(*taken);
   } else if ((request.flags & FI_CLAIM) != 0) {
-    if (auto taken = all.take(pattern)) claimed_[request.context] = std::move(*taken);
+    if (auto taken = take_kept(all, pattern)) claimed_[request.context] = std::move(*taken);
   }
   tell(done);
   return 0;

@@ -30,6 +30,17 @@ struct Link {
   bool awaited = false;               ///< by an operation that was told to come again
   std::size_t eager = kMostInjected;  ///< what both sides take unasked
   std::deque<std::unique_ptr<Outgoing>> waiting;
+  std::size_t unacked = 0;  ///< messages on their way, those that wait included
+
+  // [D103] Its end, when nobody uses it.
+  bool used = true;         ///< since somebody looked
+  std::uint32_t looks = 0;  ///< that found it unused
+  bool parted = false;      ///< this side has said so
+  bool left = false;        ///< the peer has
+
+  // [D104] Messages that wait for a receive.
+  bool full = false;    ///< this side has said so
+  bool offers = false;  ///< the peer has: every message is offered
 
   // [D94] Reads and long writes of the peer's.
   struct Asked {
@@ -51,6 +62,7 @@ struct Operation {
   std::uint32_t id = 0;  ///< in the table of those that a peer will speak of; 0: not there
   Link* link = nullptr;
   bool offered = false;                 ///< may be fetched, once
+  bool told = false;                    ///< to the user it is done: its bytes are `joined`
   bool unsent = false;                  ///< the endpoint has it
   bool unanswered = false;              ///< the peer has still to say that it is done
   int error = 0;                        ///< as the peer says

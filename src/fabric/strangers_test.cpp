@@ -15,21 +15,12 @@
 
 #include "fabric/message.h"
 #include "fabric/rdm.h"
+#include "fabric/rdm_testing.h"
 #include "fabric/testing.h"
 #include "udp/endpoint.h"
 
 namespace strack::fabric {
 namespace {
-
-constexpr std::size_t kEager = 32'768;
-
-udp::EndpointOptions endpoint_options() {
-  udp::EndpointOptions o;
-  o.listen = "127.0.0.1:0";
-  o.paths = 2;
-  o.user_data = greeting(kEager);
-  return o;
-}
 
 struct HelloBytes {
   std::array<std::uint8_t, 16> ip{};
@@ -45,24 +36,6 @@ std::vector<std::byte> message_of(const Header& header, const void* more = nullp
   if (size > 0) std::memcpy(all.data() + sizeof header, more, size);
   return all;
 }
-
-/// Owns an Rdm and keeps what it tells; one region, whose rights a test sets.
-class Told : public Host {
- public:
-  void done(const Done& done) override { all.push_back(done); }
-  std::byte* region(const Segment& segment, std::uint64_t access) override {
-    if ((rights & access) != access || segment.address > memory.size() ||
-        segment.length > memory.size() - segment.address)
-      return nullptr;
-    return memory.data() + segment.address;
-  }
-  std::unique_lock<std::mutex> alone() override { return std::unique_lock(values); }
-
-  std::vector<Done> all;
-  std::vector<std::byte> memory = std::vector<std::byte>(200'000);
-  std::uint64_t rights = FI_REMOTE_READ | FI_REMOTE_WRITE;
-  std::mutex values;
-};
 
 /// An Rdm and a stranger, connected; both move when `until` is called.
 class Stranger : public ::testing::Test {
@@ -344,6 +317,30 @@ TEST_F(Stranger, AnAtomicLearnsThatItsPeerIsNone) {
   EXPECT_TRUE(until([&] { return (told = rdm_->atomic(request)) != -FI_EAGAIN; }));
   EXPECT_EQ(told, -FI_ECANCELED);
   EXPECT_EQ(rdm_->atomic(request), -FI_EAGAIN) << "it is tried again";
+}
+
+// An atomic takes the values as they are once they are its own, and gives them back changed: what others did
+// until then, and what they do afterwards, is not lost.
+TEST_F(Stranger, AnAtomicFindsWhatOthersDidBefore) {
+  connect();
+  std::thread after;
+  host_.meanwhile = [&] {
+    host_.memory[0] = std::byte{100};
+    after = std::thread([&] {  // waits until the atomic is over
+      const std::lock_guard lock(host_.values);
+      host_.memory[0] = static_cast<std::byte>(std::to_integer<int>(host_.memory[0]) + 20);
+    });
+  };
+  std::array<std::byte, sizeof(Segment) + 1> body{};
+  const Segment first{0, 1, 4};
+  std::memcpy(body.data(), &first, sizeof first);
+  body.back() = std::byte{3};
+  say({.type = Type::atomic, .segments = 1, .length = 1, .tag = kAddBytes}, body.data(),
+      body.size());
+  EXPECT_TRUE(until([&] { return told(Counted::remote_write) == 1; }));
+  after.join();
+  host_.meanwhile = nullptr;
+  EXPECT_EQ(host_.memory[0], std::byte{123});
 }
 
 class Bounded : public Stranger {

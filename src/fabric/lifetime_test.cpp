@@ -1,0 +1,122 @@
+// How connections end when nobody uses them, and how messages that nobody receives are held back.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fabric/rdm_testing.h"
+
+namespace strack::fabric {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Bytes that say which message they are.
+std::vector<std::byte> numbered(std::size_t size, std::uint32_t number) {
+  std::vector<std::byte> bytes(size, static_cast<std::byte>(number));
+  std::memcpy(bytes.data(), &number, sizeof number);
+  return bytes;
+}
+
+std::uint32_t number_of(const std::vector<std::byte>& bytes) {
+  std::uint32_t number = 0;
+  std::memcpy(&number, bytes.data(), sizeof number);
+  return number;
+}
+
+// [D103] Nobody is left connected to those that it no longer talks to, and whoever talks again is connected anew.
+TEST(Idle, ConnectionsCloseAndOpenAgain) {
+  Pair pair(Limits{.idle = milliseconds(20)});
+  for (std::uint32_t round = 0; round < 3; ++round) {
+    for (const std::size_t from : {0u, 1u}) {
+      for (const std::size_t size : {8u, 100'000u}) {  // unasked, and offered
+        auto sent = numbered(size, round);
+        std::vector<std::byte> place(size);
+        for (Told& host : pair.hosts) host.all.clear();
+        ASSERT_EQ(pair.receive(1 - from, place, 7), 0);
+        ASSERT_EQ(pair.send(from, sent, 7), 0);
+        EXPECT_TRUE(pair.until([&] {
+          return pair.well(from, Counted::send, 1) && pair.well(1 - from, Counted::receive, 1);
+        }));
+        EXPECT_EQ(place, sent);
+      }
+    }
+    EXPECT_TRUE(pair.until([&] { return pair.connections() == 0; }));
+  }
+  for (const auto& one : pair.both) {
+    EXPECT_GE(one->endpoint().statistics().connections_made, 3u);
+    EXPECT_EQ(one->endpoint().statistics().connections_failed, 0u);
+  }
+}
+
+// [D103] A connection with something under way stays, however long that takes; whoever has parted from it answers.
+TEST(Idle, WhatIsUnderWayKeepsAConnection) {
+  Pair pair(Limits{.idle = milliseconds(4)});
+  auto sent = numbered(100'000, 5);
+  ASSERT_EQ(pair.send(0, sent, 7), 0);
+  EXPECT_TRUE(pair.until([&] { return pair.both[1]->connections() == 1; }));
+  // Long enough for the receiver to part from it.
+  const auto end = std::chrono::steady_clock::now() + milliseconds(40);
+  EXPECT_TRUE(pair.until([&] { return std::chrono::steady_clock::now() > end; }));
+  EXPECT_EQ(pair.connections(), 2u);
+  std::vector<std::byte> place(sent.size());
+  ASSERT_EQ(pair.receive(1, place, 7), 0);
+  EXPECT_TRUE(pair.until(
+      [&] { return pair.well(0, Counted::send, 1) && pair.well(1, Counted::receive, 1); }));
+  EXPECT_EQ(place, sent);
+  EXPECT_TRUE(pair.until([&] { return pair.connections() == 0; }));
+}
+
+// [D104] Messages that no receive was posted for are kept up to a bound; then their senders wait. None is lost, and
+// their order holds.
+TEST(Unexpected, MessagesHaveABound) {
+  constexpr std::size_t kBytes = 4'000;
+  constexpr std::size_t kBound = 100'000;
+  constexpr std::size_t kOutstanding = 64;
+  constexpr std::uint32_t kMessages = 400;
+  Pair pair(Limits{.outstanding = kOutstanding, .unexpected = kBound});
+  std::uint32_t sent = 0;
+  std::vector<std::vector<std::byte>> all;
+  for (std::uint32_t i = 0; i < kMessages; ++i) all.push_back(numbered(kBytes, i));
+  const auto send_some = [&] {  // every other one injected: its bytes are copied
+    while (sent < kMessages && pair.send(0, all[sent], 7, sent % 2 == 0 ? FI_INJECT : 0) == 0) {
+      if (sent % 2 == 0) std::fill(all[sent].begin(), all[sent].end(), std::byte{0});
+      ++sent;
+    }
+  };
+  EXPECT_TRUE(pair.until([&] {
+    send_some();
+    return pair.both[1]->unexpected() > kBound;
+  }));
+  // Until nothing moves any more.
+  for (std::uint32_t before = sent, still = 0; still < 2'000; ++still) {
+    send_some();
+    for (auto& one : pair.both) one->progress();
+    if (std::exchange(before, sent) != sent) still = 0;
+  }
+  EXPECT_LT(sent, kMessages);
+  EXPECT_GT(pair.both[1]->unexpected(), kBound);
+  EXPECT_LT(pair.both[1]->unexpected(), kBound + kOutstanding * (kBytes + 200));
+  for (std::uint32_t i = 0; i < kMessages; ++i) {
+    std::vector<std::byte> place(kBytes);
+    ASSERT_EQ(pair.receive(1, place, 7), 0);
+    ASSERT_TRUE(pair.until([&] {
+      send_some();
+      return pair.well(1, Counted::receive, i + 1);
+    }));
+    ASSERT_EQ(number_of(place), i);
+    ASSERT_EQ(place, numbered(kBytes, i));
+  }
+  EXPECT_TRUE(pair.until([&] { return pair.well(0, Counted::send, kMessages); }));
+  EXPECT_EQ(pair.both[1]->unexpected(), 0u);
+  // There is room again: a message comes unasked.
+  auto last = numbered(kBytes, 1);
+  ASSERT_EQ(pair.send(0, last, 7), 0);
+  EXPECT_TRUE(pair.until([&] { return pair.both[1]->unexpected() > kBytes; }));
+}
+
+}  // namespace
+}  // namespace strack::fabric
