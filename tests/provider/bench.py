@@ -1,37 +1,85 @@
 #!/usr/bin/env python3
-"""Latency and throughput of libfabric's providers side by side, in turns, over loopback: fabtests' tagged ping-pong and bandwidth.
+"""Latency and throughput of libfabric's providers side by side, in turns: fabtests' tagged ping-pong and bandwidth.
 
-    bench.py PROVIDER_FOLDER [--rounds N] [--quiet]
+    bench.py PROVIDER_FOLDER [--rounds N] [--quiet] [--over loopback|veth|fabric] [--loss SHARE] [--size BYTES]
 
+--over veth: between two network namespaces with a cable of MTU 9000; fabric: across that of tests/fabric, where --loss is what each of its middle links loses. Both need root.
 --quiet runs both ends at real-time priority, for moments: on a machine that others use it shows what the providers themselves take. It needs root.
-Needs fabtests, as fabtests.py does. Prints a table of medians: microseconds one way, and MB/s.
+Needs fabtests, as fabtests.py does. Prints a table of medians: microseconds one way, and MB/s; and how the first provider's compare, the median of the ratios in one round.
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import socket
 import statistics
 import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fabric"))
+from fabric import Fabric, run_main, tool  # noqa: E402
 
 PROVIDERS = ("strack", "udp;ofi_rxd", "tcp;ofi_rxm")
 CASES = (("fi_rdm_tagged_pingpong", 64, 2000), ("fi_rdm_tagged_pingpong", 65536, 300), ("fi_rdm_tagged_pingpong", 1 << 20, 40),
          ("fi_rdm_tagged_bw", 65536, 1000), ("fi_rdm_tagged_bw", 1 << 20, 100))
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return str(one.getsockname()[1])
+class Side:
+    """Where one of the two programs runs: what stands before its name, and its address."""
+
+    def __init__(self, address, before=(), device=None):
+        self.address, self.before = address, list(before)
+        self.env = {} if device is None else {"FI_STRACK_ADDRESS": address, "FI_STRACK_INSECURE": "1", "FI_TCP_IFACE": device, "FI_UDP_IFACE": device}
+
+    def free_port(self):
+        """Others of this moment have other ports."""
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            return str(one.getsockname()[1])
 
 
-def measure(folder, provider, program, size, count, env, before):
-    """Microseconds per message and MB/s; None where it failed or took too long."""
-    port = free_port()
-    words = [*before, f"{folder}/{program}", "-p", provider, "-S", str(size), "-I", str(count), "-w", "20"]
-    server = subprocess.Popen(words + ["-B", port, "-s", "127.0.0.1"], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+@contextlib.contextmanager
+def loopback():
+    yield Side("127.0.0.1"), Side("127.0.0.1")
+
+
+@contextlib.contextmanager
+def veth():
+    """Two namespaces and a cable."""
+    names = [f"strack-bench-{os.getpid()}-{end}" for end in "ab"]
     try:
-        client = subprocess.run(words + ["-P", port, "127.0.0.1"], env=env, capture_output=True, text=True, timeout=30, check=False)
+        for name in names:
+            tool(["ip", "netns", "add", name])
+        tool(["ip", "-n", names[0], "link", "add", "cable", "mtu", "9000", "type", "veth", "peer", "name", "cable", "mtu", "9000", "netns", names[1]])
+        for number, name in enumerate(names, 1):
+            tool(["ip", "-n", name], ["link set lo up", "link set cable up", f"addr add 10.99.0.{number}/24 dev cable"])
+        yield tuple(Side(f"10.99.0.{number}", ["nsenter", f"--net=/run/netns/{name}", "--"], "cable") for number, name in enumerate(names, 1))
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+@contextlib.contextmanager
+def across_fabric(loss):
+    with Fabric() as fabric:
+        if loss:
+            fabric.set("l*-s*", loss=loss)
+        sides = tuple(Side(fabric.address(host), fabric.command(host, []), fabric.leaf_of(host)) for host in ("h1", "h5"))
+        for side in sides:
+            side.env["FI_STRACK_RATE_GBPS"] = str(fabric.options.rate / 1e3)
+        yield sides
+
+
+def measure(sides, folder, provider, program, size, count, env, before):
+    """Microseconds per message and MB/s; None where it failed or took too long."""
+    port = sides[0].free_port()
+    words = [*before, f"{folder}/{program}", "-p", provider, "-S", str(size), "-I", str(count), "-w", "20"]
+    server = subprocess.Popen([*sides[0].before, *words, "-B", port, "-s", sides[0].address], env={**env, **sides[0].env}, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True)
+    try:
+        client = subprocess.run([*sides[1].before, *words, "-P", port, sides[0].address], env={**env, **sides[1].env}, capture_output=True, text=True,
+                                timeout=30, check=False)
         fields = client.stdout.strip().splitlines()[-1].split()
         return (float(fields[-2]), float(fields[-3])) if client.returncode == 0 else None
     except (subprocess.TimeoutExpired, IndexError, ValueError):
@@ -46,25 +94,32 @@ def main():
     parser.add_argument("provider")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--over", choices=("loopback", "veth", "fabric"), default="loopback")
+    parser.add_argument("--loss", type=float, default=0)
+    parser.add_argument("--size", type=int, help="a ping-pong of this size alone")
     options = parser.parse_args()
     folder = os.environ.get("FABTESTS", "/usr") + "/bin"
     env = {**os.environ, "FI_PROVIDER_PATH": str(pathlib.Path(options.provider).resolve())}
+    cases = CASES if options.size is None else (("fi_rdm_tagged_pingpong", options.size, 1000),)
+    place = {"loopback": loopback, "veth": veth, "fabric": lambda: across_fabric(options.loss)}[options.over]
     found = {}
-    for _ in range(options.rounds):
-        for program, size, count in CASES:
-            for provider in PROVIDERS:
-                one = measure(folder, provider, program, size, count, env, ["chrt", "-r", "1"] if options.quiet else [])
-                if one is not None:
+    with place() as sides:
+        for _ in range(options.rounds):
+            for program, size, count in cases:
+                for provider in PROVIDERS:
+                    one = measure(sides, folder, provider, program, size, count, env, ["chrt", "-r", "1"] if options.quiet else [])
                     found.setdefault((program, size, provider), []).append(one)
-    print("| | " + " | ".join(PROVIDERS) + " |\n|---|" + "---|" * len(PROVIDERS))
-    for program, size, _ in CASES:
-        cells = []
-        for provider in PROVIDERS:
-            runs = found.get((program, size, provider), [])
-            latency = program.endswith("pingpong")
-            cells.append("-" if not runs else f"{statistics.median(one[0 if latency else 1] for one in runs):.1f}")
+    print("| | " + " | ".join(PROVIDERS) + " | " + " | ".join(f"of {name}'s" for name in PROVIDERS[1:]) + " |\n|---|" + "---|" * (2 * len(PROVIDERS) - 1))
+    for program, size, _ in cases:
+        latency = program.endswith("pingpong")
+        runs = {provider: [one and one[0 if latency else 1] for one in found[program, size, provider]] for provider in PROVIDERS}
+        cells = [f"{statistics.median(good):.1f}" if (good := [one for one in runs[provider] if one]) else "-" for provider in PROVIDERS]
+        for other in PROVIDERS[1:]:
+            ratios = [mine / theirs for mine, theirs in zip(runs[PROVIDERS[0]], runs[other]) if mine and theirs]
+            cells.append(f"{statistics.median(ratios):.2f}" if ratios else "-")
         print(f"| {'ping-pong, us' if latency else 'one way, MB/s'}, {size} B | " + " | ".join(cells) + " |")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

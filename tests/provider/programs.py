@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Programs as Debian has them, over the provider and over Open MPI's own TCP: the same results, and counters that prove which way the bytes went.
 
-    programs.py PROVIDER_FOLDER [NAME...]        netpipe, scalapack, hpcc
+    programs.py PROVIDER_FOLDER [NAME...]        netpipe, scalapack, hpcc, lammps
 
-Those whose package is not installed (netpipe-openmpi, scalapack-mpi-test, hpcc) are named and left out.
+Those whose package is not installed (netpipe-openmpi, scalapack-mpi-test, hpcc, lammps) are named and left out.
 """
 
 import os
@@ -71,7 +71,34 @@ def hpcc(transport, provider, work):
     return f"{len(re.findall('PASSED', said))} checks pass, {len(re.findall('FAILED', said))} fail", sent
 
 
-PROGRAMS = {"netpipe": (netpipe, lambda: shutil.which("NPopenmpi")), "scalapack": (scalapack, lambda: (SCALAPACK / "xdlu").is_file()),
+LAMMPS_INPUT = """# 4000 atoms that attract and repel each other melt
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 10 0 10 0 10
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 3.0 87287
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+fix 1 all nve
+thermo 50
+run 500
+"""
+
+
+def lammps(transport, provider, work):
+    """Molecules, neighbours exchanged in each of 500 steps: temperature, energies and pressure to the last digit."""
+    pathlib.Path(work, "in.melt").write_text(LAMMPS_INPUT)
+    said, sent = mpirun(4, ["lmp", "-in", "in.melt", "-log", "none"], transport, provider, work)
+    table = re.search(r"^ *Step .*\n((?:[ \d.eE+-]+\n)+)", said, re.M)
+    rows = [line.split() for line in table.group(1).splitlines() if line.strip()] if table else []
+    assert len(rows) == 11 and rows[-1][0] == "500", said[-1500:]
+    return f"500 steps, at the end temperature {rows[-1][1]}, energy {rows[-1][4]}, pressure {rows[-1][5]}", sent
+
+
+PROGRAMS = {"lammps": (lammps, lambda: shutil.which("lmp")),"netpipe": (netpipe, lambda: shutil.which("NPopenmpi")), "scalapack": (scalapack, lambda: (SCALAPACK / "xdlu").is_file()),
             "hpcc": (hpcc, lambda: shutil.which("hpcc"))}
 
 
