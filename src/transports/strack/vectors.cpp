@@ -418,12 +418,6 @@ bool operator==(const VectorLine& a, const VectorLine& b) {
   return a.word == b.word && sorted(a.fields) == sorted(b.fields);
 }
 
-std::string VectorLine::text() const {
-  std::string text = word;
-  for (const auto& [name, value] : fields) text += fmt::format(" {}={}", name, value);
-  return text;
-}
-
 std::vector<TestVector> make_vectors() {
   std::vector<TestVector> vectors;
   for (const Day& day : kDays) World(day, vectors);
@@ -433,27 +427,6 @@ std::vector<TestVector> make_vectors() {
     vectors.push_back(std::move(made.value()));
   }
   return vectors;
-}
-
-Result<TestVector, std::string> replay(const TestVector& vector) {
-  auto made = make_machine(vector.begin);
-  if (!made) return fmt::format("{}: {}", vector.name, made.error());
-  TestVector again{vector.name, vector.begin};
-  for (const VectorStep& step : vector.steps) {
-    auto taken = made.value()->take(step.event);
-    if (!taken) {
-      const int line = step.event.line;
-      return fmt::format("{}{}, step {}: {}",
-                         line > 0 ? fmt::format("line {}: ", line) : std::string(), vector.name,
-                         again.steps.size() + 1, taken.error());
-    }
-    for (const std::string& branch : made.value()->reached()) {
-      if (std::find(again.reached.begin(), again.reached.end(), branch) == again.reached.end())
-        again.reached.push_back(branch);
-    }
-    again.steps.push_back(std::move(taken.value()));
-  }
-  return again;
 }
 
 static bool same_questions(const TestVector& a, const TestVector& b) {

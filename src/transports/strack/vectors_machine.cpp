@@ -451,4 +451,31 @@ Result<std::unique_ptr<VectorMachine>, std::string> make_machine(const VectorLin
   return made;
 }
 
+std::string VectorLine::text() const {
+  std::string text = word;
+  for (const auto& [name, value] : fields) text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
+Result<TestVector, std::string> replay(const TestVector& vector) {
+  auto made = make_machine(vector.begin);
+  if (!made) return fmt::format("{}: {}", vector.name, made.error());
+  TestVector again{vector.name, vector.begin};
+  for (const VectorStep& step : vector.steps) {
+    auto taken = made.value()->take(step.event);
+    if (!taken) {
+      const int line = step.event.line;
+      return fmt::format("{}{}, step {}: {}",
+                         line > 0 ? fmt::format("line {}: ", line) : std::string(), vector.name,
+                         again.steps.size() + 1, taken.error());
+    }
+    for (const std::string& branch : made.value()->reached()) {
+      if (std::find(again.reached.begin(), again.reached.end(), branch) == again.reached.end())
+        again.reached.push_back(branch);
+    }
+    again.steps.push_back(std::move(taken.value()));
+  }
+  return again;
+}
+
 }  // namespace strack::transports
