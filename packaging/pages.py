@@ -19,8 +19,12 @@ Command = collections.namedtuple("Command", "path about usage positionals option
 
 # What a FILE is, by command: which names its completion offers. All others take any file.
 KINDS = {"sim run": "toml|cm|goal|bin|et|json", "sim show": "toml", "sim sweep": "toml", "sim compare": "toml", "sim cost": "toml",
-         "sim summary": "db", "report": "db", "workload info": "toml|cm|goal|bin|et|json", "workload convert": "toml|cm|goal|bin|et|json",
+         "sim summary": "db", "sim diff": "db", "sim export": "db", "sim watch": "db", "report": "db", "diff": "db", "plan": "toml",
+         "vectors check": "txt|json", "workload info": "toml|cm|goal|bin|et|json", "workload convert": "toml|cm|goal|bin|et|json",
          "workload draw": "toml|cm|goal|bin|et|json"}
+
+# By what help says that an option takes; scenario keys have more.
+UNITS = {"TIME": "ns us ms s", "SIZE": "B KB KiB MB MiB GB GiB", "RATE": "Mb/s Gb/s"}
 
 
 def ask(program, *words):
@@ -61,15 +65,52 @@ def read(program, path=()):
     return found
 
 
+Key = collections.namedtuple("Key", "name choices units")
+
+
+def key(name, heading, about):
+    """A key's values: words, or the units of a number."""
+    stated = re.search(r'One of ((?:"[^"]+"[, ]*(?:or )?)+)', about)
+    choices = re.findall(r'"([^"]+)"', stated[1]) if stated else ["true", "false"] if re.search(r" = (true|false)$", heading) else []
+    units = ""
+    if not choices and re.search(r"_(ps|ns|us|ms|s)$", name):
+        units = "ps ns us ms s RTT"
+    elif not choices and re.search(r"gbps$", name):
+        units = UNITS["RATE"]
+    elif not choices and (re.search(r' = "[\d.]+ ([KMG]i?)?(B|BDP|MTU)"$', heading) or re.search(r"(size|bytes)$", name)):
+        units = UNITS["SIZE"] + " BDP MTU"
+    return Key(name, choices, units)
+
+
 def keys(program):
     """section.key of every key, as --set takes them; of a list of tables its first entry."""
     section, found = "", []
     for line in ask(program, "help", "scenario").splitlines():
-        if heading := re.match(r"(\[\[?)(\w+)\]\]?$", line):
+        if heading := re.match(r"(\[\[?)([\w-]+)\]\]?(?:, \[\[[\w-]+\]\])?$", line):
             section = heading[2] + (".0." if heading[1] == "[[" else ".")
-        elif (key := re.match(r"  ([a-z]\w*)(  \(| = |$)", line)) and (section or key[2] != ""):
-            found.append(section + key[1])
-    return found
+        elif (match := re.match(r"  ([a-z]\w*)(  \(| = |$)", line)) and (section or match[2] != ""):
+            found.append((section + match[1], line, []))
+        elif found:
+            found[-1][2].append(line.strip())
+    known = [key(name, heading, " ".join(about)) for name, heading, about in found]
+    # Of workloads there is one, or a list.
+    return known + [one._replace(name=one.name.replace(".", ".0.")) for one in known if one.name.startswith("workload.")]
+
+
+def schemes(program):
+    """The names of all transports."""
+    return re.findall(r"^ *([a-z][\w-]*)  ", ask(program, "sim", "schemes"), re.M)
+
+
+def values(commands, all_schemes):
+    """("path --flag", words, units, whether they are a list with commas) of options that take some."""
+    for command in commands:
+        for entry in command.options:
+            units = UNITS.get(re.split(r"\W", entry.value)[0], "")
+            several = set(entry.flags) & {"--schemes", "--transports"}
+            words = all_schemes if several else entry.choices
+            if words or units:
+                yield from ((f'{" ".join(command.path)} {flag}', words, units, bool(several)) for flag in entry.flags)
 
 
 # --- Man pages ------------------------------------------------------------------------------------
@@ -116,38 +157,72 @@ def words_after(command):
     return [name for name, _ in command.commands] + [flag for entry in command.options for flag in entry.flags if flag.startswith("--")]
 
 
-def bash(commands, all_keys):
+BASH_VALUES = """# _strack_values CURRENT WORDS UNITS: words, or a number that is begun with each unit
+_strack_values() {
+  local words=$2 unit
+  if [[ -n "$3" && "$1" =~ ^[0-9]+(\\.[0-9]+)? ]]; then
+    for unit in $3; do words+=" ${BASH_REMATCH[0]}$unit"; done
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$1"))
+}
+# _strack_list CURRENT WORDS: after what stands before the last comma
+_strack_list() {
+  local before=""
+  [[ "$1" == *,* ]] && before="${1%,*},"
+  compopt -o nospace 2>/dev/null
+  COMPREPLY=($(compgen -P "$before" -W "$2" -- "${1##*,}"))
+}
+"""
+
+
+def bash(commands, all_keys, all_schemes):
     cases = "\n".join(f'    "{" ".join(c.path)}") words="{" ".join(words_after(c))}"; kind="{"-" if c.commands else KINDS.get(" ".join(c.path), "")}" ;;'
                       for c in commands)
-    choices = "\n".join(f'    "{" ".join(c.path)} {flag}") COMPREPLY=($(compgen -W "{" ".join(entry.choices)}" -- "$cur")); return ;;'
-                        for c in commands for entry in c.options if entry.choices for flag in entry.flags)
+    options = "\n".join(f'    "{name}") {"_strack_list" if several else "_strack_values"} "$cur" "{" ".join(words)}" "{units}"; return ;;'
+                        for name, words, units, several in values(commands, all_schemes))
+    key_values = "\n".join(f'      {one.name}) _strack_values "$value" "{" ".join(one.choices)}" "{one.units}" ;;'
+                           for one in all_keys if one.choices or one.units)
     groups = " ".join(sorted({f'"{" ".join(c.path)}"' for c in commands if c.commands}))
     return f"""# bash completion for strack, made from its own help
-_strack() {{
-  local cur prev path="" word words kind group i groups=({groups})
-  # With the colons and equals signs that bash would split words at.
-  _get_comp_words_by_ref -n "=:" cur prev 2>/dev/null || {{ cur=${{COMP_WORDS[COMP_CWORD]}}; prev=${{COMP_WORDS[COMP_CWORD-1]}}; }}
+{BASH_VALUES}_strack() {{
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} path="" word words kind group i asked="" groups=({groups})
+  # With the colons and equals signs that bash splits words at.
+  if [[ -n "$COMP_LINE" ]]; then
+    word=${{COMP_LINE:0:COMP_POINT}} cur=${{COMP_LINE:0:COMP_POINT}}
+    cur=${{cur##*[[:space:]]}} word=${{word%"$cur"}}
+    word=${{word%"${{word##*[![:space:]]}}"}} prev=${{word##*[[:space:]]}}
+  fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${{COMP_WORDS[i]}}
     [[ "$word" == -* ]] && break
+    if [[ "$i$word" == 1help ]]; then asked=1; continue; fi
     for group in "${{groups[@]}}"; do
       if [[ "$group" == "$path" ]]; then path="${{path:+$path }}$word"; break; fi
     done
   done
-  if [[ "$prev" == --set ]]; then
+  if [[ "$prev" == --set && "$cur" == *=* ]]; then
+    local key=${{cur%%=*}} value=${{cur#*=}}
+    case "${{key/.[0-9]./.0.}}" in
+{key_values}
+    esac
+    [[ "$COMP_WORDBREAKS" == *=* ]] || COMPREPLY=("${{COMPREPLY[@]/#/$key=}}")
+    return
+  elif [[ "$prev" == --set ]]; then
     compopt -o nospace 2>/dev/null
-    COMPREPLY=($(compgen -W "{" ".join(key + "=" for key in all_keys)}" -- "$cur"))
+    COMPREPLY=($(compgen -W "{" ".join(one.name + "=" for one in all_keys)}" -- "$cur"))
     return
   fi
   case "$path $prev" in
-{choices}
+{options}
   esac
   case "$path" in
 {cases}
-    help*) words="scenario {" ".join(name for name, _ in commands[0].commands)}"; kind="-" ;;
     *) return ;;
   esac
-  if [[ "$cur" == -* || "$kind" == - ]]; then
+  if [[ -n "$asked" ]]; then
+    [[ -z "$path" ]] && words+=" scenario"
+    COMPREPLY=($(compgen -W "$(printf '%s\\n' $words | grep -v -e '^-')" -- "$cur"))
+  elif [[ "$cur" == -* || "$kind" == - ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
   elif [[ -n "$kind" ]]; then
     local IFS=$'\\n'
@@ -163,7 +238,7 @@ def quoted(text):
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def zsh(commands, all_keys):
+def zsh(commands, all_keys, all_schemes):
     """Through zsh's own loader of bash's completions there would be no texts; so a table of its own."""
     def described(entries_):
         return " ".join(quoted(name.replace(":", "\\:") + ":" + re.split(r"[.;](?: |$)", about)[0]) for name, about in entries_)
@@ -173,19 +248,46 @@ def zsh(commands, all_keys):
         f'options=({described([(flag, e.about) for e in c.options for flag in e.flags if flag.startswith("--")])}); '
         f'kind={quoted(KINDS.get(" ".join(c.path), ""))} ;;' for c in commands)
     groups = " ".join(quoted(" ".join(c.path)) for c in commands if c.commands)
+    taken = list(values(commands, all_schemes))
+
+    def table(pairs):
+        return " ".join(f"{quoted(name)} {quoted(text)}" for name, text in pairs if text)
+
     return f"""#compdef strack
 # zsh completion for strack, made from its own help
+# Words, or a number that is begun with each unit.
+_strack_values() {{
+  [[ -n $1 ]] && compadd -- ${{=1}}
+  [[ -n $2 && $PREFIX =~ '^[0-9]+([.][0-9]+)?' ]] && compadd -- $MATCH${{^=2}}
+}}
 _strack() {{
-  local at="" kind="" i
+  local at="" kind="" option i
   local -a commands options groups scenario_keys
+  local -A key_words key_units option_words option_units lists
   groups=({groups})
-  scenario_keys=({" ".join(key + "=" for key in all_keys)})
+  scenario_keys=({" ".join(one.name + "=" for one in all_keys)})
+  key_words=({table((one.name, " ".join(one.choices)) for one in all_keys)})
+  key_units=({table((one.name, one.units) for one in all_keys)})
+  option_words=({table((name, " ".join(words)) for name, words, _, _ in taken)})
+  option_units=({table((name, units) for name, _, units, _ in taken)})
+  lists=({table((name, "1" if several else "") for name, _, _, several in taken)})
   for ((i = 2; i < CURRENT; i++)); do
     [[ $words[i] == -* ]] && break
+    [[ $i$words[i] == 2help ]] && continue
     (( $groups[(Ie)$at] )) && at="${{at:+$at }}$words[i]"
   done
-  if [[ $words[CURRENT-1] == --set ]]; then
+  option="$at $words[CURRENT-1]"
+  if [[ $words[CURRENT-1] == --set && $PREFIX == *=* ]]; then
+    local key=${{${{PREFIX%%=*}}/.[0-9]./.0.}}
+    compset -P '*='
+    _strack_values "$key_words[$key]" "$key_units[$key]"
+    return
+  elif [[ $words[CURRENT-1] == --set ]]; then
     compadd -S '' -a scenario_keys
+    return
+  elif [[ -n "$option_words[$option]$option_units[$option]" ]]; then
+    [[ -n "$lists[$option]" ]] && compset -P '*,'
+    _strack_values "$option_words[$option]" "$option_units[$option]"
     return
   fi
   case $at in
@@ -205,7 +307,7 @@ _strack "$@"
 """
 
 
-def fish(commands, all_keys):
+def fish(commands, all_keys, all_schemes):
     lines = ["# fish completion for strack, made from its own help",
              "function __strack_at",
              "  set -l words (string match -v -- '-*' (commandline -opc))[2..]",
@@ -215,7 +317,29 @@ def fish(commands, all_keys):
              "function __strack_is",
              "  set -l words (string match -v -- '-*' (commandline -opc))[2..]",
              "  test \"$words\" = \"$argv\"",
+             "end",
+             "# A number that is begun, with each unit.",
+             "function __strack_units",
+             "  set -l number (string match -r -- '^[0-9]+(?:[.][0-9]+)?' $argv[1]); or return",
+             "  printf '%s\\n' $number$argv[2..]",
+             "end",
+             "function __strack_list",
+             "  printf '%s\\n' (string match -r -- '^(?:.*,)?' (commandline -ct))$argv",
+             "end",
+             "function __strack_set",
+             "  set -l word (commandline -ct)",
+             "  if not string match -q -- '*=*' $word",
+             f"    printf '%s\\n' {' '.join(one.name + '=' for one in all_keys)}",
+             "    return",
+             "  end",
+             "  set -l key (string replace -r -- '=.*' '' $word)",
+             "  set -l value (string replace -r -- '^[^=]*=' '' $word)",
+             "  switch (string replace -r -- '[.][0-9]+[.]' '.0.' $key)",
+             *(f"    case {one.name}; printf '%s\\n' $key={{{','.join(one.choices)}}}" for one in all_keys if len(one.choices) > 1),
+             *(f"    case {one.name}; printf '%s\\n' $key=(__strack_units $value {one.units})" for one in all_keys if one.units),
+             "  end",
              "end"]
+    taken = {name: (words, units, several) for name, words, units, several in values(commands, all_schemes)}
     for command in commands:
         at = " ".join(command.path)
         for name, about in command.commands:
@@ -224,12 +348,17 @@ def fish(commands, all_keys):
             continue
         for entry in command.options:
             longs = [flag[2:] for flag in entry.flags if flag.startswith("--")]
-            values = ""
-            if entry.value:
-                values = f" -r -f -a {quoted(' '.join(entry.choices))}" if entry.choices else " -r"
+            given = " -r" if entry.value else ""
+            words, units, several = taken.get(f"{at} {entry.flags[-1]}", ([], "", False))
             if longs == ["set"]:
-                values = f" -x -a {quoted(' '.join(key + '=' for key in all_keys))}"
-            lines += [f"complete -c strack -n {quoted('__strack_at ' + at)} -l {long}{values} -d {quoted(entry.about)}" for long in longs]
+                given = " -x -a '(__strack_set)'"
+            elif several:
+                given = f" -x -a '(__strack_list {' '.join(words)})'"
+            elif words:
+                given = f" -x -a {quoted(' '.join(words))}"
+            elif units:
+                given = f" -x -a '(__strack_units (commandline -ct) {units})'"
+            lines += [f"complete -c strack -n {quoted('__strack_at ' + at)} -l {long}{given} -d {quoted(entry.about)}" for long in longs]
     return "\n".join(lines) + "\n"
 
 
@@ -238,7 +367,7 @@ def main():
         print(__doc__.strip(), file=sys.stderr)
         return 2
     program, version, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-    commands, all_keys = read(program), keys(program)
+    commands, all_keys, all_schemes = read(program), keys(program), schemes(program)
     (folder / "man").mkdir(parents=True, exist_ok=True)
     (folder / "completion").mkdir(exist_ok=True)
 
@@ -250,7 +379,7 @@ def main():
         write_man("-".join(("strack", *command.path)) + ".1", man_page(command, version, commands))
     write_man("strack-scenario.5", scenario_page(program, version))
     for name, text in (("strack", bash), ("_strack", zsh), ("strack.fish", fish)):
-        (folder / "completion" / name).write_text(text(commands, all_keys), encoding="utf-8")
+        (folder / "completion" / name).write_text(text(commands, all_keys, all_schemes), encoding="utf-8")
     return 0
 
 

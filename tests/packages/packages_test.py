@@ -121,10 +121,14 @@ class PackagesTest(unittest.TestCase):
 
     def test_every_command_has_a_manual_page(self):
         pages = sorted(path.name for path in (self.usr / "share/man/man1").iterdir())
-        for name in ("strack.1.gz", "strack-sim-run.1.gz", "strack-perf-server.1.gz", "strack-vectors-check.1.gz"):
-            self.assertIn(name, pages)
-        commands = re.findall(r"^  (\w+) ", run(self.program, "--help").partition("Subcommands:")[2], re.M)
-        self.assertEqual([name for name in commands if name != "help" and f"strack-{name}.1.gz" not in pages], [])
+
+        def below(*path):
+            said = run(self.program, "help", *path) if path else run(self.program, "--help")
+            names = re.findall(r"^  ([a-z-]+)(?: |$)", said.partition("Subcommands:")[2], re.M)
+            return ["-".join(("strack", *path)) + ".1.gz"] + [page for name in names if name != "help" for page in below(*path, name)]
+
+        self.assertEqual(pages, sorted(below()))
+        self.assertIn("strack-topology-make-dragonfly-plus.1.gz", pages)
         page = gzip.decompress((self.usr / "share/man/man1/strack-sim-run.1.gz").read_bytes()).decode()
         for words in ("\n.SH SYNOPSIS\n.B strack sim run [OPTIONS] FILE\n", ".B \\-\\-set KEY=VALUE", "strack\\-scenario (5)"):
             self.assertIn(words, page)
@@ -149,16 +153,33 @@ class PackagesTest(unittest.TestCase):
         self.assertIn("emulated", self.complete("strack", "sim", "run", "--engine", ""))
         self.assertEqual(self.complete("strack", "sim", "run", "x.toml", "--set", "topology.hosts_"), ["topology.hosts_per_rack="])
         self.assertIn("failure.0.rack=", self.complete("strack", "sim", "run", "x.toml", "--set", "failure"))
+        self.assertEqual(self.complete("strack", "sim", "run", "x.toml", "--set", "strack-plus.rack"), ["strack-plus.rack_us="])
         self.assertEqual(self.complete("strack", "sim", "run", "small"), ["small.toml"])
         self.assertEqual(self.complete("strack", "sim", "summary", "small"), [""])
+
+    def test_bash_completes_values_and_units(self):
+        self.assertEqual(self.complete("strack", "sim", "run", "x.toml", "--set", "transport.scheme=roce"), ["rocev2", "roce-ar"])
+        self.assertEqual(self.complete("strack", "sim", "run", "x.toml", "--set", "workload.1.kind=inc"), ["incast"])
+        self.assertEqual(self.complete("strack", "sim", "run", "x.toml", "--set", "workload.size=16M"), ["16MB", "16MiB", "16MTU"])
+        self.assertEqual(self.complete("strack", "sim", "run", "x.toml", "--set", "topology.base_rtt_us=9u"), ["9us"])
+        self.assertEqual(self.complete("strack", "perf", "client", "host", "--rate", "2.5"), ["2.5Mb/s", "2.5Gb/s"])
+        self.assertEqual(self.complete("strack", "sim", "compare", "x.toml", "--schemes", "strack,roce-"), ["strack,roce-ar"])
+
+    def test_bash_completes_the_newer_commands_and_what_help_takes(self):
+        self.assertEqual(self.complete("strack", "topology", "make", "dragonfly-"), ["dragonfly-plus"])
+        self.assertEqual(self.complete("strack", "help", "topology", "make", "dragonfly-"), ["dragonfly-plus"])
+        self.assertEqual(self.complete("strack", "help", "scen"), ["scenario"])
+        self.assertEqual(self.complete("strack", "key", "tr"), ["trust"])
+        self.assertEqual(self.complete("strack", "plan", "fab"), [""])
+        self.assertEqual(self.complete("strack", "plan", "plans/fab"), ["plans/fabric.toml"])
+        self.assertEqual(self.complete("strack", "diff", "--wi"), ["--with"])
 
     def test_other_shells_are_told_the_same(self):
         zsh = (self.usr / "share/zsh/vendor-completions/_strack").read_text()
         fish = (self.usr / "share/fish/vendor_completions.d/strack.fish").read_text()
         self.assertTrue(zsh.startswith("#compdef strack\n"))
-        for word in ("vectors", "emulated", "topology.hosts_per_rack=", "dry-run"):
+        for word in ("vectors", "emulated", "topology.hosts_per_rack=", "dry-run", "dragonfly-plus", "KiB"):
             self.assertIn(word, fish)
-        for word in ("vectors", "topology.hosts_per_rack=", "--dry-run"):
             self.assertIn(word, zsh)
         for shell, file in (("zsh", "share/zsh/vendor-completions/_strack"), ("fish", "share/fish/vendor_completions.d/strack.fish")):
             if shutil.which(shell):
