@@ -47,8 +47,10 @@ std::string table_text(const Plan& plan, const std::vector<Option>& options) {
                                  us_text(one.time.median),
                                  us_text(one.time.low),
                                  us_text(one.time.high)};
-    for (const report::Spread& failing : one.failing)
-      row.push_back(times(failing.median / one.time.median));
+    for (std::size_t f = 0; f < plan.failures.size(); ++f) {
+      row.push_back(times(planner::times_as_long(one, f).median) +
+                    (planner::within_spread(one, f) ? "~" : ""));
+    }
     table.add(std::move(row));
   }
   return table.text();
@@ -75,7 +77,8 @@ Json json_of(const Plan& plan, const std::vector<Option>& options) {
                    {"step_us", spread(one.time)},
                    {"failing_us", std::move(failing)},
                    {"workloads_us", std::move(parts)},
-                   {"none_better", one.best}});
+                   {"none_better", one.best},
+                   {"unfinished", one.unfinished}});
   }
   return all;
 }
@@ -129,6 +132,7 @@ int plan(const PlanOptions& options) {
   for (const planner::DoneRun& one : done) {
     const std::string name = one.run->out.filename().string();
     page.runs.push_back(report::run_row(name, one.summary));
+    page.runs.back().name = one.run->out.stem().string();  // network, transport, failure and seed
   }
   page.made = {run::kBuildInfo.version, run::kBuildInfo.commit, utc_now(),
                fmt::format("strack plan {}", options.file.string())};  // the program's name
@@ -140,10 +144,22 @@ int plan(const PlanOptions& options) {
   } else if (options.csv) {
     fmt::print("{}", report::csv(planner::plan_table(plan, all)));
   } else {
-    fmt::print("{}{}\n* none costs no more and is faster. page: {}\n", quiet ? "" : "\n",
-               table_text(plan, all), file.string());
+    fmt::print("{}{}\n* none costs no more and is faster{}. page: {}\n", quiet ? "" : "\n",
+               table_text(plan, all),
+               plan.failures.empty() || plan.seeds.size() < 2
+                   ? ""
+                   : "; ~ the difference is within the spread of the seeds",
+               file.string());
   }
-  return failed > 0 ? 1 : 0;
+  std::size_t unfinished = 0;
+  for (const Option& one : all) {
+    for (const std::string& run : one.unfinished) {
+      ++unfinished;
+      fmt::print(stderr, "warning: {}, {}: not all was done, so it has no step time\n",
+                 planner::name_of(plan, one), run);
+    }
+  }
+  return failed + unfinished > 0 ? 1 : 0;
 }
 
 }  // namespace strack::cli

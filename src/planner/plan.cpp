@@ -122,7 +122,12 @@ std::vector<Option> options_of(const Plan& plan, const std::vector<DoneRun>& don
         for (const DoneRun& one : done) {
           if (one.run->network != n || one.run->scheme != s || one.run->broken != failure) continue;
           option.cost = cost_of(plan.prices, one.summary.run);
-          whole = whole && one.summary.all_done();
+          if (!one.summary.all_done()) {
+            whole = false;
+            option.unfinished.push_back(
+                fmt::format("{}, seed {}: {}", failure ? plan.failures[*failure].name : "all well",
+                            one.run->seed, report::run_row("", one.summary).status));
+          }
           values.push_back(report::max_us(one.summary));
           for (const metrics::WorkloadSummary& part : one.summary.workloads) {
             if (failure || part.unfinished > 0) continue;
@@ -142,6 +147,18 @@ std::vector<Option> options_of(const Plan& plan, const std::vector<DoneRun>& don
   }
   mark_best(options);
   return options;
+}
+
+report::Spread times_as_long(const Option& option, std::size_t failure) {
+  const report::Spread& broken = option.failing[failure];
+  return {broken.median / option.time.median, broken.low / option.time.high,
+          broken.high / option.time.low, std::min(broken.count, option.time.count)};
+}
+
+bool within_spread(const Option& option, std::size_t failure) {
+  const report::Spread& broken = option.failing[failure];
+  return broken.count > 1 && option.time.count > 1 && broken.low <= option.time.high &&
+         option.time.low <= broken.high;
 }
 
 void mark_best(std::vector<Option>& options) {

@@ -87,7 +87,14 @@ struct Option {
   std::vector<report::Spread> failing;  ///< the same with each failure
   std::vector<Part> parts;              ///< each workload of the mix, without failures
   bool best = false;                    ///< none costs no more and is faster
+  /// Runs that left something behind: "spine, seed 2: PFC deadlock".
+  std::vector<std::string> unfinished;
 };
+
+/// A time with a failure over that without, by medians; and what it is at least and at most, any seed with any.
+[[nodiscard]] report::Spread times_as_long(const Option& option, std::size_t failure);
+/// What seeds do alone may be as much.
+[[nodiscard]] bool within_spread(const Option& option, std::size_t failure);
 
 /// What a run's network costs: its switches, ports and links, counted as they were simulated.
 [[nodiscard]] double cost_of(const Prices& prices, const metrics::RunInfo& run);

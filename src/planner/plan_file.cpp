@@ -94,7 +94,7 @@ class PlanReader {
     const toml::node* node = table.get(key);
     if (node == nullptr) return all;
     const toml::array* list = node->as_array();
-    if (list == nullptr || list->empty()) wrong(key, *node, remedy);
+    if (list == nullptr) wrong(key, *node, remedy);
     for (const toml::node& one : *list) {
       const auto value = one.value_exact<std::string>();
       if (!value) wrong(fmt::format("an item of {}", key), one, remedy);
@@ -114,6 +114,9 @@ class PlanReader {
 
   void schemes(const toml::table& root) {
     plan_.schemes = texts(root, "schemes", "it is a list, such as schemes = [\"strack\"]");
+    const toml::node* node = root.get("schemes");
+    if (node != nullptr && plan_.schemes.empty())
+      fail(line_of(*node), "schemes is empty. name one or more, such as schemes = [\"strack\"]");
     std::set<std::string> seen;
     for (const std::string& scheme : plan_.schemes) {
       const int line = line_of(*root.get("schemes"));

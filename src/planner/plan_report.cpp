@@ -62,7 +62,10 @@ report::BarsFigure failures(const Plan& plan, const std::vector<Option>& options
   report::BarsFigure figure;
   figure.id = "plan-failures";
   figure.title = "What failures cost";
-  figure.caption = "How many times as long the step takes with each failure, medians over seeds.";
+  figure.caption =
+      "How many times as long the step takes with each failure, medians over seeds; the whiskers "
+      "are the "
+      "largest over the least without it, and the other way round.";
   figure.y = {"times as long", "x", "linear", {}};
   figure.horizontal = true;
   for (std::size_t f = 0; f < plan.failures.size(); ++f)
@@ -71,8 +74,12 @@ report::BarsFigure failures(const Plan& plan, const std::vector<Option>& options
     const auto tried = [](const report::Spread& s) { return s.count > 0; };
     if (std::none_of(one.failing.begin(), one.failing.end(), tried)) continue;
     figure.categories.push_back(name_of(plan, one));
-    for (std::size_t f = 0; f < plan.failures.size(); ++f)
-      figure.series[f].values.push_back(one.failing[f].median / one.time.median);
+    for (std::size_t f = 0; f < plan.failures.size(); ++f) {
+      const report::Spread times = times_as_long(one, f);
+      figure.series[f].values.push_back(times.median);
+      figure.series[f].low.push_back(times.count > 1 ? times.low : report::kUnknown);
+      figure.series[f].high.push_back(times.count > 1 ? times.high : report::kUnknown);
+    }
   }
   return figure;
 }
@@ -138,8 +145,14 @@ report::Table plan_table(const Plan& plan, const std::vector<Option>& options) {
                                   one.time.median,
                                   one.time.low,
                                   one.time.high};
-    for (const report::Spread& failing : one.failing)
-      row.emplace_back(failing.median / one.time.median);
+    for (std::size_t f = 0; f < plan.failures.size(); ++f) {
+      const double times = times_as_long(one, f).median;
+      if (within_spread(one, f)) {
+        row.emplace_back(fmt::format("{:.2f}, within the spread", times));
+      } else {
+        row.emplace_back(times);
+      }
+    }
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -156,10 +169,10 @@ report::Report plan_report(const Plan& plan, const std::vector<Option>& options)
                             : ", with " + so_many(plan.failures.size(), "failure") + " each alone",
       plan.prices.switches, plan.prices.switch_port, plan.prices.host_port, plan.prices.link));
   for (const Option& one : options) {
-    if (one.time.count == 0)
-      page.notices.push_back(
-          {"warning", fmt::format("{}: not all flows and jobs were done, so it has no step time",
-                                  name_of(plan, one))});
+    for (const std::string& run : one.unfinished)
+      page.notices.push_back({"warning", fmt::format("{}, {}. not all flows and jobs were done, so "
+                                                     "it has no step time",
+                                                     name_of(plan, one), run)});
   }
   if (plan.seeds.size() == 1) {
     page.notices.push_back(

@@ -54,6 +54,9 @@ TEST(PlanFile, WrongOnesSayWhatWouldWork) {
   const std::string top = "scenario = \"s\"\nschemes = [\"strack\"]\n";
   const std::string head = top + "[[network]]\nname = \"a\"\n";
   EXPECT_EQ(error_of(head), "");
+  EXPECT_EQ(error_of(head + "set = []\n"), "") << "the scenario as it is";
+  EXPECT_EQ(error_of("scenario = \"s\"\nschemes = []\n"),
+            "p.toml:2: schemes is empty. name one or more, such as schemes = [\"strack\"]");
   EXPECT_EQ(error_of("scenario = 5\n"),
             "p.toml:1: scenario is 5. it names a scenario, such as scenario = \"step.toml\"");
   EXPECT_EQ(error_of("scenario = \"s\"\nschemes = [\"strak\"]\n").substr(0, 44),
@@ -148,6 +151,8 @@ TEST(PlanOptions, TheFrontIsOfThoseThatNoneBeatsInBoth) {
   std::vector<DoneRun> all{done(runs[0], 50, 16), done(runs[1], 80, 16), done(runs[2], 70, 12),
                            done(runs[3], 90, 12), done(runs[4], 100, 16)};
   all[3].summary.unfinished = 1;
+  all[3].summary.state.status = metrics::RunStatus::time_limit;
+  runs[3].seed = 7;
   const std::vector<Option> options = options_of(plan, all);
   ASSERT_EQ(options.size(), 4U);
   EXPECT_EQ(options[0].time.median, 50);
@@ -171,12 +176,27 @@ TEST(PlanOptions, TheFrontIsOfThoseThatNoneBeatsInBoth) {
   EXPECT_EQ(figure.marks[0].label, "2:1");
   EXPECT_EQ(figure.marks[0].at, options[2].cost);
   ASSERT_EQ(page.notices.size(), 1U);
-  EXPECT_EQ(page.notices[0].text,
-            "2:1, RoCEv2: not all flows and jobs were done, so it has no step time");
+  EXPECT_EQ(
+      page.notices[0].text,
+      "2:1, RoCEv2, all well, seed 7: time limit. not all flows and jobs were done, so it has no "
+      "step time");
   ASSERT_EQ(page.sections[0].tables.size(), 2U);
   const auto& bars = std::get<report::BarsFigure>(page.sections.at(0).figures.at(1));
   EXPECT_EQ(bars.categories.front(), "1:1, STrack");
   EXPECT_EQ(bars.series.at(0).values.front(), 2);
+  EXPECT_FALSE(within_spread(options[0], 0)) << "one seed has none";
+}
+
+TEST(PlanOptions, WhatAFailureCostsIsToldWithItsSpread) {
+  Option option;
+  option.time = {600, 490, 749, 2};
+  option.failing = {{354, 340, 500, 2}, {1'200, 1'100, 1'300, 2}};
+  EXPECT_TRUE(within_spread(option, 0));
+  EXPECT_FALSE(within_spread(option, 1));
+  const report::Spread times = times_as_long(option, 1);
+  EXPECT_EQ(times.median, 2);
+  EXPECT_EQ(times.low, 1'100.0 / 749);
+  EXPECT_EQ(times.high, 1'300.0 / 490);
 }
 
 }  // namespace
