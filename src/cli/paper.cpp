@@ -269,6 +269,13 @@ int paper_run(const PaperRunOptions& options) {
 
 namespace {
 
+/// At which scale points are run, and where their results are.
+struct SearchScale {
+  std::string name;
+  fs::path folder;
+  std::vector<fs::path> tables;  ///< the defaults' runs, made elsewhere
+};
+
 /// A search of one side, with its results in one folder: a point's runs are named by its values.
 class Searching {
  public:
@@ -276,12 +283,13 @@ class Searching {
             const paper::Calibration& what, const paper::Side& side)
       : options_(options), rows_(rows), what_(what), side_(side) {
     found_.side = &side;
+    small_ = {options.scale, results_folder(options), {}};
   }
 
   /// The status with which the command ends, if it does not go on.
   [[nodiscard]] std::optional<int> search() {
-    if (const auto status = run_all({paper::Point{}}, false)) return status;
-    if (const auto status = scored({}, false, found_.standard)) return status;
+    if (const auto status = run_all({paper::Point{}}, false, small_)) return status;
+    if (const auto status = scored({}, false, small_, found_.standard)) return status;
     if (const auto status = try_all(paper::latin_hypercube(side_, options_.points, 1)))
       return status;
     for (int round = 0; round < options_.rounds; ++round) {
@@ -295,9 +303,22 @@ class Searching {
       if (found_.tried.front().score.error >= before) break;
     }
     const paper::Point best = found_.tried.front().point;
-    if (const auto status = run_all({paper::Point{}, best}, true)) return status;
-    if (const auto status = scored({}, true, found_.held_out_standard)) return status;
-    return scored(best, true, found_.held_out);
+    if (const auto status = run_all({paper::Point{}, best}, true, small_)) return status;
+    if (const auto status = scored({}, true, small_, found_.held_out_standard)) return status;
+    return scored(best, true, small_, found_.held_out);
+  }
+
+  /// At the paper's scale: only what the best point changes is run; all else is in the table.
+  [[nodiscard]] std::optional<int> confirm(bool held_out) {
+    const paper::Point& best = found_.tried.front().point;
+    const SearchScale full{
+        paper::kFullScale, results_folder(options_) / paper::kFullScale, {options_.confirm}};
+    paper::Found::AtScale at;
+    if (const auto status = run_all({best}, held_out, full)) return status;
+    if (const auto status = scored({}, held_out, full, at.standard)) return status;
+    if (const auto status = scored(best, held_out, full, at.best)) return status;
+    (held_out ? found_.confirmed_held_out : found_.confirmed) = std::move(at);
+    return std::nullopt;
   }
   [[nodiscard]] const paper::Found& found() const { return found_; }
   [[nodiscard]] std::size_t hosts() const { return hosts_; }
@@ -308,11 +329,11 @@ class Searching {
     for (const paper::Point& point : points) {
       if (seen_.insert(point).second) fresh.push_back(point);
     }
-    if (const auto status = run_all(fresh, false)) return status;
+    if (const auto status = run_all(fresh, false, small_)) return status;
     for (const paper::Point& point : fresh) {
       paper::Tried& tried = found_.tried.emplace_back();
       tried.point = point;
-      if (const auto status = scored(point, false, tried.score)) return status;
+      if (const auto status = scored(point, false, small_, tried.score)) return status;
     }
     std::stable_sort(
         found_.tried.begin(), found_.tried.end(),
@@ -320,23 +341,48 @@ class Searching {
     return std::nullopt;
   }
 
-  std::optional<int> run_all(const std::vector<paper::Point>& points, bool held_out) {
+  /// The rows at a point; one seed of each run where the scale is the paper's.
+  [[nodiscard]] std::vector<paper::Row> rows_at(const paper::Point& point, bool held_out,
+                                                const SearchScale& at) const {
+    auto rows = paper::rows_at(rows_, what_, side_, point, held_out);
+    if (at.name != paper::kFullScale) return rows;
+    for (paper::Row& row : rows) {
+      for (paper::RunGroup& group : row.runs) group.seeds.resize(1);
+    }
+    return rows;
+  }
+
+  /// Adds a point's runs, by their files. The error's text where one cannot be planned.
+  std::optional<std::string> plan(const paper::Point& point, bool held_out, const SearchScale& at,
+                                  std::map<fs::path, run::PoolRun>& runs) {
+    for (const paper::Row& row : rows_at(point, held_out, at)) {
+      const auto planned = paper::plan(row, at.name);
+      if (!planned) return planned.error().text();
+      for (const paper::PlannedRun& one : planned.value()) {
+        const fs::path out = at.folder / row.id / (one.name + ".db");
+        run::PoolRun& entry = runs[out];
+        entry.file = one.file;
+        entry.set = one.set;
+        entry.seed = one.seed;
+        entry.out = out;
+        entry.scenario = one.scenario;
+        entry.weight = one.seconds;
+        if (at.tables.empty()) hosts_ = std::max(hosts_, one.hosts);
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<int> run_all(const std::vector<paper::Point>& points, bool held_out,
+                             const SearchScale& at) {
     std::map<fs::path, run::PoolRun> runs;
     for (const paper::Point& point : points) {
-      for (const paper::Row& row : paper::rows_at(rows_, what_, side_, point, held_out)) {
-        const auto planned = paper::plan(row, options_.scale);
-        if (!planned) return fail(planned.error().text());
-        for (const paper::PlannedRun& one : planned.value()) {
-          run::PoolRun& entry = runs[results_folder(options_) / row.id / (one.name + ".db")];
-          entry.file = one.file;
-          entry.set = one.set;
-          entry.seed = one.seed;
-          entry.out = results_folder(options_) / row.id / (one.name + ".db");
-          entry.scenario = one.scenario;
-          entry.weight = one.seconds;
-          hosts_ = std::max(hosts_, one.hosts);
-        }
-      }
+      if (const auto error = plan(point, held_out, at, runs)) return fail(*error);
+    }
+    if (!at.tables.empty()) {
+      std::map<fs::path, run::PoolRun> in_tables;
+      if (const auto error = plan({}, held_out, at, in_tables)) return fail(*error);
+      for (const auto& [out, entry] : in_tables) runs.erase(out);
     }
     std::vector<run::PoolRun*> pool;
     for (auto& [out, entry] : runs) {
@@ -347,11 +393,14 @@ class Searching {
       entry.there = old.value() == run::OldResult::same;
       pool.push_back(&entry);
     }
+    std::stable_sort(pool.begin(), pool.end(), [](const run::PoolRun* a, const run::PoolRun* b) {
+      return a->weight > b->weight;  // the longest first
+    });
     if (!options_.quiet) {
       fmt::print("{}: {} points, {} runs\n", side_.name, points.size(), pool.size());
       std::fflush(stdout);
     }
-    if (!run_pool({options_.jobs, std::nullopt, options_.quiet, std::nullopt}, pool)) {
+    if (!run_pool({options_.jobs, options_.threads, options_.quiet, std::nullopt}, pool)) {
       fmt::print("\nthe same command goes on from here\n");
       return kInterruptedStatus;
     }
@@ -361,10 +410,10 @@ class Searching {
     return std::nullopt;
   }
 
-  std::optional<int> scored(const paper::Point& point, bool held_out, paper::Score& into) const {
-    const auto rows = paper::rows_at(rows_, what_, side_, point, held_out);
-    auto scored =
-        paper::score(rows, what_, side_, held_out, options_.scale, results_folder(options_));
+  std::optional<int> scored(const paper::Point& point, bool held_out, const SearchScale& at,
+                            paper::Score& into) const {
+    auto scored = paper::score(rows_at(point, held_out, at), what_, side_, held_out, at.name,
+                               at.folder, at.tables);
     if (!scored) return fail(scored.error().message);
     into = std::move(scored.value());
     return std::nullopt;
@@ -374,10 +423,39 @@ class Searching {
   const std::vector<paper::Row>& rows_;
   const paper::Calibration& what_;
   const paper::Side& side_;
+  SearchScale small_;
   paper::Found found_;
   std::set<paper::Point> seen_;
   std::size_t hosts_ = 0;
 };
+
+}  // namespace
+
+namespace {
+
+/// What was found so far: a table, a page, and Markdown where that is asked for.
+std::optional<std::string> write_found(const PaperCalibrateOptions& options,
+                                       const std::vector<Searching>& sides) {
+  std::vector<paper::Found> all;
+  std::size_t hosts = 0;
+  for (const Searching& side : sides) {
+    all.push_back(side.found());
+    hosts = std::max(hosts, side.hosts());
+  }
+  const auto write = [](const fs::path& file, const std::string& text) {
+    const auto error = report::write_file(file, text);
+    return error ? std::optional(error->message) : std::nullopt;
+  };
+  if (auto error = write(options.results / "points.csv", paper::calibration_csv(all))) return error;
+  report::Report page = paper::calibration_page(all);
+  page.made = {run::kBuildInfo.version, run::kBuildInfo.commit, strack::utc_now(),
+               "strack paper calibrate"};
+  if (const auto error = report::save_page(page, options.results / "calibration.html", {true}))
+    return error->message;
+  return options.markdown.empty()
+             ? std::nullopt
+             : write(options.markdown, paper::calibration_markdown(all, hosts));
+}
 
 }  // namespace
 
@@ -390,33 +468,30 @@ int paper_calibrate(const PaperCalibrateOptions& given) {
   if (!rows) return fail(rows.error());
   const auto what = paper::load_calibration(folder.value() / "CALIBRATE");
   if (!what) return fail(what.error().text());
-  std::vector<paper::Found> all;
-  std::size_t hosts = 0;
+  std::vector<Searching> sides;
   for (const paper::Side& side : what.value().sides) {
-    Searching searching(options, rows.value(), what.value(), side);
+    Searching& searching = sides.emplace_back(options, rows.value(), what.value(), side);
     if (const auto status = searching.search()) return *status;
-    all.push_back(searching.found());
-    hosts = std::max(hosts, searching.hosts());
-    const paper::Tried& best = all.back().tried.front();
+    const paper::Tried& best = searching.found().tried.front();
     fmt::print("{}: error {:.2f} with the defaults, {:.2f} with {}\n", side.name,
-               all.back().standard.error, best.score.error, paper::point_text(side, best.point));
+               searching.found().standard.error, best.score.error,
+               paper::point_text(side, best.point));
   }
-  const fs::path table = options.results / "points.csv";
-  if (const auto error = report::write_file(table, paper::calibration_csv(all))) {
-    return fail(error->message);
+  if (const auto error = write_found(options, sides)) return fail(*error);
+  // What was searched by comes first: it says more than what was held out, and is written at once.
+  for (const bool held_out : {false, true}) {
+    if (options.confirm.empty()) break;
+    for (Searching& side : sides) {
+      if (const auto status = side.confirm(held_out)) return *status;
+      const auto& at = held_out ? side.found().confirmed_held_out : side.found().confirmed;
+      fmt::print("{}: at the paper's scale {:.2f} and {:.2f}{}\n", side.found().side->name,
+                 at->standard.error, at->best.error, held_out ? ", held out" : "");
+      if (const auto error = write_found(options, sides)) return fail(*error);
+    }
   }
-  report::Report page = paper::calibration_page(all);
-  page.made = {run::kBuildInfo.version, run::kBuildInfo.commit, strack::utc_now(),
-               "strack paper calibrate"};
-  if (const auto error = report::save_page(page, options.results / "calibration.html", {true})) {
-    return fail(error->message);
-  }
-  fmt::print("{}\n{}\n", table.string(), (options.results / "calibration.html").string());
-  if (!options.markdown.empty()) {
-    const std::string text = paper::calibration_markdown(all, hosts);
-    if (const auto error = report::write_file(options.markdown, text)) return fail(error->message);
-    fmt::print("{}\n", options.markdown.string());
-  }
+  fmt::print("{}\n{}\n", (options.results / "points.csv").string(),
+             (options.results / "calibration.html").string());
+  if (!options.markdown.empty()) fmt::print("{}\n", options.markdown.string());
   return 0;
 }
 

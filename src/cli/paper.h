@@ -41,7 +41,9 @@ struct PaperCalibrateOptions : PaperOptions {
   std::size_t points = 24;  ///< of the Latin hypercube, for each side
   int rounds = 3;           ///< of refinement
   unsigned jobs = 0;        ///< 0: one per processor
+  std::optional<std::uint32_t> threads;
   std::filesystem::path markdown;
+  std::filesystem::path confirm;  ///< a table of the defaults' runs at the paper's scale
   bool quiet = false;
 };
 int paper_calibrate(const PaperCalibrateOptions& options);

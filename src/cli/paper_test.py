@@ -203,6 +203,15 @@ class PaperTest(unittest.TestCase):
         self.good("calibrate", "--points", "2")
         after = {p: p.stat().st_mtime_ns for p in (self.folder / "results/paper-calibrate").rglob("*.db")}
         self.assertEqual(before, after)
+        # At the paper's scale the defaults' runs are in a table, and only the best point's are made.
+        self.good("run", "--scale", "full", "--table", "t.csv")
+        said = self.good("calibrate", "--points", "2", "--confirm", "t.csv", "--markdown", "c.md")
+        self.assertRegex(said, r"strack: at the paper's scale 0\.\d\d and 0\.\d\d")
+        text = (self.folder / "c.md").read_text()
+        self.assertIn("At the paper's scale, one seed: error of the defaults ", text)
+        made = sorted(p.name for p in (self.folder / "results/paper-calibrate/full").rglob("*.db"))
+        self.assertTrue(made and all("BDP-s1" in name for name in made), made)
+        self.assertIn("nowhere.csv", self.bad("calibrate", "--confirm", "nowhere.csv"))
         self.write("CALIBRATE", "side\n")
         self.assertIn("CALIBRATE:1: a side has a name", self.bad("calibrate"))
 

@@ -83,6 +83,19 @@ Json json_of(const Plan& plan, const std::vector<Option>& options) {
   return all;
 }
 
+/// Which runs left something behind, and why. How many.
+std::size_t tell_unfinished(const Plan& plan, const std::vector<Option>& options) {
+  std::size_t count = 0;
+  for (const Option& one : options) {
+    for (const std::string& run : one.unfinished) {
+      ++count;
+      fmt::print(stderr, "warning: {}, {}: not all was done, so it has no step time\n",
+                 planner::name_of(plan, one), run);
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
 int plan(const PlanOptions& options) {
@@ -151,14 +164,7 @@ int plan(const PlanOptions& options) {
                    : "; ~ the difference is within the spread of the seeds",
                file.string());
   }
-  std::size_t unfinished = 0;
-  for (const Option& one : all) {
-    for (const std::string& run : one.unfinished) {
-      ++unfinished;
-      fmt::print(stderr, "warning: {}, {}: not all was done, so it has no step time\n",
-                 planner::name_of(plan, one), run);
-    }
-  }
+  const std::size_t unfinished = tell_unfinished(plan, all);
   return failed + unfinished > 0 ? 1 : 0;
 }
 

@@ -97,8 +97,17 @@ Command add_paper_calibrate(CLI::App* paper) {
       ->add_option("--jobs", paper_search.jobs, "runs at a time; one per processor")
       ->check(CLI::Range(1, 4'096));
   paper_calibrate_command
+      ->add_option("--threads", paper_search.threads, "of each run; as its scenario says")
+      ->check(CLI::Range(1, 4'096));
+  paper_calibrate_command
       ->add_option("--markdown", paper_search.markdown, "what was found, as Markdown")
       ->type_name("FILE");
+  paper_calibrate_command
+      ->add_option("--confirm", paper_search.confirm,
+                   "run the best points at the paper's scale too, with one seed, beside the\n"
+                   "defaults' runs of this table, such as docs/validation.csv")
+      ->type_name("TABLE")
+      ->check(CLI::ExistingFile);
   paper_calibrate_command->add_flag("--quiet", paper_search.quiet, "print errors only");
   return {paper_calibrate_command, [] { return paper_calibrate(paper_search); }};
 }

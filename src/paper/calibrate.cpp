@@ -176,8 +176,9 @@ std::vector<Row> rows_at(const std::vector<Row>& rows, const Calibration& what, 
 
 Result<Score, FileError> score(const std::vector<Row>& rows, const Calibration& what,
                                const Side& side, bool held_out, const std::string& scale,
-                               const std::filesystem::path& folder) {
-  const auto evidence = Evidence::read(rows, scale, folder);
+                               const std::filesystem::path& folder,
+                               const std::vector<std::filesystem::path>& tables) {
+  const auto evidence = Evidence::read(rows, scale, folder, tables);
   if (!evidence) return evidence.error();
   const auto judged = judge(*evidence.value(), rows);
   if (!judged) return judged.error();
@@ -246,6 +247,32 @@ std::string claims_table(const Found& found, const Score& standard, const Score&
   return text + '\n';
 }
 
+/// Whether what was found in small networks holds in the paper's.
+std::string confirmed_tables(const Found& found) {
+  if (!found.confirmed) return {};
+  const auto table = [](const Found::AtScale& at) {
+    std::string text = "| row | claim | paper | defaults | best point |\n|---|---|---|---|---|\n";
+    for (const Miss& miss : at.standard.claims) {
+      const Miss* there = find(at.best, miss);
+      text += fmt::format("| {} | {} | {} | {} | {} |\n", miss.row, miss.says,
+                          value_text(miss.paper, miss.unit), value_text(miss.ours, miss.unit),
+                          there == nullptr ? "" : value_text(there->ours, miss.unit));
+    }
+    return text + '\n';
+  };
+  std::string text = fmt::format(
+      "At the paper's scale, one seed: error of the defaults {:.2f}, of the best point {:.2f}",
+      found.confirmed->standard.error, found.confirmed->best.error);
+  if (found.confirmed_held_out)
+    text +=
+        fmt::format("; of what was held out {:.2f} and {:.2f}",
+                    found.confirmed_held_out->standard.error, found.confirmed_held_out->best.error);
+  text += ".\n\n" + table(*found.confirmed);
+  if (found.confirmed_held_out)
+    text += "Held out, at the paper's scale:\n\n" + table(*found.confirmed_held_out);
+  return text;
+}
+
 }  // namespace
 
 std::string calibration_markdown(const std::vector<Found>& all, std::size_t hosts) {
@@ -270,6 +297,7 @@ std::string calibration_markdown(const std::vector<Found>& all, std::size_t host
     text += claims_table(found, found.standard, best.score);
     if (!found.held_out_standard.claims.empty())
       text += "Held out:\n\n" + claims_table(found, found.held_out_standard, found.held_out);
+    text += confirmed_tables(found);
     text.pop_back();
   }
   return text;
@@ -333,6 +361,11 @@ std::string calibration_csv(const std::vector<Found>& all) {
     };
     add("defaults", found.standard);
     for (const Tried& tried : found.tried) add(point_text(*found.side, tried.point), tried.score);
+    for (const auto* at : {&found.confirmed, &found.confirmed_held_out}) {
+      if (!*at) continue;
+      add("defaults at the paper's scale", (*at)->standard);
+      add("best point at the paper's scale", (*at)->best);
+    }
   }
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -61,12 +62,13 @@ struct Score {
   double error = 0;
   std::vector<Miss> claims;
 };
-/// Of the rows that rows_at gave, from the results in a folder: of those that are held out, or of the
-/// others. Claims whose runs are missing are left out.
+/// Of the rows that rows_at gave, from the results in a folder, and in tables of runs made elsewhere: of
+/// those that are held out, or of the others. Claims whose runs are missing are left out.
 [[nodiscard]] Result<Score, FileError> score(const std::vector<Row>& rows, const Calibration& what,
                                              const Side& side, bool held_out,
                                              const std::string& scale,
-                                             const std::filesystem::path& folder);
+                                             const std::filesystem::path& folder,
+                                             const std::vector<std::filesystem::path>& tables = {});
 
 /// A point with what came out.
 struct Tried {
@@ -80,6 +82,13 @@ struct Found {
   std::vector<Tried> tried;  ///< best first
   Score held_out;            ///< at the best point
   Score held_out_standard;
+  /// The same at the paper's scale, where that was asked for: what was searched by, and what was held out.
+  struct AtScale {
+    Score standard;
+    Score best;
+  };
+  std::optional<AtScale> confirmed;
+  std::optional<AtScale> confirmed_held_out;
 };
 /// Two columns that are never mixed: defaults and best point, with the range of near-best points, the
 /// error of what was held out, and the claims that no point reaches.

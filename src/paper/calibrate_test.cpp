@@ -136,6 +136,14 @@ TEST_F(CalibrateTest, MarkdownHasBothColumns) {
       std::string::npos)
       << text;
   EXPECT_NE(text.find("| A | gain | 3x | 6x | 3.3x | yes |"), std::string::npos) << text;
+  EXPECT_EQ(text.find("At the paper's scale, one seed"), std::string::npos) << text;
+  found.confirmed = Found::AtScale{at(4, false), at(2.5, true)};
+  EXPECT_NE(calibration_markdown({found}, 256)
+                .find("At the paper's scale, one seed: error of the defaults 0.29, of the best "
+                      "point 0.18.\n\n| row | claim | paper | defaults | best point "
+                      "|\n|---|---|---|---|---|\n| A | gain | 3x | 4x | 2.5x |\n"),
+            std::string::npos);
+  EXPECT_NE(calibration_csv({found}).find(",best point at the paper's scale,"), std::string::npos);
   const report::Report page = calibration_page({found});
   ASSERT_EQ(page.sections.size(), 1u);
   const auto& bars = std::get<report::BarsFigure>(page.sections[0].figures[0]);
