@@ -50,7 +50,9 @@ struct Wrong {
 void expand(int line, std::string_view text, std::vector<std::string>& names) {
   const std::size_t open = text.find('[');
   if (open == text.npos) {
-    if (text.find(']') != text.npos || text.empty())
+    const auto unseen = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    if (text.find(']') != text.npos || text.empty() ||
+        std::any_of(text.begin(), text.end(), unseen))
       fail(line, fmt::format("{} is no name. a name is a word, or several such as leaf[0-3]",
                              quoted(text)));
     names.emplace_back(text);
@@ -64,7 +66,9 @@ void expand(int line, std::string_view text, std::vector<std::string>& names) {
   const auto last = dash == range.npos ? first : number(range.substr(dash + 1));
   if (!first || !last || *last < *first || *last - *first >= kMostHosts) {
     fail(line,
-         fmt::format("{} has no range in its brackets. write one such as leaf[0-3]", quoted(text)));
+         fmt::format("{} has no range in its brackets. write whole numbers without leading zeros, "
+                     "the smaller one first, {} of them at most, such as leaf[0-3]",
+                     quoted(text), kMostHosts));
   }
   for (std::uint64_t i = *first; i <= *last; ++i) {
     expand(line, fmt::format("{}{}{}", text.substr(0, open), i, text.substr(close + 1)), names);
@@ -106,7 +110,7 @@ class Parser {
     } else if (word == "rate" || word == "latency") {
       const Figure wanted = word == "rate" ? Figure::rate : Figure::latency;
       if (line.fields.size() != 2 || figure(line.fields[1], usual_) != wanted) {
-        fail(line.number, fmt::format("{} takes one value, such as {}", word,
+        fail(line.number, fmt::format("{} takes one value with its unit, such as {}", word,
                                       word == "rate" ? "rate 400Gbps" : "latency 500ns"));
       }
       check(line.number, word == "rate", word != "rate", usual_);
@@ -204,17 +208,21 @@ class Parser {
                                       quoted(line.fields[i])));
       }
       if (what == Figure::none) {
+        if (line.fields[i].starts_with('x') && number(line.fields[i].substr(1)))
+          fail(line.number, fmt::format("{} is no number of parallel links. there may be x1 to x{}",
+                                        quoted(line.fields[i]), kMostParallel));
         fail(line.number,
              fmt::format("{} is neither a rate, nor a latency, nor a number of parallel links. "
                          "write such as 400Gbps, 500ns or x2",
                          quoted(line.fields[i])));
       }
     }
-    if (figures.rate == BitsPerSecond{0})
+    const auto is_given = [&](Figure what) { return given[static_cast<std::size_t>(what)]; };
+    if (figures.rate == BitsPerSecond{0} && !is_given(Figure::rate))
       fail(line.number,
            "the link has no rate. add one, such as 400Gbps, or a line rate 400Gbps "
            "before it");
-    if (figures.latency == ps(0))
+    if (figures.latency == ps(0) && !is_given(Figure::latency))
       fail(line.number,
            "the link has no latency. add one, such as 500ns, or a line latency 500ns "
            "before it");

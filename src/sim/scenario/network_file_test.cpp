@@ -68,9 +68,10 @@ TEST(NetworkFile, WhatIsWrongIsNamed) {
       error_of("node a"),
       "1: \"node\" is no statement. a line begins with hosts, switches, link, rate or latency");
   EXPECT_EQ(error_of("hosts a[3-1]"),
-            "1: \"a[3-1]\" has no range in its brackets. write one such as leaf[0-3]");
+            "1: \"a[3-1]\" has no range in its brackets. write whole numbers without leading "
+            "zeros, the smaller one first, 65536 of them at most, such as leaf[0-3]");
   EXPECT_EQ(error_of("hosts a a"), "1: \"a\" is there already. no two have the same name");
-  EXPECT_EQ(error_of("rate fast"), "1: rate takes one value, such as rate 400Gbps");
+  EXPECT_EQ(error_of("rate fast"), "1: rate takes one value with its unit, such as rate 400Gbps");
   EXPECT_EQ(error_of("latency 0ns"), "1: a latency of 0 ps. it is from 1 ns to 1 s, such as 500ns");
   EXPECT_EQ(after("link a"), "5: a link has two ends, such as link leaf0 spine0 400Gbps 500ns");
   EXPECT_EQ(after("link a x"),
@@ -78,6 +79,12 @@ TEST(NetworkFile, WhatIsWrongIsNamed) {
   EXPECT_EQ(after("link a b"),
             "5: a link between the hosts \"a\" and \"b\". packets are forwarded by switches: put "
             "one between them");
+  EXPECT_EQ(after("link a s x65"),
+            "5: \"x65\" is no number of parallel links. there may be x1 to x64");
+  EXPECT_EQ(after("link a s 0Gbps").substr(0, 22), "5: a link of 0 bit/s. ");
+  EXPECT_EQ(after("link a s 0ns").substr(0, 18), "5: a latency of 0 ");
+  EXPECT_EQ(error_of(std::string("hosts a\0b", 9)),
+            "1: \"a\\x00b\" is no name. a name is a word, or several such as leaf[0-3]");
   EXPECT_EQ(after("link s s"), "5: a link from \"s\" to itself. it has two ends");
   EXPECT_EQ(after("link a s fast"),
             "5: \"fast\" is neither a rate, nor a latency, nor a number of parallel links. write "
@@ -98,9 +105,10 @@ TEST(NetworkFile, WhatIsWrongIsNamed) {
 
 // Each would do something else than it says.
 TEST(NetworkFile, FiguresOfTheWrongKind) {
-  EXPECT_EQ(error_of("rate x2"), "1: rate takes one value, such as rate 400Gbps");
-  EXPECT_EQ(error_of("rate 500ns"), "1: rate takes one value, such as rate 400Gbps");
-  EXPECT_EQ(error_of("latency 400Gbps"), "1: latency takes one value, such as latency 500ns");
+  EXPECT_EQ(error_of("rate x2"), "1: rate takes one value with its unit, such as rate 400Gbps");
+  EXPECT_EQ(error_of("rate 500ns"), "1: rate takes one value with its unit, such as rate 400Gbps");
+  EXPECT_EQ(error_of("latency 400Gbps"),
+            "1: latency takes one value with its unit, such as latency 500ns");
   EXPECT_EQ(error_of("latency 1us\nhosts a b\nswitches s\nlink a s 400Gbps 100Gbps"),
             "4: \"100Gbps\" is a second one of its kind. a link has one rate, one latency and one "
             "number of parallel links");
@@ -125,7 +133,8 @@ TEST(NetworkFile, NamesHaveBounds) {
   EXPECT_EQ(error_of("hosts a[0-999][0-999]"),
             "1: the line names more than 65536. write shorter ranges");
   EXPECT_EQ(error_of("hosts a[00-03]"),
-            "1: \"a[00-03]\" has no range in its brackets. write one such as leaf[0-3]");
+            "1: \"a[00-03]\" has no range in its brackets. write whole numbers without leading "
+            "zeros, the smaller one first, 65536 of them at most, such as leaf[0-3]");
   const NetworkGraph last =
       read("hosts h[4294967294-4294967295]\nswitch s\nlink h[4294967294-4294967295] s 1Gbps 1us");
   EXPECT_EQ(last.hosts, (std::vector<std::string>{"h4294967294", "h4294967295"}));
