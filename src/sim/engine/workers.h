@@ -1,7 +1,8 @@
 // Threads that run one function over many items, window after window.
 //
-// Between windows everybody meets; inside one, each takes the next chunk of items. Waiting spins
-// briefly and then sleeps, for the machine may have other work.
+// Between windows everybody meets; inside one, each takes the next chunk of items. Who waits spins briefly, where there
+// is a processor for every thread; then it lets others run, of whom one may be the thread that it waits for; then it
+// sleeps.
 #pragma once
 
 #include <atomic>
@@ -25,10 +26,13 @@ class Workers {
 
  private:
   void loop(std::uint32_t thread);
+  /// Until it is another value; which it then is.
+  std::uint32_t await_other(const std::atomic<std::uint32_t>& word, std::uint32_t value) const;
 
   std::function<void(std::uint32_t)> work_;
   std::uint32_t helpers_;
-  std::atomic<std::uint64_t> round_{0};
+  int spins_;                            ///< before a waiting thread lets others run
+  std::atomic<std::uint32_t> round_{0};  ///< of 32 bits, as the kernel's sleepers want it
   std::atomic<std::uint32_t> done_{0};
   std::atomic<bool> quit_{false};
   std::vector<std::thread> threads_;

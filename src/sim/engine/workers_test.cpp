@@ -76,6 +76,17 @@ TEST(Workers, Round_WaitsForTheSlowest) {
   EXPECT_TRUE(done.load());
 }
 
+// Far more threads than processors: whoever waits lets the others run, and every round comes to its end.
+TEST(Workers, Round_MoreThreadsThanProcessors) {
+  constexpr std::uint32_t kThreads = 48;
+  std::vector<int> runs(kThreads, 0);  // each counted by its own thread
+  Workers workers(kThreads, [&](std::uint32_t thread) { ++runs[thread]; });
+  for (int round = 1; round <= 50; ++round) {
+    workers.round();
+    for (const int count : runs) ASSERT_EQ(count, round);
+  }
+}
+
 // Ending without a single round hangs nothing.
 TEST(Workers, End_WithoutARound) {
   for (int i = 0; i < 50; ++i) Workers workers(4, [](std::uint32_t) {});
