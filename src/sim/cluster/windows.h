@@ -34,6 +34,7 @@ class Windows {
         next_event_(network.topology.nodes(), Instant::never()),
         workers_(workers, Worker(network.part.ranks())) {
     for (Worker& worker : workers_) worker.report.jobs.resize(jobs);
+    share_out();
   }
 
   /// Hosts are ready: returns the first thing that happens at all.
@@ -66,8 +67,10 @@ class Windows {
   /// To be called before each window, by one thread.
   void begin(Instant end) {
     end_ = end;
-    next_switch_.store(0, std::memory_order_relaxed);
-    next_hosts_.store(network_.part.first_host(), std::memory_order_relaxed);
+    for (Worker& worker : workers_) {
+      for (Share* share : {&worker.edge, &worker.core, &worker.hosts})
+        share->next.store(share->begin, std::memory_order_relaxed);
+    }
   }
   /// And after it.
   void finish() { ++window_; }
@@ -80,28 +83,16 @@ class Windows {
     context.end = end_;
     context.mail = &mail_;
     context.next_event = Instant::never();
-    const std::uint32_t hosts = network_.part.end_host();
-    const std::span<const std::uint32_t> switches = network_.part.switches();
-    // Switches first: they are the large pieces.
-    for (std::uint32_t i = next_switch_.fetch_add(1, std::memory_order_relaxed);
-         i < switches.size(); i = next_switch_.fetch_add(1, std::memory_order_relaxed)) {
-      const std::uint32_t s = switches[i];
-      const NodeId node = network_.topology.hosts() + s;
-      if (has_work(node)) {
-        next_event_[node] = network_.switches[s]->run(port_rules_, context, worker.scratch);
-        if (const auto cuts = network_.part.cuts(s); !cuts.empty())
-          worker.outbox.take(cuts, network_.part, network_.lanes.get(), window_);
+    // Its own share, then what others have not come to yet; switches first, which are the large pieces.
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      Worker& owner = workers_[(number + i) % workers_.size()];
+      for (Share* share : {&owner.edge, &owner.core}) {
+        for (std::uint32_t at = share->take(1); at < share->end; at = share->take(1))
+          run_switch(network_.part.switches()[at], worker);
       }
-      context.next_event = std::min(context.next_event, next_event_[node]);
-    }
-    for (std::uint32_t chunk = next_hosts_.fetch_add(kHostChunk, std::memory_order_relaxed);
-         chunk < hosts; chunk = next_hosts_.fetch_add(kHostChunk, std::memory_order_relaxed)) {
-      const std::uint32_t stop = std::min(chunk + kHostChunk, hosts);
-      for (std::uint32_t h = chunk; h < stop; ++h) {
-        if (has_work(h))
-          next_event_[h] = network_.hosts[h].run(host_rules_, context, worker.report);
-        context.next_event = std::min(context.next_event, next_event_[h]);
-      }
+      Share& hosts = owner.hosts;
+      for (std::uint32_t at = hosts.take(kHostChunk); at < hosts.end; at = hosts.take(kHostChunk))
+        run_hosts(at, std::min(at + kHostChunk, hosts.end), worker);
     }
     return context.next_event;
   }
@@ -121,15 +112,72 @@ class Windows {
   [[nodiscard]] std::uint64_t window() const { return window_; }
 
  private:
+  /// What a worker begins with in every window, so that it finds its nodes in its own caches, and their lanes,
+  /// which whoever first sends on them allocates, in the memory beside it. Others help when they are done.
+  struct alignas(64) Share {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+    std::atomic<std::uint32_t> next{0};
+
+    [[nodiscard]] std::uint32_t take(std::uint32_t count) {
+      // Where nothing is left it is only looked at: all come by here at the end of a window.
+      if (next.load(std::memory_order_relaxed) >= end) return end;
+      return next.fetch_add(count, std::memory_order_relaxed);
+    }
+  };
+
   /// What one thread works with. Aligned so that threads do not share cache lines.
   struct alignas(128) Worker {
     explicit Worker(std::uint32_t ranks) : outbox(ranks) {}
+    Worker(const Worker& other) : outbox(other.outbox) {}  ///< before anything is in it
+    Worker& operator=(const Worker&) = delete;
 
     WindowContext context;
     typename SwitchType::Scratch scratch;
     HostReport report;
     Outbox outbox;  ///< where there are other ranks
+    Share edge;     ///< ToRs, by their place in Partition::switches()
+    Share core;     ///< other switches, likewise
+    Share hosts;
   };
+
+  /// A worker's hosts are those of its ToRs, as far as that can be.
+  void share_out() {
+    const std::span<const std::uint32_t> switches = network_.part.switches();
+    const auto& infos = network_.topology.switches();
+    const auto tors = static_cast<std::uint32_t>(
+        std::count_if(switches.begin(), switches.end(),
+                      [&](std::uint32_t s) { return infos[s].ref.tier == SwitchRef::Tier::tor; }));
+    share_out(&Worker::edge, 0, tors);
+    share_out(&Worker::core, tors, static_cast<std::uint32_t>(switches.size()));
+    share_out(&Worker::hosts, network_.part.first_host(), network_.part.end_host());
+  }
+  void share_out(Share Worker::*share, std::uint32_t begin, std::uint32_t end) {
+    const std::uint64_t things = end - begin;
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      (workers_[w].*share).begin = begin + static_cast<std::uint32_t>(things * w / workers_.size());
+      (workers_[w].*share).end =
+          begin + static_cast<std::uint32_t>(things * (w + 1) / workers_.size());
+    }
+  }
+
+  void run_switch(std::uint32_t s, Worker& worker) {
+    const NodeId node = network_.topology.hosts() + s;
+    WindowContext& context = worker.context;
+    if (has_work(node)) {
+      next_event_[node] = network_.switches[s]->run(port_rules_, context, worker.scratch);
+      if (const auto cuts = network_.part.cuts(s); !cuts.empty())
+        worker.outbox.take(cuts, network_.part, network_.lanes.get(), window_);
+    }
+    context.next_event = std::min(context.next_event, next_event_[node]);
+  }
+  void run_hosts(std::uint32_t begin, std::uint32_t end, Worker& worker) {
+    WindowContext& context = worker.context;
+    for (std::uint32_t h = begin; h < end; ++h) {
+      if (has_work(h)) next_event_[h] = network_.hosts[h].run(host_rules_, context, worker.report);
+      context.next_event = std::min(context.next_event, next_event_[h]);
+    }
+  }
 
   static constexpr std::uint32_t kHostChunk = 64;
 
@@ -143,8 +191,6 @@ class Windows {
   MailFlags mail_;
   std::vector<Instant> next_event_;  ///< by node: when it has something to do by itself
   std::vector<Worker> workers_;
-  std::atomic<std::uint32_t> next_switch_{0};
-  std::atomic<std::uint32_t> next_hosts_{0};
   std::uint64_t window_ = 1;
   Instant end_{};
 };

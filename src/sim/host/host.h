@@ -23,36 +23,18 @@
 #include "sim/host/connection.h"
 #include "sim/host/deadlines.h"
 #include "sim/host/graph_runner.h"
+#include "sim/host/host_rules.h"
 #include "sim/host/nic_port.h"
 #include "sim/host/protocol.h"
 #include "sim/host/report.h"
 #include "sim/host/server_links.h"
+#include "sim/net/fetch_ahead.h"
 #include "sim/net/port.h"
 #include "sim/net/topology.h"
 #include "sim/net/wire.h"
 #include "workload/graph.h"
 
 namespace strack::sim {
-
-/// What of the workload takes place at one host, worked out before there is a host
-/// (sim/cluster/placement.h). A connection's slot is its place in the list.
-struct HostPlacement {
-  std::vector<OutgoingFlow> outgoing;
-  std::vector<IncomingFlow> incoming;
-  std::vector<JobDue> dues;  ///< ranks seated here, and nodes that wait for a time
-};
-
-/// What hosts share.
-template <class Protocol>
-struct HostRules {
-  const typename Protocol::Params* transport = nullptr;
-  const PortRules* sizes = nullptr;
-  std::span<SenderWatch>
-      watches;  ///< of the flows that are sampled or inspected; each is written by
-                ///< its sender's host alone
-  std::span<JobRun> jobs;
-  const Topology* topology = nullptr;
-};
 
 /// What only some transports need is inherited, so that it takes no space with the others.
 template <class Protocol>
@@ -112,6 +94,18 @@ class Host : private Protocol::Nic,
     if (server != nullptr) [[unlikely]]
       server->hand_over(context);
     return keep(mail);
+  }
+
+  /// Asks for this host, whose turn comes soon (fetch_ahead.h); and then for what it leads to.
+  void fetch_ahead() const { sim::fetch_ahead(this, sizeof(*this)); }
+  void fetch_ends_ahead(std::uint64_t window) const {
+    in->fetch_ahead(window);
+    port.wire.lane->fetch_room_ahead(window);
+    // Of several connections it is not known which comes first.
+    if (outgoing_.size() == 1 && outgoing_[0])
+      sim::fetch_ahead(outgoing_[0].get(), sizeof(OutgoingEnd));
+    if (incoming_.size() == 1 && incoming_[0])
+      sim::fetch_ahead(incoming_[0].get(), sizeof(IncomingEnd));
   }
 
   // ---- run() in parts, for engines that run many hosts in step ----
@@ -458,20 +452,22 @@ class Host : private Protocol::Nic,
 
   // ---- Timers ----
 
+  /// What timers tell their connections.
+  [[nodiscard]] auto places() {
+    return
+        [this](std::uint32_t slot, std::uint32_t place) { outgoing_[slot]->timer_index = place; };
+  }
   void start_running(OutgoingEnd& o, std::uint32_t slot) {
-    o.timer_index = static_cast<std::uint32_t>(running_.size());
-    running_.push_back({o.sender.next_deadline(), slot});
+    running_.add(o.sender.next_deadline(), slot, places());
   }
   void stop_running(OutgoingEnd& o) {
-    running_.erase(running_.begin() + o.timer_index);
-    for (std::size_t i = o.timer_index; i < running_.size(); ++i)
-      --outgoing_[running_[i].slot]->timer_index;
+    running_.remove(o.timer_index, places());
     o.timer_index = OutgoingEnd::kNotRunning;
   }
   /// The connection's deadline may have come nearer.
   void watch_deadline(OutgoingEnd& o) {
     const Instant deadline = o.sender.next_deadline();
-    if (deadline < running_[o.timer_index].time) running_[o.timer_index].time = deadline;
+    if (deadline < running_.time(o.timer_index)) running_.change(o.timer_index, deadline, places());
     if (deadline < timer_) timer_ = deadline;
   }
 
@@ -496,19 +492,17 @@ class Host : private Protocol::Nic,
         now_, jobs_of(rules, report), fingerprint,
         [&](std::uint32_t job, workload::NodeId node) { send(job, node, rules, report); });
     timer_ = next_due();
-    for (Deadline& running : running_) {
-      if (running.time <= now_) {
-        OutgoingEnd& o = *outgoing_[running.slot];
-        if (o.sender.next_deadline() <= now_) {
-          o.sender.on_timeout(now_);
-          if (o.log != nullptr) [[unlikely]]
-            settle(o, rules);
-          port.take_turn(running.slot, o.queued, now_);
-        }
-        running.time = o.sender.next_deadline();
+    running_.for_each_due(now_, [&](std::uint32_t slot) {
+      OutgoingEnd& o = *outgoing_[slot];
+      if (o.sender.next_deadline() <= now_) {
+        o.sender.on_timeout(now_);
+        if (o.log != nullptr) [[unlikely]]
+          settle(o, rules);
+        port.take_turn(slot, o.queued, now_);
       }
-      timer_ = std::min(timer_, running.time);
-    }
+      running_.change(o.timer_index, o.sender.next_deadline(), places());
+    });
+    timer_ = std::min(timer_, running_.earliest());
     if constexpr (Protocol::kReceiverTimers) on_receiver_timers();
     if constexpr (kNicActs) {
       if (nic().next_deadline() <= now_) nic().on_timeout(now_);
@@ -584,9 +578,7 @@ class Host : private Protocol::Nic,
   Instant now_{};
   Instant timer_ = Instant::never();
   FlowTotals totals_;
-  /// Connections that run, each with a lower bound of its deadline: deadlines mostly move away before
-  /// they come. Side by side, so that looking for the next one reads few cache lines.
-  std::vector<Deadline> running_;
+  RunningHeap running_;
   std::vector<std::unique_ptr<OutgoingEnd>> outgoing_;
   std::vector<std::unique_ptr<IncomingEnd>> incoming_;
   std::vector<OutgoingFlow> pending_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "sim/net/fetch_ahead.h"
 #include "sim/net/sim_packet.h"
 
 namespace strack::sim {
@@ -68,6 +69,17 @@ class Lane {
   /// Of that, only the first so many are left.
   void truncate(std::uint64_t window, std::size_t size) {
     buffers_[(window + 1) & 1].size = static_cast<std::uint32_t>(size);
+  }
+
+  /// Asks for where what this window reads lies (fetch_ahead.h); and then for that.
+  void fetch_ahead(std::uint64_t window) const { __builtin_prefetch(&buffers_[window & 1]); }
+  void fetch_arrivals_ahead(std::uint64_t window) const {
+    const std::span<const Transit> ahead = arrivals(window);
+    sim::fetch_ahead(ahead.data(), ahead.size_bytes());
+  }
+  /// Where what this window writes will lie.
+  void fetch_room_ahead(std::uint64_t window) const {
+    __builtin_prefetch(&buffers_[(window + 1) & 1], 1);
   }
 
   /// What was written in the window before this one.

@@ -28,6 +28,12 @@ class Ring {
   }
   [[nodiscard]] const T& front() const { return data_[head_ & (capacity_ - 1)]; }
   void pop() { ++head_; }
+  /// The first so many will be wanted soon.
+  void fetch_ahead(std::uint32_t items) const {
+    constexpr std::uint32_t kPerLine = sizeof(T) < 64 ? 64 / sizeof(T) : 1;
+    for (std::uint32_t i = 0; i < items && i < size(); i += kPerLine)
+      __builtin_prefetch(&(*this)[i]);
+  }
   /// The item so many places behind the front.
   [[nodiscard]] const T& operator[](std::uint32_t i) const {
     return data_[(head_ + i) & (capacity_ - 1)];

@@ -129,8 +129,8 @@ class BasicPfcSwitch : public SwitchBase {
     for (std::uint32_t p = 0; p < port_count(); ++p) {
       std::vector<PfcArrival>& list = scratch.list(p);
       if (!list.empty() || next_event_[p] < context.end) {
-        sort_arrivals(list, scratch.merged(), context.end);
-        ports_[p].run(list, rules, context, fingerprint, drops, buffer_);
+        ports_[p].run(sort_arrivals(list, scratch.merged(), context.end), rules, context,
+                      fingerprint, drops, buffer_);
         list.clear();
         next_event_[p] = ports_[p].next_event();
       }
@@ -168,15 +168,15 @@ class BasicPfcSwitch : public SwitchBase {
   }
 
   Instant run_in_order(const PortRules& rules, WindowContext& context, Scratch& scratch) {
-    std::vector<PfcArrival>& list = scratch.all;
+    std::vector<PfcArrival>& all = scratch.all;
     const Instant held = collect(context, [&](std::uint32_t ingress, const Transit& transit) {
       const std::int32_t egress =
           sprays() ? egress_or_open(ingress, transit) : egress_of(ingress, transit);
       if (egress == kNone) [[unlikely]]
         return;
-      list.push_back({transit.time, &transit.packet, ingress, static_cast<std::uint32_t>(egress)});
+      all.push_back({transit.time, &transit.packet, ingress, static_cast<std::uint32_t>(egress)});
     });
-    sort_arrivals(list, scratch.merged(), context.end);
+    const std::span<PfcArrival> list = sort_arrivals(all, scratch.merged(), context.end);
     Tournament& turn = scratch.ports;
     turn.reset(port_count());
     for (std::uint32_t p = 0; p < port_count(); ++p) turn.place(p, next_event_[p]);
@@ -197,7 +197,7 @@ class BasicPfcSwitch : public SwitchBase {
         refresh(first, rules, turn);
       }
     }
-    list.clear();
+    all.clear();
     hold(context.window);
     for (std::uint32_t p = 0; p < port_count(); ++p) next_event_[p] = turn.time_of(p);
     next_refresh_ = Instant::never();

@@ -114,6 +114,12 @@ class PortBase {
   [[nodiscard]] std::uint64_t marks() const { return marks_; }
   void seed(std::uint64_t seed) { mark_rng_ = seed | 1; }
 
+  /// Its turn comes soon: what waits is asked for, and where it will go.
+  void fetch_ahead(std::uint64_t window) const {
+    data_.fetch_ahead(kAhead);
+    if (wire.lane != nullptr) wire.lane->fetch_room_ahead(window);
+  }
+
   /// [D75] This port's rules: everybody's, or a part of them.
   [[nodiscard]] const PortRules& rules_here(const PortRules& rules) const {
     return own_rules_ == nullptr ? rules : *own_rules_;
@@ -189,6 +195,8 @@ class PortBase {
       }
     }
   }
+
+  static constexpr std::uint32_t kAhead = 12;  ///< about as many as leave in a window
 
   Instant done_ = Instant::never();  ///< when the packet in service has left; never: there is none
   Instant start_{};

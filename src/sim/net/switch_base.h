@@ -135,16 +135,27 @@ class SwitchBase {
   Instant collect(const WindowContext& context, Visit&& visit) {
     Instant next = Instant::never();
     for (std::uint32_t i = 0; i < port_count_; ++i) {
-      const std::span<const Transit> arrivals = gather(i, context.window);
+      if (i + kLanesAhead < port_count_) in_[i + kLanesAhead]->fetch_ahead(context.window);
+      if (i + kArrivalsAhead < port_count_)
+        in_[i + kArrivalsAhead]->fetch_arrivals_ahead(context.window);
+      // What was held is as early as anything that has come since, and stays where it is until hold().
+      const std::span<const Transit> held = held_[i];
+      const std::span<const Transit> arrivals = in_[i]->arrivals(context.window);
       std::size_t taken = 0;
-      for (; taken < arrivals.size() && arrivals[taken].time < context.end; ++taken) {
-        visit(i, arrivals[taken]);
+      for (; taken < held.size() && held[taken].time < context.end; ++taken) visit(i, held[taken]);
+      if (taken == held.size()) {
+        for (const Transit& transit : arrivals) {
+          if (transit.time >= context.end) break;
+          visit(i, transit);
+          ++taken;
+        }
       }
-      if (taken < arrivals.size()) {
-        // A slower link than the fastest: these are for a later window.
-        if (arrivals[taken].time < next) next = arrivals[taken].time;
+      if (taken < held.size() + arrivals.size()) {
+        // A slower link than the fastest, or a NIC that began to send at the window's end: for a later window.
+        next = std::min(next,
+                        (taken < held.size() ? held[taken] : arrivals[taken - held.size()]).time);
         to_hold_.push_back({i, taken});
-      } else if (!held_[i].empty()) {
+      } else if (!held.empty()) {
         to_hold_.push_back({i, taken});
       }
     }
@@ -212,9 +223,9 @@ class SwitchBase {
         list.push_back(arrival);
       }
     });
-    sort_arrivals(list, scratch.sprayed_merged, context.end);
+    const std::span<SprayArrival> sorted = sort_arrivals(list, scratch.sprayed_merged, context.end);
     const bool reads_queues = sprayer_.reads_queues();
-    for (SprayArrival& arrival : list) {
+    for (SprayArrival& arrival : sorted) {
       if (arrival.egress == kOpen) {
         arrival.egress = static_cast<std::int32_t>(
             choose(*arrival.packet, arrival.time,
@@ -233,7 +244,13 @@ class SwitchBase {
   /// Keeps what arrives after this window; pointers into the lanes are no longer needed.
   void hold(std::uint64_t window) {
     if (to_hold_.empty()) return;
-    for (const auto& [i, taken] : to_hold_) keep(i, taken, window);
+    for (const auto& [i, taken] : to_hold_) {
+      std::vector<Transit>& held = held_[i];
+      const std::size_t of_held = std::min(taken, held.size());
+      const std::span<const Transit> rest = in_[i]->arrivals(window).subspan(taken - of_held);
+      held.erase(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(of_held));
+      held.insert(held.end(), rest.begin(), rest.end());
+    }
     to_hold_.clear();
   }
 
@@ -295,6 +312,9 @@ class SwitchBase {
     turns_.resize(turns);
     sprayed_version_ = 0;
   }
+
+  static constexpr std::uint32_t kLanesAhead = 8;
+  static constexpr std::uint32_t kArrivalsAhead = 3;
 
   std::uint32_t port_count_;
   std::uint64_t rack_reciprocal_;
