@@ -38,7 +38,8 @@ class _Options(ctypes.Structure):
                  ("receive_buffer", ctypes.c_size_t), ("send_buffer", ctypes.c_size_t)]
                 + [(name, ctypes.c_uint32) for name in (
                     "insecure", "paths", "burst", "max_payload", "oblivious", "message_slots", "unexpected_messages", "max_connections",
-                    "max_receives", "max_regions", "complete_in_order", "peer_timeout_ms", "connect_timeout_ms", "spin_us")])
+                    "max_receives", "max_regions", "complete_in_order", "peer_timeout_ms", "connect_timeout_ms", "spin_us")]
+                + [("identity", ctypes.c_char_p), ("trusted", ctypes.c_char_p), ("trusted_count", ctypes.c_size_t), ("peer", ctypes.c_char_p)])
 
 
 class _Completion(ctypes.Structure):
@@ -68,8 +69,9 @@ def _library():
             ("open", ctypes.c_int32, [pointer, pointer, text, size]), ("destroy", None, [pointer]),
             ("local_address", ctypes.c_int64, [pointer, text, size]), ("peer_address", ctypes.c_int64, [pointer, number, text, size]),
             ("resolve", ctypes.c_int32, [text, ctypes.c_uint16, text, size, text, size]),
-            ("parse_key", ctypes.c_int32, [text, text, text, size]),
-            ("connect", ctypes.c_int32, [pointer, text, number, pointer, text, size]), ("close", ctypes.c_int32, [pointer, number]),
+            ("parse_key", ctypes.c_int32, [text, text, text, size]), ("new_key", ctypes.c_int32, [text]), ("public_key", ctypes.c_int32, [text, text]),
+            ("peer_key", ctypes.c_int32, [pointer, number, text]),
+            ("connect_to", ctypes.c_int32, [pointer, text, number, pointer, pointer, text, size]), ("close", ctypes.c_int32, [pointer, number]),
             ("abort", ctypes.c_int32, [pointer, number]), ("send", ctypes.c_int32, [pointer, number, number, pointer, size, number]),
             ("post_receive", ctypes.c_int32, [pointer, number, number, number, pointer, size, number]),
             ("cancel_receives", ctypes.c_int64, [pointer, number]),
@@ -88,6 +90,27 @@ def _check(status, why=None):
     if status < 0:
         said = why.value.decode() if why is not None and why.value else _library().strack_error_text(status).decode()
         raise TransportError(said, status)
+
+
+def _key(text):
+    """The 32 bytes of a key in 64 hexadecimal digits, or of a file of `strack key new`, where C can read them."""
+    raw, why = ctypes.create_string_buffer(33), ctypes.create_string_buffer(256)
+    _check(_library().strack_parse_key(text.removeprefix("strack-identity").encode(), raw, why, len(why)), why)
+    return raw
+
+
+def new_key():
+    """A random key in 64 hexadecimal digits: one to share, or a host's own identity."""
+    raw = ctypes.create_string_buffer(33)
+    _check(_library().strack_new_key(raw))
+    return raw.raw[:32].hex()
+
+
+def public_key(identity):
+    """What peers know an identity by: give it to those who are to trust this host."""
+    raw = ctypes.create_string_buffer(33)
+    _check(_library().strack_public_key(_key(identity), raw))
+    return raw.raw[:32].hex()
 
 
 def _memory(data, writable):
@@ -162,6 +185,13 @@ class Connection:
         return text.value.decode()
 
     @property
+    def peer_key(self):
+        """The peer's public key, where the endpoint has an identity."""
+        raw = ctypes.create_string_buffer(33)
+        _check(_library().strack_peer_key(self._endpoint._handle, self._number, raw))
+        return raw.raw[:32].hex()
+
+    @property
     def statistics(self):
         """A dict: window, RTT, paths, packets, retransmissions, ..."""
         counted = _Statistics()
@@ -172,25 +202,30 @@ class Connection:
 class Endpoint:
     """A set of UDP sockets and the connections on them.
 
-    `listen` is where to take connections ("0.0.0.0:4794"; port 0: any), `key` 64 hexadecimal digits as `strack key` prints them. Other words are the
-    fields of strack_options in strack/strack.h: insecure, paths, burst, rate_bps, user_data, ...
+    `listen` is where to take connections ("0.0.0.0:4794"; port 0: any), `key` 64 hexadecimal digits as `strack key` prints them, the same at both ends.
+    Or each host has a key of its own: `identity` (new_key(), or what is in a file of `strack key new`), `trusted` the public keys of those whose
+    connections are taken, and `peer` in connect() whom to find there. Other words are the fields of strack_options in strack/strack.h: insecure, paths,
+    burst, rate_bps, user_data, ...
     """
 
-    def __init__(self, listen=None, key=None, **options):
+    def __init__(self, listen=None, key=None, identity=None, trusted=(), **options):
         library = _library()
         given = _Options()
         _check(library.strack_options_init_size(ctypes.byref(given), ctypes.sizeof(given)))
-        known = {name for name, _ in _Options._fields_} - {"size", "listen", "key"}
+        known = {name for name, _ in _Options._fields_} - {"size", "listen", "key", "identity", "trusted", "trusted_count", "peer"}
         for name, value in options.items():
             if name not in known:
-                raise TypeError(f"{name} is no option of an endpoint. they are listen, key, {', '.join(sorted(known))}")
+                raise TypeError(f"{name} is no option of an endpoint. they are listen, key, identity, trusted, {', '.join(sorted(known))}")
             setattr(given, name, value.encode() if isinstance(value, str) else value)
         why = ctypes.create_string_buffer(256)
         given.listen = listen.encode() if listen else None
         if key is not None:
-            raw = ctypes.create_string_buffer(33)
-            _check(library.strack_parse_key(key.encode(), raw, why, len(why)), why)
-            given.key = ctypes.cast(raw, ctypes.c_char_p)
+            given.key = ctypes.cast(kept_key := _key(key), ctypes.c_char_p)
+        if identity is not None:
+            given.identity = ctypes.cast(kept_identity := _key(identity), ctypes.c_char_p)
+        if trusted:
+            kept_trusted = ctypes.create_string_buffer(b"".join(_key(one).raw[:32] for one in trusted))
+            given.trusted, given.trusted_count = ctypes.cast(kept_trusted, ctypes.c_char_p), len(trusted)
         self._loop = asyncio.get_running_loop()
         self._handle = ctypes.c_void_p()
         _check(library.strack_open(ctypes.byref(given), ctypes.byref(self._handle), why, len(why)), why)
@@ -226,14 +261,15 @@ class Endpoint:
         _check(_library().strack_local_address(self._handle, text, len(text)))
         return text.value.decode()
 
-    async def connect(self, host):
-        """A connection to "host:port", or to port 4794 of a host."""
+    async def connect(self, host, peer=None):
+        """A connection to "host:port", or to port 4794 of a host; with an identity to the one whose public key is `peer`."""
+        expected = None if peer is None else _key(peer)
         numeric, why = ctypes.create_string_buffer(96), ctypes.create_string_buffer(256)
         _check(await self._loop.run_in_executor(None, lambda: _library().strack_resolve(host.encode(), 4794, numeric, len(numeric), why, len(why))), why)
         number = ctypes.c_uint64()
 
         def begin(cookie):
-            status = _library().strack_connect(self._handle, numeric.value, cookie, ctypes.byref(number), why, len(why))
+            status = _library().strack_connect_to(self._handle, numeric.value, cookie, expected, ctypes.byref(number), why, len(why))
             _check(status, why)
             return status
 

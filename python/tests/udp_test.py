@@ -48,6 +48,25 @@ class UdpTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(ours.statistics["keyed"], 1)
 
     @limited
+    async def test_hosts_with_keys_of_their_own(self):
+        a, b, stranger = (udp.new_key() for _ in range(3))
+        server = udp.Endpoint(listen="127.0.0.1:0", identity=b, trusted=[udp.public_key(a)])
+        client = udp.Endpoint(identity=a)
+        other = udp.Endpoint(identity=stranger, connect_timeout_ms=300)
+        for endpoint in (server, client, other):
+            self.addCleanup(endpoint.close)
+        ours, theirs = await asyncio.gather(client.connect(server.address, peer=udp.public_key(b)), server.accept())
+        _, got = await asyncio.gather(ours.send(b"hello"), theirs.receive())
+        self.assertEqual(bytes(got.data), b"hello")
+        self.assertEqual((ours.peer_key, theirs.peer_key), (udp.public_key(b), udp.public_key(a)))
+        with self.assertRaises(strack.TransportError):
+            await other.connect(server.address, peer=udp.public_key(b))
+
+    def test_what_is_no_key_is_told(self):
+        with self.assertRaisesRegex(strack.TransportError, "64"):
+            udp.public_key("abc")
+
+    @limited
     async def test_more_messages_than_there_are_slots(self):
         _, _, ours, theirs = await self.pair(message_slots=4)
         count = 50
@@ -79,7 +98,7 @@ class UdpTest(unittest.IsolatedAsyncioTestCase):
     async def test_what_is_wrong_is_said(self):
         with self.assertRaisesRegex(strack.TransportError, "'nowhere' is not numeric with a port"):
             udp.Endpoint(listen="nowhere")
-        with self.assertRaisesRegex(TypeError, "colour is no option of an endpoint. they are listen, key, bind"):
+        with self.assertRaisesRegex(TypeError, "colour is no option of an endpoint. they are listen, key, identity, trusted, bind"):
             udp.Endpoint(colour=1)
         with self.assertRaisesRegex(strack.TransportError, "key"):
             udp.Endpoint(key="short")
