@@ -156,6 +156,19 @@ def c_page():
     return "\n".join(lines)
 
 
+def shown_text(said):
+    """A docstring: a sentence as one, more as it was laid out."""
+    return ["```text", said, "```", ""] if "\n" in said else [cell(said), ""]
+
+
+def columns_of(node):
+    """(name, what it says) of a class's properties that are made by a call: tables, mostly."""
+    for one in node.body:
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and getattr(one.value.func, "id", "") == "property":
+            said = next((word.value.value for word in one.value.keywords if word.arg == "doc"), "")
+            yield one.targets[0].id, said
+
+
 def python_page():
     lines = ["# The Python interface", "", "`import strack`; [a tour](../docs/python.md). What `help()` says, and the types of the stubs.", ""]
     package = ROOT / "python/strack"
@@ -176,7 +189,10 @@ def python_page():
                                                                         and (not one.name.startswith("_") or one.name == "__init__")]
             owner = node.name if isinstance(node, ast.ClassDef) else ""
             if owner and ast.get_docstring(node):
-                lines += ["```text", ast.get_docstring(node), "```", ""]
+                lines += shown_text(ast.get_docstring(node))
+            for name, said in columns_of(node):
+                kind = types[node.name, name].returns
+                lines += ["```python", f"{node.name}.{name} -> {ast.unparse(kind)}", "```", "", *shown_text(said)]
             for member in members:
                 shown = types.get((owner, member.name), member)
                 returns = f" -> {ast.unparse(shown.returns)}" if shown.returns else ""
@@ -186,7 +202,7 @@ def python_page():
                 arguments = "" if is_property else f"({ast.unparse(shown.args)})"
                 waits = "await " if isinstance(member, ast.AsyncFunctionDef) else ""
                 lines += ["```python", f"{waits}{name}{arguments}{returns}", "```", ""]
-                lines += ["```text", said, "```", ""] if said else []
+                lines += shown_text(said) if said else []
     return "\n".join(lines)
 
 
