@@ -15,6 +15,7 @@ namespace strack::core {
 struct MrcParams : UetParams {
   using Paths = MrcPaths;
   static constexpr PathNews kOvertaken = PathNews::timed_out;  ///< [MRC.bad]
+  static constexpr bool kTailsSpeak = true;                    ///< [MRC.tail]
   MrcPathParams entropies;
 
   static constexpr auto declared() {

@@ -100,6 +100,56 @@ TEST_F(MrcSenderTest, ProbesWhatIsAssumedBad) {
   EXPECT_GT(sender.next_deadline(), now + us(12));
 }
 
+// [MRC.tail] [MRC.bad] The last three packets are lost, and nothing is there to overtake them but a probe: when its answer comes, all three
+// are sent again, by other entropies, and theirs are assumed bad.
+TEST_F(MrcSenderTest, ATailThatAProbeFinds) {
+  const auto sent = send();
+  now = now + us(12);
+  sender.on_receiving_ack(ack(13, sent[12].path_id), now);
+  now = sender.next_deadline();
+  sender.on_timeout(now);
+  const auto probe = send();
+  ASSERT_EQ(probe.size(), 1u);
+  ASSERT_EQ(probe[0].type, PacketType::probe);
+  now = now + us(12);
+  UetAck answer = ack(13, probe[0].path_id);
+  answer.sack.psn = Psn{13};
+  answer.sack.for_probe = true;
+  answer.sack.probe_id = probe[0].probe_id;
+  sender.on_receiving_ack(answer, now);
+  EXPECT_EQ(sender.counters().timeouts, 0u);
+  const auto again = send();
+  ASSERT_EQ(again.size(), 3u);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(again[i].psn, Psn{13 + i});
+    for (std::uint32_t lost = 13; lost < 16; ++lost)
+      EXPECT_NE(again[i].path_id, sent[lost].path_id);
+  }
+  EXPECT_EQ(sender.next_deadline(), now + us(12));  // to probe the first of them
+}
+
+// [MRC.tail] In an episode of SLEEK, nothing comes back for a timeout: what was sent again that long ago speaks of its entropy.
+TEST_F(MrcSenderTest, ATailThatATimeoutFinds) {
+  const auto sent = send();
+  now = now + us(12);
+  UetAck later = ack(4, sent[11].path_id);
+  later.sack.bitmap = 0b1111'1110;
+  later.sack.ooo_count = 7;
+  later.sack.psn = Psn{11};
+  later.sack.bytes_recvd = 11 * kMtu;
+  sender.on_receiving_ack(later, now);
+  ASSERT_TRUE(sender.in_recovery());
+  const auto again = send();  // 4, and 12 to 15
+  ASSERT_EQ(again.size(), 5u);
+  time_out();
+  const auto third = send();
+  ASSERT_GE(third.size(), 5u);
+  EXPECT_EQ(third[0].psn, Psn{4});
+  // Five entropies have lost a packet now, and one before: the first of the others takes over.
+  for (const Packet& packet : again) EXPECT_NE(third[0].path_id, packet.path_id);
+  EXPECT_NE(third[0].path_id, sent[4].path_id);
+}
+
 // [MRC.loss] [MRC.bad] Switches trim, and yet a packet that seven others have overtaken is lost without a trace: it is
 // sent again at once, and its entropy is assumed bad.
 TEST_F(MrcSenderTest, LostWithoutATrace) {

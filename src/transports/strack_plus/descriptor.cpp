@@ -85,6 +85,13 @@ constexpr sim::Key kKeys[] = {
          .fallback = "\"2 RTT\"",
          .needs = "a delay is from 1 ns to 10 s, such as target_qdelay_us = 16",
          .help = "Queueing delay the window settles at."}),
+    param<&Params::target_qhigh>(
+        {.name = "target_qhigh_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "3 x target_qdelay_us",
+         .needs = "it is a delay not below target_qdelay_us, such as target_qhigh_us = \"4 RTT\"",
+         .help = "Queueing delay beyond which the window may fall to what was delivered."}),
     param<&Params::sack_packets>(
         {.name = "sack_packets",
          .kind = Kind::integer,
@@ -156,7 +163,7 @@ class PlusResolver : sim::Resolving {
   Params resolve() {
     Params p = checked(Params::for_link(topology().host_rate, out_.base_rtt, r_.mtu));
     take_fields(set_, kSection, kKeys, p);
-    p.target_qhigh = 3 * p.target_qdelay;
+    if (!set_.given("strack-plus.target_qhigh_us")) p.target_qhigh = 3 * p.target_qdelay;
     p.derive();
     show_fields(set_, kSection, kKeys, p);
     return checked(p.validated());

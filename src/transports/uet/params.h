@@ -19,6 +19,7 @@ namespace strack::core {
 struct UetParams {
   using Paths = Spray;  ///< who chooses entropies, by path_params()
   static constexpr PathNews kOvertaken = PathNews::trimmed;  ///< [SLEEK.paths] what it hears
+  static constexpr bool kTailsSpeak = false;  ///< nor of what nothing has overtaken but a probe
   [[nodiscard]] constexpr const SprayParams& path_params() const { return spray; }
 
   BitsPerSecond rate{0};

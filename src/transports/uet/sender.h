@@ -63,6 +63,7 @@ class UetSender {
         highest_acked_(initial_psn - 1u),
         recovery_end_(initial_psn),
         recovery_next_(initial_psn),
+        tail_end_(initial_psn),
         sent_before_probe_(initial_psn),
         speculative_from_(initial_psn),
         events_(events) {
@@ -412,6 +413,7 @@ class UetSender {
     highest_acked_ = max(highest_acked_, una_ - 1u);
     recovery_end_ = max(recovery_end_, una_);
     recovery_next_ = max(recovery_next_, una_);
+    tail_end_ = max(tail_end_, una_);
     speculative_from_ = max(speculative_from_, una_);
     restart_timers(now);
   }
@@ -458,7 +460,7 @@ class UetSender {
       probe_outstanding_ = false;
       // [SLEEK.probe.late]
       if (delay < params_->target_qdelay && una_ < sent_before_probe_)
-        recover(sent_before_probe_, now);
+        recover(tail_end_ = sent_before_probe_, now);
     }
     if (in_recovery()) queue_missing(now);
   }
@@ -475,14 +477,16 @@ class UetSender {
     queue_missing(now);
   }
   /// [SLEEK.range] What is missing of the next window's worth, each packet once in an episode.
-  /// [SLEEK.paths] The path policy hears of those that were overtaken: the rest may be under way.
+  /// [SLEEK.paths] The path policy hears of those that were overtaken, [MRC.tail] or are as surely lost: the rest may be under way.
   constexpr void queue_missing(Instant now) {
     const auto window = static_cast<std::uint32_t>(window_.cwnd() / params_->mtu);
     const Psn end = min(recovery_end_, una_ + window);
     for (; recovery_next_ < end; ++recovery_next_) {
       if (acked_.test(recovery_next_.value) || lost_.test(recovery_next_.value)) continue;
       declare_lost(recovery_next_);
-      if (recovery_next_ < highest_acked_)
+      const bool tail =
+          Params::kTailsSpeak && (recovery_next_ < tail_end_ || is_old(recovery_next_, now));
+      if (recovery_next_ < highest_acked_ || tail)
         paths_.feedback(params_->path_params(), record(recovery_next_).path, Params::kOvertaken,
                         now);
     }
@@ -492,21 +496,24 @@ class UetSender {
   constexpr void lose_old(Instant now) {
     events_.on(LossDeclared{LossCause::timeout, una_, psn_next_, bytes(0)});
     if (in_recovery()) {  // [SLEEK.timeout]
-      recovery_next_ = una_;
+      recovery_next_ = tail_end_ = una_;
       queue_missing(now);
       return;
     }
     for (Psn psn = una_; psn < psn_next_; ++psn) {
-      const auto old = static_cast<std::uint16_t>(tick(now) - record(psn).tick);
-      if (acked_.test(psn.value) || lost_.test(psn.value) || old < kTicks - 1) continue;
+      if (acked_.test(psn.value) || lost_.test(psn.value) || !is_old(psn, now)) continue;
       declare_lost(psn);
       paths_.feedback(params_->path_params(), record(psn).path, PathNews::timed_out, now);
       if (params_->nscc) window_.on_loss(*params_, bytes(payload(psn)));  // [NSCC.timeout]
     }
   }
 
-  [[nodiscard]] constexpr UetSent& record(Psn psn) {
+  [[nodiscard]] constexpr UetSent& record(Psn psn) const {
     return records_[psn.value % UetParams::kMostTracked];
+  }
+  /// Its last transmission is a timeout ago.
+  [[nodiscard]] constexpr bool is_old(Psn psn, Instant now) const {
+    return static_cast<std::uint16_t>(tick(now) - record(psn).tick) >= kTicks - 1;
   }
   [[nodiscard]] constexpr std::uint16_t tick(Instant now) const {
     return static_cast<std::uint16_t>(mul_div(now.ps, kTicks, params_->rto.value));
@@ -558,6 +565,7 @@ class UetSender {
   Psn highest_acked_;
   Psn recovery_end_;   ///< SLEEK's episode ends there; at or below una: there is none
   Psn recovery_next_;  ///< all before it has been sent again in this episode
+  Psn tail_end_;       ///< a probe has told of all before it
   Psn sent_before_probe_;
   Psn speculative_from_;  ///< the first packet since speculation began
 
