@@ -97,6 +97,12 @@ class Sweep:
         from .result import Report
         return Report(self._results, title)
 
+    def _repr_html_(self):
+        """In a notebook: the axes, the seed, and the figures that one looks at first."""
+        frame = self.frame
+        shown = [*self.axes, "seed", "status", "max_fct_ps", "p99_fct_ps", "max_job_ps", "slowdown", "drops", "retransmissions"]
+        return frame[[name for name in shown if name in frame and not frame[name].isna().all()]]._repr_html_()
+
     def __repr__(self):
         return f"<strack.Sweep of {len(self)} runs over {', '.join(self.axes) or 'seeds'}>"
 

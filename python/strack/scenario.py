@@ -1,6 +1,8 @@
 """Scenarios as objects."""
 
 import copy
+import difflib
+import html
 import os
 import re
 
@@ -10,6 +12,20 @@ from .errors import ScenarioError
 _SECTIONS = {}
 for _section, _key, _help, _words in _core.keys():
     _SECTIONS.setdefault(_section, {})[_key] = (_help, _words)
+
+
+# Names for attributes: what has a hyphen is written with an underscore.
+_ATTRIBUTES = {section.replace("-", "_"): section for section in _SECTIONS if section}
+
+
+def _no_such(key):
+    """What is wrong with a key that a scenario does not have."""
+    known = list(keys())
+    plain = re.sub(r"\.\d+\.", ".", key)  # workload.0.size
+    if plain in known:
+        return f"{key} is not set in this scenario, and has no default that applies"
+    near = difflib.get_close_matches(plain, known, 1)
+    return f"there is no key {key}" + (f". did you mean {near[0]}?" if near else ". strack.keys() lists them")
 
 
 def keys(section=None):
@@ -44,7 +60,10 @@ class _Section:
     def __getattr__(self, key):
         if key.startswith("_"):
             raise AttributeError(key)
-        return self._scenario[f"{self._name}.{key}"]
+        try:
+            return self._scenario[f"{self._name}.{key}"]
+        except KeyError as missing:
+            raise AttributeError(missing.args[0]) from None
 
     def __setattr__(self, key, item):
         self._scenario[f"{self._name}.{key}"] = item
@@ -76,8 +95,11 @@ class Scenario:
             self._file, self._text, self._set = source._file, source._text, list(source._set)
         elif isinstance(source, dict):
             self._text = _toml.text(source)
-        elif source is not None:
+        elif isinstance(source, (str, os.PathLike)):
             self._file, self._text = os.fspath(source), None
+        elif source is not None:
+            raise TypeError(f"a scenario is made of a file's name, a dict or another scenario, not of {type(source).__name__}"
+                            + (". a graph's is graph.scenario(file)" if hasattr(source, "scenario") else ""))
         self._check(self._set)
 
     @classmethod
@@ -124,7 +146,7 @@ class Scenario:
         for name, written, _, _ in self._made["settings"]:
             if name == key:
                 return _toml.number(written)
-        raise KeyError(f"{key} is not set in this scenario, and has no default that applies")
+        raise KeyError(_no_such(key))
 
     def __setitem__(self, key, item):
         self.set(key, item)
@@ -133,9 +155,9 @@ class Scenario:
         return any(name == key for name, _, _, _ in self._made["settings"])
 
     def __getattr__(self, name):
-        if not name.startswith("_") and name in _SECTIONS:
-            return _Section(self, name)
-        raise AttributeError(f"a scenario has no {name}. its sections are {', '.join(filter(None, _SECTIONS))}")
+        if not name.startswith("_") and name in _ATTRIBUTES:
+            return _Section(self, _ATTRIBUTES[name])
+        raise AttributeError(f"a scenario has no {name}. its sections are {', '.join(_ATTRIBUTES)}")
 
     def __setattr__(self, name, item):
         if not name.startswith("_") and name in _SECTIONS.get("", {}):
@@ -146,7 +168,7 @@ class Scenario:
             raise AttributeError(f"a scenario has no {name}. set keys of its sections, such as scenario.topology.hosts = 64")
 
     def __dir__(self):
-        return sorted({*super().__dir__(), *filter(None, _SECTIONS)})
+        return sorted({*super().__dir__(), *_ATTRIBUTES})
 
     def amount(self, key):
         """A size in bytes, a time in picoseconds, a rate in bit/s; None for anything else."""
@@ -207,6 +229,11 @@ class Scenario:
         """Writes `toml` to a file."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.toml)
+
+    def _repr_html_(self):
+        given = [(key, written) for key, written, _, origin in self._made["settings"] if origin == "given"]
+        rows = "".join(f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(written))}</td></tr>" for key, written in given)
+        return f"<table><caption>{html.escape(f'{self.name}: {self.scheme}, {self.hosts} hosts')}</caption>{rows}</table>"
 
     def __repr__(self):
         return f"<strack.Scenario {self.name}: {self.scheme}, {self.hosts} hosts>"

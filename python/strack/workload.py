@@ -46,6 +46,10 @@ class Graph:
     def __len__(self):
         return self._count
 
+    def __repr__(self):
+        messages = sum(int((peer >= 0).sum()) for _, peer, _, _ in self._nodes)
+        return f"<strack.Graph of {self.ranks} ranks: {messages} messages, {self._count - messages} computations>"
+
     def _add(self, rank, peer, amount, not_before):
         columns = [_column(part) for part in (rank, peer, amount, not_before)]
         size = max(column.size for column in columns)

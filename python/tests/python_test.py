@@ -78,13 +78,23 @@ class ScenarioTest(PythonTest):
         self.assertIsNone(made.amount("topology.hosts"))
         self.assertIn("topology.hosts", made)
         self.assertNotIn("topology.hists", made)
-        with self.assertRaises(KeyError):
+        with self.assertRaisesRegex(KeyError, "there is no key topology.hists. did you mean topology.hosts?"):
             made["topology.hists"]
+        self.assertFalse(hasattr(made.topology, "hists"))
+        with self.assertRaisesRegex(KeyError, "failure.0.rack is not set in this scenario"):
+            made["failure.0.rack"]
+        with self.assertRaisesRegex(TypeError, r"not of Graph. a graph's is graph.scenario\(file\)"):
+            strack.run(strack.Graph(2))
 
     def test_completion_knows_sections_and_keys(self):
         made = strack.Scenario(SMALL)
         self.assertIn("topology", dir(made))
         self.assertIn("hosts_per_rack", dir(made.topology))
+        plus = made.copy({"transport.scheme": "strack-plus"})
+        plus.strack_plus.rack_us = "2 RTT"
+        self.assertIn("strack_plus", dir(made))
+        self.assertEqual(plus["strack-plus.rack_us"], "2 RTT")
+        self.assertIn("<th>strack-plus.rack_us</th><td>2 RTT</td>", plus._repr_html_())
         self.assertIn("\nhosts_per_rack = 4\n", repr(made.topology))
         self.assertIn("workload.size", strack.keys("workload"))
         self.assertIn("transport.scheme", strack.keys())
@@ -258,6 +268,7 @@ except KeyboardInterrupt:
 class SweepTest(PythonTest):
     def test_every_combination_and_seed(self):
         made = strack.sweep(SMALL, {"transport.scheme": ["strack", "strack-oblivious"], "workload.size": ["50 KB", "100 KB"]}, seeds=[1, 2], jobs=2)
+        self.assertIn("<th>slowdown</th>", made._repr_html_())
         self.assertEqual(len(made), 8)
         frame = made.frame
         self.assertEqual(frame[["transport.scheme", "workload.size", "seed"]].values.tolist()[:3],
