@@ -2,6 +2,7 @@
 """What a release is made of, as CycloneDX 1.4 JSON: packaging/sbom.py BUILD_FOLDER VERSION [FILE]
 
 - linked: the libraries that the program, the library, the Python module and the modules name (readelf), as Debian's packages of this machine;
+- loaded: those that it takes at run time where they are, and does without where they are not;
 - headers: libraries of headers alone that are compiled in;
 - bundled: what npm puts into the page of a report (src/report/web/package-lock.json).
 
@@ -17,8 +18,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SHIPPED = ("src/cli/strack", "src/capi/libstrack.so", "src/fabric/libstrack-fi.so", "src/sim/mpi/libstrack-mpi.so", "python/strack/_core.*.so")
 # Compiled in, and so in no list of a linker; in the order of their names.
+LOADED = ("libcrypto.so.3", "libIPSec_MB.so.1")  # src/udp/sealing_*.cpp
 HEADERS = ("libcli11-dev", "libtomlplusplus-dev", "nlohmann-json3-dev", "pybind11-dev")
-SPDX = {"Expat": "MIT", "BSD-2-clause": "BSD-2-Clause", "BSD-3-clause": "BSD-3-Clause", "public-domain": "blessing"}
+SPDX = {"Expat": "MIT", "Expat with embedded exception": "MIT", "BSD-2-clause": "BSD-2-Clause", "BSD-3-clause": "BSD-3-Clause",
+        "BSD-2-clause or GPL-2": "BSD-2-Clause OR GPL-2.0-only", "BSD-3-Clause+CLA": "BSD-3-Clause", "public-domain": "blessing"}
 
 
 def said(*command):
@@ -51,7 +54,7 @@ def licence(package):
     file = pathlib.Path(f"/usr/share/doc/{package}/copyright")
     text = file.read_text(errors="replace") if file.is_file() else ""
     stated = re.search(r"^License: *(\S[^\n]*)$", text, re.M)
-    if "Open MPI" in text:
+    if "open-mpi.org" in text:
         return "BSD-3-Clause-Open-MPI"
     if stated:
         return SPDX.get(stated[1].strip(), stated[1].strip())
@@ -87,10 +90,12 @@ def main():
         print(f"error: {build}: nothing is built there. `make packages` builds it", file=sys.stderr)
         return 1
     linked = sorted({package for package in map(package_of, libraries) if package})
+    loaded = sorted({package for package in map(package_of, LOADED) if package} - set(linked))
     present = [package for package in HEADERS if said("dpkg-query", "-W", package)]
     bill = {"bomFormat": "CycloneDX", "specVersion": "1.4", "version": 1,
             "metadata": {"component": {"type": "application", "name": "strack", "version": version, "licenses": [{"license": {"id": "Apache-2.0"}}]}},
-            "components": [debian(package, "linked") for package in linked] + [debian(package, "headers") for package in present] + list(bundled())}
+            "components": [debian(package, "linked") for package in linked] + [debian(package, "loaded") for package in loaded]
+            + [debian(package, "headers") for package in present] + list(bundled())}
     text = json.dumps(bill, indent=1) + "\n"
     if len(sys.argv) == 4:
         pathlib.Path(sys.argv[3]).write_text(text)

@@ -46,7 +46,14 @@ class ReleaseTest(unittest.TestCase):
         licences = {one["name"]: one["licenses"][0]["license"]["name"] for one in bill["components"]}
         for name, licence in (("libsodium23", "ISC"), ("libcli11-dev", "BSD-3-Clause"), ("echarts", "Apache-2.0")):
             self.assertEqual(licences.get(name), licence)
+        for name, licence in (("libopenmpi3", "BSD-3-Clause-Open-MPI"), ("libssl3", "Apache-2.0"), ("libfabric1", "BSD-2-Clause OR GPL-2.0-only")):
+            self.assertIn(licences.get(name, licence), (licence,), name)  # where the machine has it
         self.assertEqual([name for name, licence in licences.items() if licence.startswith("see ")], [])
+
+    def test_what_is_loaded_at_run_time_is_in_the_list(self):
+        sources = "".join(path.read_text() for path in (SOURCE / "src").rglob("*.cpp") if "dlopen(\"" in path.read_text(errors="replace"))
+        asked = set(re.findall(r'dlopen\("([^"]+)"', sources)) - {"libcuda.so.1"}  # the driver of a GPU, which no package here has
+        self.assertEqual(asked, set(re.findall(r'"([^"]+)"', re.search(r"LOADED = \((.*?)\)", (SOURCE / "packaging/sbom.py").read_text())[1])))
 
 
 if __name__ == "__main__":
