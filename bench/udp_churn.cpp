@@ -2,13 +2,18 @@
 //
 //   udp_churn [--connections N] [--at-once N] [--keys none|shared|hosts]
 //
-// Two endpoints in one thread. Each connection carries one message and is closed by both sides. The resident set is
-// printed at a tenth, a half and the end; exit status 1 if it has grown by more than a twentieth in between.
+// Two endpoints in one thread. Each connection carries one message and is closed by both sides. At a tenth, a half and
+// the end it waits until the last ones are forgotten, which stay for a second to answer repetitions, and prints the
+// resident set; exit status 1 if that has grown by more than a twentieth in between.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,12 +33,14 @@ struct Churn {
   std::uint64_t connections = 100'000;
   std::uint64_t at_once = 64;
 
+  std::uint64_t until = 0;  ///< so many may begin now
   std::uint64_t begun = 0;
   std::uint64_t closed = 0;
   std::uint64_t failed = 0;
 };
 
 [[nodiscard]] double resident_mb() {
+  malloc_trim(0);
   std::ifstream statm("/proc/self/statm");
   std::uint64_t size = 0, resident = 0;
   statm >> size >> resident;
@@ -81,8 +88,7 @@ void serve(Endpoint& server, std::vector<std::byte>& memory) {
 
 void come_and_go(Churn& churn, Endpoint& client, const std::string& address,
                  std::span<const std::byte> message) {
-  while (churn.begun < churn.connections &&
-         churn.begun - churn.closed - churn.failed < churn.at_once) {
+  while (churn.begun < churn.until && churn.begun - churn.closed - churn.failed < churn.at_once) {
     auto made = client.connect(address, ++churn.begun);
     if (!made) die(made.error().text);
     if (client.send(made.value(), 0, message, 0) != Status::ok) die("send");
@@ -110,17 +116,20 @@ int run(Churn churn) {
       die("post_receive");
   }
   const std::vector<std::byte> message(kMessage, std::byte{1});
-  const std::array<std::uint64_t, 3> marks{churn.connections / 10, churn.connections / 2,
-                                           churn.connections};
   std::vector<double> resident;
   std::string line = "keys " + churn.keys + ":";
-  while (churn.closed + churn.failed < churn.connections) {
+  const auto round = [&] {
     come_and_go(churn, client, address, message);
     serve(server, memory);
-    if (churn.closed + churn.failed >= marks[resident.size()]) {
-      resident.push_back(resident_mb());
-      line += fmt::format(" {:.1f} MB after {},", resident.back(), churn.closed + churn.failed);
-    }
+  };
+  for (const std::uint64_t mark :
+       {churn.connections / 10, churn.connections / 2, churn.connections}) {
+    churn.until = mark;
+    while (churn.closed + churn.failed < mark) round();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1'500);
+    while (std::chrono::steady_clock::now() < end) round();
+    resident.push_back(resident_mb());
+    line += fmt::format(" {:.1f} MB after {},", resident.back(), mark);
   }
   const double growth = resident.back() / resident.front() - 1;
   fmt::print("{} {:+.1f} % in between, {} of {} failed\n", line, 100 * growth, churn.failed,

@@ -25,7 +25,9 @@ strack_status strack_public_key(const unsigned char identity[STRACK_KEY_SIZE],
   if (identity == nullptr || public_key == nullptr) return STRACK_INVALID_ARGUMENT;
   udp::Key key;
   std::memcpy(key.data(), identity, key.size());
-  return give(udp::public_key(key), public_key);
+  const udp::Key known = udp::public_key(key);
+  ::explicit_bzero(key.data(), key.size());
+  return give(known, public_key);
 }
 
 strack_status strack_peer_key(const strack_endpoint* endpoint, strack_connection connection,

@@ -106,10 +106,11 @@ Result<std::optional<std::string>, std::string> protect(const Protection& protec
   std::array<char, 4096> text;
   const ssize_t length = ::read(file.get(), text.data(), text.size());
   if (length < 0) return fmt::format("key file {}: {}", name, std::strerror(errno));
-  const auto key = udp::parse_key({text.data(), static_cast<std::size_t>(length)});
+  auto key = udp::parse_key({text.data(), static_cast<std::size_t>(length)});
   ::explicit_bzero(text.data(), text.size());
   if (!key) return fmt::format("key file {}: {}", name, key.error().text);
   options.key = key.value();
+  ::explicit_bzero(key.value().data(), key.value().size());
   struct stat found {};
   if (::fstat(file.get(), &found) == 0 && S_ISREG(found.st_mode) && (found.st_mode & 077) != 0)
     return warn_of_readers("key file", name, found.st_mode);

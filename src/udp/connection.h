@@ -150,6 +150,7 @@ struct Keys {
   // [D96] When the next key is due: by packets or by time, if the peer is known to have this one.
   std::uint64_t renew_from = ~std::uint64_t{0};
   Instant renew_at = Instant::never();
+  Instant renew_after{};           ///< [D105] and no sooner, while there are counters left
   std::uint32_t renewal_ping = 0;  ///< the first that is surely sealed with this one
   bool followed = true;            ///< the peer has answered it, or a later one
   // [D95] Of a peer with a key of its own.

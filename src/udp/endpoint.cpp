@@ -90,17 +90,17 @@ std::string_view text(Kind kind) {
 
 struct Endpoint::Impl {
   Impl(const EndpointOptions& given, const Datapath& datapath)
-      : options(given),
-        datagrams(datapath.make(given)),
+      : datagrams(datapath.make(given)),
         network(*datagrams),
-        engine(given, network) {}
+        engine(given, network),
+        most_spin(us(given.spin.count())) {}
 
-  EndpointOptions options;
   std::unique_ptr<Network> datagrams;
   Network& network;
   Engine engine;
   std::uint64_t sleeps = 0;
-  Picoseconds spin = us(options.spin.count());
+  Picoseconds most_spin;
+  Picoseconds spin = most_spin;
   EndpointStatistics statistics;
 };
 
@@ -208,7 +208,7 @@ bool Endpoint::wait(std::chrono::nanoseconds timeout) {
       start + ns(std::clamp(timeout, std::chrono::nanoseconds(0), kLongest).count());
   // Spinning pays where the next packet comes before a sleeper would have been woken. Where it did
   // not, there is less of it the next time; where a sleep was that short, more.
-  const Picoseconds most = us(impl_->options.spin.count());
+  const Picoseconds most = impl_->most_spin;
   Picoseconds& spin = impl_->spin;
   Instant idle_since = start;
   while (true) {

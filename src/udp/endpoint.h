@@ -5,7 +5,8 @@
 // time, takes no locks and starts no threads: nothing happens except inside its member functions,
 // and whatever is to happen needs `poll()` or `wait()` to be called again and again, also by a side
 // that only receives (it acknowledges) and by one that waits for its sends to complete (it
-// retransmits). Use one endpoint per thread.
+// retransmits). Use one endpoint per thread; several can listen at one address (`shards`), and
+// `ThreadedEndpoint` makes one of them that has threads of its own.
 //
 //   EndpointOptions options;
 //   options.listen = "0.0.0.0:4794";           // the server; a client leaves it empty
@@ -169,6 +170,12 @@ struct EndpointOptions {
   std::string listen;
   /// For a client that must come from a certain address; with `listen` leave it empty.
   std::string bind;
+  /// [D107] Several endpoints may listen at one address, each in a thread or process of its own: this one is number
+  /// `shard` of `shards`, up to 64. The kernel hands every packet to the one that has its connection, and new
+  /// ones to any of them. Open them in the order of their numbers, all at the same port, and end them together.
+  /// `ThreadedEndpoint` does it all.
+  std::uint32_t shard = 0;
+  std::uint32_t shards = 1;
 
   /// The pre-shared key of a job, 32 bytes, the same at all its endpoints. Use a random one.
   std::optional<Key> key;
@@ -180,7 +187,8 @@ struct EndpointOptions {
   std::vector<Key> trusted;
   /// With an identity: the public key that `connect` must find at the other side, unless it is given another.
   std::optional<Key> peer;
-  /// Keys are changed after so many packets of one direction, at most 2^24, or so much time; 65,535 times, then it ends.
+  /// Keys are changed after so many packets of one direction, at most 2^24, or so much time, but no sooner than 10 ms after
+  /// the last time; 65,535 times, then it ends.
   std::uint32_t rekey_packets = 1u << 24;
   std::chrono::milliseconds rekey_interval{600'000};
   /// Which library seals packets: "ipsec-mb", "openssl" or "libsodium". They differ in speed only. Empty:
@@ -242,6 +250,9 @@ struct EndpointOptions {
   /// Kernel buffers asked for; the system's limits apply (net.core.rmem_max).
   std::size_t receive_buffer = std::size_t{8} << 20;
   std::size_t send_buffer = std::size_t{4} << 20;
+
+  /// Wipes `key` and `identity`, of every copy.
+  ~EndpointOptions();
 };
 
 /// Of one connection, since it came up.
@@ -402,6 +413,56 @@ class Endpoint {
  private:
   struct Impl;
   explicit Endpoint(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// [D107] Several endpoints at one address, each with a thread that moves its packets, as one that any thread may use. A
+/// connection belongs to one of them for its life: peers' connections come to any, those that start here go to each by
+/// turns. The limits of the options (`max_connections`, `held_bytes`) hold for each, and so do `paths`: it takes
+/// threads * (paths + 4) descriptors.
+///
+/// As with `Endpoint`, but: receives and regions belong to one connection, never to any of them (post after `accepted`,
+/// `connected` or `connect`), and completions are taken where they are waited for.
+class ThreadedEndpoint {
+ public:
+  /// 1 to 64 threads. `shard` and `shards` of the options are not looked at, nor is any datapath but the kernel's.
+  [[nodiscard]] static Outcome<ThreadedEndpoint> open(const EndpointOptions& options,
+                                                      std::uint32_t threads);
+  ThreadedEndpoint(ThreadedEndpoint&&) noexcept;
+  ThreadedEndpoint& operator=(ThreadedEndpoint&&) noexcept;
+  /// Ends its threads, then as with `Endpoint`. No other call may be under way.
+  ~ThreadedEndpoint();
+
+  [[nodiscard]] std::uint32_t threads() const;
+  [[nodiscard]] std::string local_address() const;
+  [[nodiscard]] std::string peer_address(ConnectionId connection) const;
+  [[nodiscard]] std::optional<Key> peer_key(ConnectionId connection) const;
+
+  [[nodiscard]] Outcome<ConnectionId> connect(std::string_view address, std::uint64_t cookie = 0,
+                                              const std::optional<Key>& peer = std::nullopt);
+  [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,
+                            std::span<const std::byte> message, std::uint64_t cookie);
+  [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
+                                    std::span<std::byte> buffer, std::uint64_t cookie);
+  [[nodiscard]] Outcome<RegionKey> register_region(std::span<std::byte> memory,
+                                                   ConnectionId connection);
+  Status unregister_region(ConnectionId connection, RegionKey key);
+  [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                             std::span<const std::byte> bytes, std::uint64_t cookie);
+  Status close(ConnectionId connection);
+  Status abort(ConnectionId connection);
+
+  /// Waits for completions until `timeout` is over, and takes up to `out.size()`, those of a connection in their
+  /// order. Several threads may wait: each completion goes to one of them.
+  std::span<const Completion> wait(std::span<Completion> out, std::chrono::nanoseconds timeout);
+
+  [[nodiscard]] Outcome<ConnectionStatistics> statistics(ConnectionId connection) const;
+  /// Of all together.
+  [[nodiscard]] EndpointStatistics statistics() const;
+
+ private:
+  struct Impl;
+  explicit ThreadedEndpoint(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -14,6 +14,7 @@ namespace {
 
 /// Batches received before timers and senders have their turn.
 constexpr int kReceiveRounds = 4;
+constexpr std::uint32_t kMostShards = 64;
 constexpr std::size_t kMostCompletions = std::size_t{1} << 17;
 /// [D45] Challenges: a job of a thousand starts at once. Rejects are for people to read.
 constexpr AnswerBudget::Rate kChallenges{10'000, 2'000};
@@ -62,6 +63,8 @@ std::optional<Error> Engine::check(const EndpointOptions& o, Transports transpor
       names.append(names.empty() ? "" : ", ").append(one->name);
     return Error{"transport is \"" + o.transport + "\". it takes one of: " + names};
   }
+  if (o.shards < 1 || o.shards > kMostShards) return wrong("shards", o.shards, "1 to 64");
+  if (o.shard >= o.shards) return wrong("shard", o.shard, "less than shards");
   if (!crypto_ready()) return Error{"libsodium does not start"};
   if (auto wrong_key = check_keys(o)) return wrong_key;
   if (!o.sealing.empty() && find_sealing_library(o.sealing) == nullptr) {
@@ -137,7 +140,9 @@ Connection& Engine::make_connection(const Address& peer) {
 
 void Engine::draw_id(Connection& c) {
   std::uint32_t id = 0;
-  while (id == 0 || by_local_id_.contains(id)) id = random32();
+  // [D107] Of endpoints that share an address, each has its own.
+  while (id == 0 || id % options_.shards != options_.shard || by_local_id_.contains(id))
+    id = random32();
   c.set_up.mine.connection_id = id;
   by_local_id_.emplace(id, &c);
 }

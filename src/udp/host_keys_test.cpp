@@ -1,8 +1,11 @@
 // Connections between hosts that have keys of their own: who gets one, who gets an answer, who gets neither.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
+#include <new>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -38,6 +41,25 @@ EndpointOptions client_options() {
   o.peer = public_key(identity(1));
   o.connect_timeout = std::chrono::milliseconds(1'000);
   return o;
+}
+
+/// Whether a key lies anywhere in there.
+bool holds(std::span<const std::byte> memory, const Key& key) {
+  return std::search(memory.begin(), memory.end(), key.begin(), key.end()) != memory.end();
+}
+
+TEST(Secrets, OptionsWipeTheirs) {
+  alignas(EndpointOptions) std::array<std::byte, 2 * sizeof(EndpointOptions)> memory{};
+  const std::span<std::byte> copies(memory);
+  auto* first = new (memory.data()) EndpointOptions;
+  first->key = identity(7);
+  first->identity = identity(9);
+  auto* second = new (memory.data() + sizeof(EndpointOptions)) EndpointOptions(*first);
+  EXPECT_TRUE(holds(copies, identity(7)) && holds(copies, identity(9)));
+  first->~EndpointOptions();
+  EXPECT_TRUE(holds(copies, identity(7)) && holds(copies, identity(9)));
+  second->~EndpointOptions();
+  EXPECT_FALSE(holds(copies, identity(7)) || holds(copies, identity(9)));
 }
 
 /// Two hosts that know each other.

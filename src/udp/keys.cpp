@@ -47,6 +47,12 @@ Key key_of(const Secret& secret) {
 
 }  // namespace
 
+EndpointOptions::~EndpointOptions() {
+  for (std::optional<Key>* secret : {&key, &identity}) {
+    if (*secret) sodium_memzero((*secret)->data(), (*secret)->size());
+  }
+}
+
 Key new_key() {
   STRACK_CHECK(crypto_ready());  // rather no program than a key that everybody knows
   Key key;
@@ -238,6 +244,7 @@ void Engine::start_keys(Connection& c) {
   c.keys.seal.start(cipher, keys[c.initiator ? 0 : 1], *sealing_);
   c.keys.open.start(cipher, keys[c.initiator ? 1 : 0], *sealing_, rekeying);
   for (Secret& one_key : keys) sodium_memzero(one_key.data(), one_key.size());
+  c.keys.renew_after = now_ + kLeastEpoch;
   if (rekeying) {
     c.keys.renew_from =
         std::min<std::uint64_t>(options_.rekey_packets, kEpochCounters - kEpochRest);
@@ -256,6 +263,7 @@ bool Engine::open_sealed(Connection& c, std::span<std::uint8_t> datagram, std::u
       ++statistics_.refused_replayed;
       return false;
     case Opening::forged:
+    case Opening::hurried:
       break;
     case Opening::exhausted:
       if (!c.has_ended()) fail(c, Status::keys_exhausted, wire::CloseReason::keys_exhausted);
@@ -272,7 +280,8 @@ void Engine::renew_key(Connection& c) {
   if (keys.counter < keys.renew_from && now_ < keys.renew_at) return;
   const std::uint64_t next = epoch_of(keys.counter) + 1;
   const bool forced = (next << kEpochBits) - keys.counter <= kEpochRest;
-  if (next >= kEpochs || !(keys.followed || forced)) return;
+  const bool may = keys.followed && now_ >= keys.renew_after;  // [D105]
+  if (next >= kEpochs || !(may || forced)) return;
   keys.counter = next << kEpochBits;
   keys.seal.advance();
   keys.followed = false;
@@ -280,6 +289,7 @@ void Engine::renew_key(Connection& c) {
   keys.renew_from =
       keys.counter + std::min<std::uint64_t>(options_.rekey_packets, kEpochCounters - kEpochRest);
   keys.renew_at = now_ + ms(options_.rekey_interval.count());
+  keys.renew_after = now_ + kLeastEpoch;
   ++c.statistics.rekeyings;
   if (!c.out.sends) return;
   // Whether the peer has followed its answer to a ping tells, and nothing else: that names what it answers.

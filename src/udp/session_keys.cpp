@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -78,8 +79,10 @@ Opening OpeningKeys::open(std::span<std::uint8_t> datagram, std::uint64_t counte
                                               : Opening::replayed;
   // A sender waits for an answer before it goes on once more: nobody is two ahead.
   if (epoch > epoch_ + 1) return Opening::forged;
+  if (next_by_ > now + kEpochsAtOnce * kPerEpoch) return Opening::hurried;
   const Opening opening = open_with(next_, datagram, counter);
   if (opening != Opening::good) return opening;
+  next_by_ = std::max(next_by_, now) + kPerEpoch;
   before_ = std::exchange(now_, std::exchange(next_, {}));
   next_.key = now_.key.next();
   ++epoch_;

@@ -60,10 +60,14 @@ class SendingKeys {
   EpochKey now_;
 };
 
+/// [D105] A sender goes on to the next key no sooner than this, unless its counters are used up.
+inline constexpr Picoseconds kLeastEpoch = ms(10);
+
 enum class Opening : std::uint8_t {
   good,
   replayed,   ///< came before, or too long ago to tell
   forged,     ///< does not open
+  hurried,    ///< under a key that is too soon: not even tried
   exhausted,  ///< the same, and so many have not that the key is in danger
 };
 
@@ -74,6 +78,10 @@ class OpeningKeys {
   static constexpr std::uint64_t kMostForged = std::uint64_t{1} << 36;
   /// How long packets of the epoch before are still opened.
   static constexpr Picoseconds kOvertaken = seconds(3);
+  /// [D105] New keys cost more than packets, so a peer gets them at twice the rate at which an honest one asks, and so
+  /// many at once, since what was held up on the way comes together.
+  static constexpr Picoseconds kPerEpoch = kLeastEpoch / 2;
+  static constexpr int kEpochsAtOnce = 16;
 
   void start(wire::Cipher cipher, const Secret& secret, const SealingLibrary& library,
              bool rekeying, std::uint64_t most_forged = kMostForged);
@@ -95,6 +103,7 @@ class OpeningKeys {
   Epoch next_;  ///< made beforehand: who claims to use it makes nobody allocate
   std::uint64_t epoch_ = 0;
   Instant drop_before_at_ = Instant::never();
+  Instant next_by_{};  ///< when the budget for new keys would be whole again
   std::uint64_t forged_ = 0;
   std::uint64_t most_forged_ = kMostForged;
   bool rekeying_ = false;

@@ -80,21 +80,42 @@ TEST_F(SessionKeys, NextIsAHash) {
   EXPECT_EQ(next[0], 0xf6);
 }
 
-/// A message of 2000 packets each way, while keys change every 20.
+// [D105] A peer that has a new key for every packet gets sixteen of them, and then one each 5 ms; what is under another is not even tried.
+TEST_F(SessionKeys, HurriedOnesAreNotTried) {
+  std::uint64_t epoch = 0;
+  const auto next = [&](Instant now) {
+    sending_.advance();
+    ++epoch;
+    return open(sealed(epoch * kEpoch), epoch * kEpoch, now);
+  };
+  const Instant start = Instant{} + seconds(1);
+  for (int i = 0; i <= OpeningKeys::kEpochsAtOnce; ++i) EXPECT_EQ(next(start), Opening::good) << i;
+  EXPECT_EQ(next(start), Opening::hurried);
+  EXPECT_EQ(opening_.epoch(), epoch - 1);
+  // Later it is as good as any.
+  const Instant later = start + OpeningKeys::kPerEpoch;
+  EXPECT_EQ(open(sealed(epoch * kEpoch), epoch * kEpoch, later), Opening::good);
+  EXPECT_EQ(next(later), Opening::hurried);
+}
+
+/// Messages of 500 packets each way, one after the other, while keys change every 20, or as soon as they may.
 void expect_no_gap(const EndpointOptions& o, const SimulatedFaults& faults, bool lossy) {
   Duo duo(o);
   duo.connect();
   duo.world.faults() = faults;
-  std::vector<std::byte> buffers[2] = {std::vector<std::byte>(2'000'000),
-                                       std::vector<std::byte>(2'000'000)};
-  const auto message = duo.keep(pattern(2'000'000));
-  for (std::size_t i = 0; i < 2; ++i) {
-    ASSERT_EQ(duo.all[i]->post_receive(duo.id[i], Match::any(), buffers[i], 1), Status::ok);
-    ASSERT_EQ(duo.all[i]->send(duo.id[i], 1, message, 2), Status::ok);
+  std::vector<std::byte> buffers[2] = {std::vector<std::byte>(500'000),
+                                       std::vector<std::byte>(500'000)};
+  const auto message = duo.keep(pattern(500'000));
+  constexpr std::size_t kMessages = 5;
+  for (std::size_t round = 0; round < kMessages; ++round) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(duo.all[i]->post_receive(duo.id[i], Match::any(), buffers[i], 1), Status::ok);
+      ASSERT_EQ(duo.all[i]->send(duo.id[i], 1, message, 2), Status::ok);
+    }
+    duo.run(ms(lossy ? 400 : 20));
   }
-  duo.run(ms(lossy ? 2'000 : 100));
   for (std::size_t i = 0; i < 2; ++i) {
-    ASSERT_EQ(duo.of(i, Kind::received).size(), 1u) << i;
+    ASSERT_EQ(duo.of(i, Kind::received).size(), kMessages) << i;
     EXPECT_TRUE(std::equal(buffers[i].begin(), buffers[i].end(), message.begin()));
     const ConnectionStatistics s = *duo.all[i]->statistics(duo.id[i]);
     EXPECT_GE(s.rekeyings, 3u);
@@ -118,6 +139,29 @@ TEST(Rekeying, LeavesNoGap) {
   lossy.loss = {1, 20};
   lossy.jitter = us(30);
   expect_no_gap(o, lossy, true);
+}
+
+// [D105] However few packets a key is for: no sooner than 10 ms after the last one, and no peer finds that hurried.
+TEST(Rekeying, NotAllTheTime) {
+  EndpointOptions o = options();
+  o.rekey_packets = 1;
+  Duo duo(o);
+  duo.connect();
+  const Instant start = duo.world.now();
+  std::vector<std::byte> buffer(3'000'000);
+  const auto message = duo.keep(pattern(buffer.size()));
+  ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+  ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 2), Status::ok);
+  duo.run(ms(200));
+  ASSERT_EQ(duo.of(0, Kind::received).size(), 1u);
+  const auto most = static_cast<std::uint32_t>((duo.world.now() - start) / ms(10)) + 3;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ConnectionStatistics s = *duo.all[i]->statistics(duo.id[i]);
+    EXPECT_GE(s.rekeyings, 1u);
+    EXPECT_LE(s.rekeyings, most);
+    EXPECT_EQ(s.retransmissions, 0u);
+    EXPECT_EQ(duo.all[i]->statistics().refused_forged, 0u);
+  }
 }
 
 // By time, also where one side only receives and the other is idle.

@@ -62,6 +62,8 @@ struct Plan {
       o.held_bytes = rng.below(4) == 0 ? 8'192 : std::size_t{1} << 20;
       o.rate_bps = static_cast<std::uint64_t>(rng.between(1, 40)) * 250'000'000;
     }
+    // Of those with a key some have keys of hosts. Drawn apart, so that all else of a seed stays as it was.
+    if (keyed && Rng(seed).stream("of hosts").below(4) == 0) use_host_keys();
     options[0].listen = "127.0.0.1:4794";
     connections = static_cast<std::uint32_t>(rng.between(1, 4));
     messages = static_cast<std::uint32_t>(rng.between(0, 60));
@@ -90,6 +92,16 @@ struct Plan {
   }
 
  private:
+  void use_host_keys() {
+    for (int side = 0; side < 2; ++side) {
+      options[side].identity = options[side].key;
+      (*options[side].identity)[0] = static_cast<std::byte>(side + 1);
+      options[side].key.reset();
+    }
+    options[0].trusted = {public_key(*options[1].identity)};
+    options[1].peer = public_key(*options[0].identity);
+  }
+
   /// Up to three quarters of 2 to 8 spines die for good, at any time after set-up. Each direction of
   /// each connection keeps a way; which entropies lead there is for it to find out.
   void kill_spines(Rng& rng) {

@@ -204,7 +204,7 @@ SendResult result_of(int error, bool burst) {
   return error == ENETUNREACH || error == EHOSTUNREACH ? SendResult::unreachable : SendResult::lost;
 }
 
-int open_socket(const Address& local, int* error) {
+int open_socket(const Address& local, bool shared, int* error) {
   const int fd =
       ::socket(local.v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) {
@@ -212,6 +212,7 @@ int open_socket(const Address& local, int* error) {
     return -1;
   }
   if (local.v6) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  if (shared) set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
   SocketAddress address;
   const socklen_t length = to_kernel(local, address);
   if (::bind(fd, &address.any, length) != 0) {
@@ -220,6 +221,25 @@ int open_socket(const Address& local, int* error) {
     return -1;
   }
   return fd;
+}
+
+/// [D107] Which of the sockets at one port gets a packet: the one whose number the connection id has, modulo their
+/// count; of questions, which name none, the nonce, so that a hello, its repetitions and its connect go to the same.
+bool steer(int fd, std::uint32_t shards) {
+  constexpr std::uint32_t kIdAt = 4;
+  constexpr std::uint32_t kNonceAt = wire::kHeaderBytes + 4;
+  constexpr auto is = [](wire::Type type) { return static_cast<std::uint32_t>(type); };
+  std::array<sock_filter, 9> program{{{BPF_LD | BPF_B | BPF_ABS, 0, 0, 0},
+                                      {BPF_ALU | BPF_AND | BPF_K, 0, 0, 0x0f},
+                                      {BPF_JMP | BPF_JEQ | BPF_K, 3, 0, is(wire::Type::hello)},
+                                      {BPF_JMP | BPF_JEQ | BPF_K, 2, 0, is(wire::Type::connect)},
+                                      {BPF_LD | BPF_W | BPF_ABS, 0, 0, kIdAt},
+                                      {BPF_JMP | BPF_JA, 0, 0, 1},
+                                      {BPF_LD | BPF_W | BPF_ABS, 0, 0, kNonceAt},
+                                      {BPF_ALU | BPF_MOD | BPF_K, 0, 0, shards},
+                                      {BPF_RET | BPF_A, 0, 0, 0}}};
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &filter, sizeof filter) == 0;
 }
 
 }  // namespace
@@ -243,7 +263,9 @@ struct KernelNetwork::Buffers {
 };
 
 KernelNetwork::KernelNetwork(const EndpointOptions& options)
-    : receive_buffer_(options.receive_buffer),
+    : shard_(options.listen.empty() ? 0 : options.shard),
+      shards_(options.listen.empty() ? 1 : options.shards),
+      receive_buffer_(options.receive_buffer),
       send_buffer_(options.send_buffer),
       clock_start_(clock_ns(CLOCK_MONOTONIC) - 1'000'000'000),
       entropies_(options.paths, -1),
@@ -262,8 +284,18 @@ KernelNetwork::~KernelNetwork() {
 std::optional<Error> KernelNetwork::open(const Address& local) {
   STRACK_CHECK(primary_ < 0);
   int error = 0;
-  const int fd = open_socket(local, &error);
+  if (shard_ > 0 && local.port == 0)
+    return Error{"shard " + std::to_string(shard_) +
+                 " with port 0. all shards listen at the port that shard 0 has"};
+  // The first has the port to itself, and then lets the others in.
+  const int fd = open_socket(local, shard_ > 0, &error);
   if (fd < 0) return system_error("cannot use UDP address " + local.text(), error);
+  if (shards_ > 1) set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+  if (shard_ > 0 && !steer(fd, shards_)) {
+    error = errno;
+    ::close(fd);
+    return system_error("cannot share UDP address " + local.text() + " among endpoints", error);
+  }
   SocketAddress bound;
   socklen_t length = sizeof bound;
   if (getsockname(fd, &bound.any, &length) != 0) {
@@ -276,7 +308,8 @@ std::optional<Error> KernelNetwork::open(const Address& local) {
   set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, static_cast<int>(receive_buffer_ / 2));
   set_option(fd, SOL_SOCKET, SO_SNDBUF, static_cast<int>(send_buffer_ / 2));
   set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
-  set_option(fd, SOL_UDP, UDP_GRO, 1);
+  // What came together may be of connections of several shards.
+  if (shards_ == 1) set_option(fd, SOL_UDP, UDP_GRO, 1);
   if (local.v6) {
     set_option(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
   } else {
@@ -299,7 +332,7 @@ int KernelNetwork::entropy_socket(std::uint16_t entropy) {
   Address local = local_;
   local.port = 0;
   int error = 0;
-  fd = open_socket(local, &error);
+  fd = open_socket(local, false, &error);
   if (fd < 0) {
     fd = kUnavailable;  // out of descriptors or ports: fewer entropies are better than none
     return primary_;
@@ -329,6 +362,8 @@ int KernelNetwork::entropy_socket(std::uint16_t entropy) {
   }
   if (local.v6) {
     set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, kEct0);
+    // [D106] One for each port, for routers that look at it and not at ports.
+    set_option(fd, IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 1);
   } else {
     set_option(fd, IPPROTO_IP, IP_TOS, kEct0);
   }

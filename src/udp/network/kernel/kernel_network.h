@@ -44,6 +44,8 @@ class KernelNetwork final : public Network {
   [[nodiscard]] int entropy_socket(std::uint16_t entropy);
   [[nodiscard]] std::span<Incoming> receive_resets();
 
+  std::uint32_t shard_;
+  std::uint32_t shards_;  ///< endpoints at this address
   std::size_t receive_buffer_;
   std::size_t send_buffer_;
   std::int64_t clock_start_;

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <string>
 #include <thread>
@@ -84,6 +85,53 @@ TEST_P(KernelNetworkTest, EachEntropyIsASourcePortOfItsOwn) {
   }
   EXPECT_EQ(ports.size(), 5u);
   EXPECT_EQ(got.back().from.port, a_->address().port);
+}
+
+// [D106] And a flow label of its own over IPv6: the kernel makes it of the ports, unless it is told not to.
+TEST_P(KernelNetworkTest, EachEntropyHasItsFlowLabel) {
+  std::ifstream setting("/proc/sys/net/ipv6/auto_flowlabels");
+  int automatic = 0;
+  if (!GetParam() || !(setting >> automatic) || automatic == 0) GTEST_SKIP() << "no labels here";
+  const int fd = ::socket(AF_INET6, SOCK_DGRAM, 0);
+  ASSERT_GE(fd, 0);
+  const int on = 1;
+  constexpr int kFlowInfo =
+      11;  // IPV6_FLOWINFO of linux/in6.h, which netinet/in.h does not go with
+  ASSERT_EQ(setsockopt(fd, IPPROTO_IPV6, kFlowInfo, &on, sizeof on), 0);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  socklen_t length = sizeof address;
+  ASSERT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  Address to = b_->address();
+  to.port = ntohs(address.sin6_port);
+  const std::string text = "x";
+  const Piece piece{text.data(), text.size()};
+  std::set<std::uint32_t> labels;
+  for (const std::uint16_t entropy : std::vector<std::uint16_t>{0, 1, 2, 3, 0, 1, 2, 3}) {
+    const Outgoing out = outgoing(to, piece, entropy, true);
+    ASSERT_EQ(a_->send({&out, 1}), SendResult::ok);
+    std::array<char, 16> data{};
+    alignas(cmsghdr) std::array<char, 128> control{};
+    iovec vector{data.data(), data.size()};
+    msghdr header{};
+    header.msg_iov = &vector;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    ASSERT_EQ(::recvmsg(fd, &header, 0), 1);
+    for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+      if (c->cmsg_level != IPPROTO_IPV6 || c->cmsg_type != kFlowInfo) continue;
+      std::uint32_t info = 0;
+      std::memcpy(&info, CMSG_DATA(c), sizeof info);
+      labels.insert(ntohl(info) & 0xfffff);
+    }
+  }
+  ::close(fd);
+  labels.erase(0);
+  EXPECT_GE(labels.size(), 3u);  // four, unless two have drawn the same of a million
+  EXPECT_LE(labels.size(), 4u);  // a port's label stays the same
 }
 
 // Data can be marked, control packets cannot; a mark is seen.

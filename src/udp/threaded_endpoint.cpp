@@ -1,0 +1,313 @@
+// An endpoint for each thread, and a lock for each of them: who calls does his call himself, between two rounds of the
+// thread that moves its packets.
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "udp/address.h"
+#include "udp/endpoint.h"
+#include "udp/network.h"
+
+namespace strack::udp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+constexpr int kShardBits = 8;
+constexpr int kIdBits = 64 - kShardBits;
+constexpr std::uint32_t kMostThreads = 64;
+/// Beyond this a thread leaves its completions with its endpoint, which bounds them.
+constexpr std::size_t kMostWaiting = std::size_t{1} << 16;
+/// A sleeper does not see what comes to the ports that only send, which resets do.
+constexpr nanoseconds kLongestSleep = std::chrono::milliseconds(20);
+
+[[nodiscard]] ConnectionId global(std::size_t shard, ConnectionId id) {
+  return ConnectionId{static_cast<std::uint64_t>(shard) << kIdBits |
+                      static_cast<std::uint64_t>(id)};
+}
+[[nodiscard]] std::size_t shard_of(ConnectionId id) {
+  return static_cast<std::size_t>(static_cast<std::uint64_t>(id) >> kIdBits);
+}
+[[nodiscard]] ConnectionId local(ConnectionId id) {
+  return ConnectionId{static_cast<std::uint64_t>(id) & ((std::uint64_t{1} << kIdBits) - 1)};
+}
+
+/// What all threads have to tell, for whoever waits.
+class Mailbox {
+ public:
+  [[nodiscard]] bool is_full() const { return waiting_.load() >= kMostWaiting; }
+  void put(std::span<const Completion> several) {
+    if (several.empty()) return;
+    const std::lock_guard lock(mutex_);
+    queue_.insert(queue_.end(), several.begin(), several.end());
+    waiting_ = queue_.size();
+    if (several.size() == 1) {
+      filled_.notify_one();
+    } else {
+      filled_.notify_all();
+    }
+  }
+  std::span<const Completion> take(std::span<Completion> out, nanoseconds timeout) {
+    constexpr nanoseconds kLongest = std::chrono::hours(24);
+    std::unique_lock lock(mutex_);
+    filled_.wait_for(lock, std::clamp(timeout, nanoseconds(0), kLongest),
+                     [this] { return !queue_.empty(); });
+    const std::size_t count = std::min(out.size(), queue_.size());
+    const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(count);
+    std::copy(queue_.begin(), end, out.begin());
+    queue_.erase(queue_.begin(), end);
+    waiting_ = queue_.size();
+    return out.first(count);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable filled_;
+  std::deque<Completion> queue_;
+  std::atomic<std::size_t> waiting_ = 0;
+};
+
+/// One endpoint and its thread.
+class Shard {
+ public:
+  Shard(Endpoint endpoint, std::size_t number, nanoseconds spin, Mailbox& mailbox)
+      : endpoint_(std::move(endpoint)),
+        number_(number),
+        spin_(spin),
+        mailbox_(mailbox),
+        bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+  ~Shard() {
+    stop_ = true;
+    ring();
+    if (thread_.joinable()) thread_.join();
+    if (bell_ >= 0) ::close(bell_);
+  }
+  void start() {
+    thread_ = std::thread([this] { run(); });
+  }
+
+  /// Does something with the endpoint, between two rounds of its thread.
+  template <class Do>
+  auto with(Do&& act) {
+    ++callers_;
+    const std::lock_guard lock(mutex_);
+    --callers_;
+    auto result = act(endpoint_);
+    // What it is to send goes now, by this thread; what it is to do later, its own must know of.
+    endpoint_.flush();
+    if (asleep_) ring();
+    return result;
+  }
+
+ private:
+  void ring() {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(bell_, &one, sizeof one));
+  }
+  void run() {
+    Clock::time_point idle_since = Clock::now();
+    while (!stop_) {
+      bool busy = false;
+      {
+        const std::lock_guard lock(mutex_);
+        busy = endpoint_.poll();
+        busy |= tell();
+      }
+      // Otherwise who waits for the lock might wait for long: it goes to who asks first.
+      while (callers_ > 0) std::this_thread::yield();
+      const Clock::time_point now = Clock::now();
+      if (busy) {
+        idle_since = now;
+      } else if (now - idle_since < spin_) {
+        std::this_thread::yield();
+      } else {
+        sleep();
+      }
+    }
+  }
+  bool tell() {
+    bool any = false;
+    std::array<Completion, 64> room;
+    while (!mailbox_.is_full()) {
+      const std::size_t count = endpoint_.completions(room).size();
+      if (count == 0) break;
+      any = true;
+      const std::span<Completion> got(room.data(), count);
+      for (Completion& c : got) c.connection = global(number_, c.connection);
+      mailbox_.put(got);
+    }
+    return any;
+  }
+  void sleep() {
+    std::array<pollfd, 2> p{};
+    nanoseconds longest = kLongestSleep;
+    {
+      const std::lock_guard lock(mutex_);
+      longest = std::min(longest, endpoint_.next_deadline());
+      p = {{{bell_, POLLIN, 0}, {endpoint_.file_descriptor(), POLLIN, 0}}};
+      asleep_ = true;
+    }
+    const timespec t{0, static_cast<long>(longest.count())};
+    static_cast<void>(::ppoll(p.data(), p[1].fd >= 0 ? 2 : 1, &t, nullptr));
+    const std::lock_guard lock(mutex_);
+    asleep_ = false;
+    std::uint64_t rung = 0;
+    static_cast<void>(!::read(bell_, &rung, sizeof rung));
+  }
+
+  std::mutex mutex_;
+  Endpoint endpoint_;
+  bool asleep_ = false;  ///< under the lock, as the endpoint
+  std::atomic<int> callers_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::size_t number_;
+  nanoseconds spin_;
+  Mailbox& mailbox_;
+  int bell_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+struct ThreadedEndpoint::Impl {
+  Mailbox mailbox;
+  std::string address;  ///< of listeners, known before there are threads
+  std::vector<std::unique_ptr<Shard>> shards;
+  std::atomic<std::uint64_t> next = 0;
+
+  /// Null: it is none of ours.
+  [[nodiscard]] Shard* of(ConnectionId id) const {
+    const std::size_t shard = shard_of(id);
+    return shard < shards.size() && local(id) != kAnyConnection ? shards[shard].get() : nullptr;
+  }
+  template <class Do>
+  [[nodiscard]] Status with(ConnectionId id, Do&& act) const {
+    Shard* shard = of(id);
+    if (shard == nullptr) return Status::unknown_connection;
+    return shard->with([&](Endpoint& endpoint) { return act(endpoint, local(id)); });
+  }
+};
+
+ThreadedEndpoint::ThreadedEndpoint(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ThreadedEndpoint::ThreadedEndpoint(ThreadedEndpoint&&) noexcept = default;
+ThreadedEndpoint& ThreadedEndpoint::operator=(ThreadedEndpoint&&) noexcept = default;
+ThreadedEndpoint::~ThreadedEndpoint() = default;
+
+Outcome<ThreadedEndpoint> ThreadedEndpoint::open(const EndpointOptions& options,
+                                                 std::uint32_t threads) {
+  if (threads < 1 || threads > kMostThreads)
+    return Error{"threads is " + std::to_string(threads) + ". it takes 1 to " +
+                 std::to_string(kMostThreads)};
+  if (!options.datapath.empty() && options.datapath != datapaths().front().name)
+    return Error{"datapath is \"" + options.datapath + "\". threads take \"" +
+                 std::string(datapaths().front().name) + "\""};
+  auto impl = std::make_unique<Impl>();
+  EndpointOptions one = options;
+  one.shards = threads;
+  for (one.shard = 0; one.shard < threads; ++one.shard) {
+    auto opened = Endpoint::open(one);
+    if (!opened) return opened.error();
+    Endpoint& endpoint = opened.value();
+    // All at the port that the first has got.
+    if (!one.listen.empty()) one.listen = impl->address = endpoint.local_address();
+    impl->shards.push_back(
+        std::make_unique<Shard>(std::move(endpoint), one.shard, options.spin, impl->mailbox));
+  }
+  for (const auto& shard : impl->shards) shard->start();
+  return ThreadedEndpoint(std::move(impl));
+}
+
+std::uint32_t ThreadedEndpoint::threads() const {
+  return static_cast<std::uint32_t>(impl_->shards.size());
+}
+std::string ThreadedEndpoint::local_address() const { return impl_->address; }
+
+std::string ThreadedEndpoint::peer_address(ConnectionId connection) const {
+  Shard* shard = impl_->of(connection);
+  if (shard == nullptr) return {};
+  return shard->with([&](Endpoint& e) { return e.peer_address(local(connection)); });
+}
+std::optional<Key> ThreadedEndpoint::peer_key(ConnectionId connection) const {
+  Shard* shard = impl_->of(connection);
+  if (shard == nullptr) return std::nullopt;
+  return shard->with([&](Endpoint& e) { return e.peer_key(local(connection)); });
+}
+
+Outcome<ConnectionId> ThreadedEndpoint::connect(std::string_view address, std::uint64_t cookie,
+                                                const std::optional<Key>& peer) {
+  const std::size_t number = impl_->next++ % impl_->shards.size();
+  auto made =
+      impl_->shards[number]->with([&](Endpoint& e) { return e.connect(address, cookie, peer); });
+  if (made) made.value() = global(number, made.value());
+  return made;
+}
+
+Status ThreadedEndpoint::send(ConnectionId connection, std::uint64_t tag,
+                              std::span<const std::byte> message, std::uint64_t cookie) {
+  return impl_->with(
+      connection, [&](Endpoint& e, ConnectionId id) { return e.send(id, tag, message, cookie); });
+}
+Status ThreadedEndpoint::post_receive(ConnectionId connection, Match match,
+                                      std::span<std::byte> buffer, std::uint64_t cookie) {
+  return impl_->with(connection, [&](Endpoint& e, ConnectionId id) {
+    return e.post_receive(id, match, buffer, cookie);
+  });
+}
+Outcome<RegionKey> ThreadedEndpoint::register_region(std::span<std::byte> memory,
+                                                     ConnectionId connection) {
+  Shard* shard = impl_->of(connection);
+  if (shard == nullptr) return Error{"a region of a ThreadedEndpoint belongs to a connection"};
+  return shard->with([&](Endpoint& e) { return e.register_region(memory, local(connection)); });
+}
+Status ThreadedEndpoint::unregister_region(ConnectionId connection, RegionKey key) {
+  return impl_->with(connection,
+                     [&](Endpoint& e, ConnectionId /*id*/) { return e.unregister_region(key); });
+}
+Status ThreadedEndpoint::write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                               std::span<const std::byte> bytes, std::uint64_t cookie) {
+  return impl_->with(connection, [&](Endpoint& e, ConnectionId id) {
+    return e.write(id, region, offset, bytes, cookie);
+  });
+}
+Status ThreadedEndpoint::close(ConnectionId connection) {
+  return impl_->with(connection, [](Endpoint& e, ConnectionId id) { return e.close(id); });
+}
+Status ThreadedEndpoint::abort(ConnectionId connection) {
+  return impl_->with(connection, [](Endpoint& e, ConnectionId id) { return e.abort(id); });
+}
+
+std::span<const Completion> ThreadedEndpoint::wait(std::span<Completion> out, nanoseconds timeout) {
+  return impl_->mailbox.take(out, timeout);
+}
+
+Outcome<ConnectionStatistics> ThreadedEndpoint::statistics(ConnectionId connection) const {
+  Shard* shard = impl_->of(connection);
+  if (shard == nullptr) return Error{"no such connection"};
+  return shard->with([&](Endpoint& e) { return e.statistics(local(connection)); });
+}
+EndpointStatistics ThreadedEndpoint::statistics() const {
+  // Counts and nothing else.
+  using Counts = std::array<std::uint64_t, sizeof(EndpointStatistics) / sizeof(std::uint64_t)>;
+  Counts sum{};
+  for (const auto& shard : impl_->shards) {
+    const auto one = std::bit_cast<Counts>(shard->with([](Endpoint& e) { return e.statistics(); }));
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += one[i];
+  }
+  return std::bit_cast<EndpointStatistics>(sum);
+}
+
+}  // namespace strack::udp
