@@ -30,7 +30,7 @@ BARE = [*COMMON, "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-threads
 # What compilers and the freestanding C++ library call besides, on a machine that lacks an instruction for it.
 ALSO = {"__clzdi2", "__ctzdi2", "__popcountsi2", "__popcountdi2", "__bswapdi2", "_GLOBAL_OFFSET_TABLE_",
         "__aeabi_ldivmod", "__aeabi_uldivmod", "__aeabi_uidiv", "__aeabi_uidivmod"}
-CACHE = ["ccache"] if shutil.which("ccache") else []
+CACHE = ["env", f"CCACHE_BASEDIR={ROOT}", "CCACHE_NOHASHDIR=1", "ccache"] if shutil.which("ccache") else []  # as cmake/quick_build.cmake
 FEW, MANY, WINDOW = 1000, 3000, 100
 
 
