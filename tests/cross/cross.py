@@ -23,13 +23,15 @@ STRACK = ROOT / "src/transports/strack"
 # Name, Debian's prefix of its tools, QEMU's program.
 PROCESSORS = (("RISC-V, rv64gc", "riscv64-linux-gnu", "qemu-riscv64"), ("Arm, armv8-a", "aarch64-linux-gnu", "qemu-aarch64"),
               ("Arm, armv7-a", "arm-linux-gnueabihf", "qemu-arm"))
-COMMON = ["-std=c++20", "-DNDEBUG", f"-I{ROOT}/src", "-include", "base/int128.h"]
+# Compiled and looked at only: Debian has no library to link a program for it with.
+COMPILED_ONLY = ("RISC-V, rv32imac", "riscv64-linux-gnu", ["-march=rv32imac", "-mabi=ilp32"])
+COMMON = ["-std=c++20", "-DNDEBUG", f"-I{ROOT}/src", f"-fmacro-prefix-map={ROOT}/=", "-include", "base/int128.h"]
 # As firmware is: no library of a host, no exceptions, no run-time types, each function alone so that what nobody calls goes.
 BARE = [*COMMON, "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-asynchronous-unwind-tables",
         "-ffunction-sections"]
 # What compilers and the freestanding C++ library call besides, on a machine that lacks an instruction for it.
 ALSO = {"__clzdi2", "__ctzdi2", "__popcountsi2", "__popcountdi2", "__bswapdi2", "_GLOBAL_OFFSET_TABLE_",
-        "__aeabi_ldivmod", "__aeabi_uldivmod", "__aeabi_uidiv", "__aeabi_uidivmod"}
+        "__divdi3", "__udivdi3", "__ashldi3", "__lshrdi3", "__aeabi_ldivmod", "__aeabi_uldivmod", "__aeabi_uidiv", "__aeabi_uidivmod"}
 CACHE = ["env", f"CCACHE_BASEDIR={ROOT}", "CCACHE_NOHASHDIR=1", "ccache"] if shutil.which("ccache") else []  # as cmake/quick_build.cmake
 FEW, MANY, WINDOW = 1000, 3000, 100
 
@@ -47,8 +49,8 @@ def allowed():
 
 
 class Processor:
-    def __init__(self, name, prefix, qemu, folder):
-        self.name, self.prefix, self.qemu, self.folder = name, prefix, qemu, folder
+    def __init__(self, name, prefix, qemu, folder, flags=()):
+        self.name, self.prefix, self.qemu, self.folder, self.flags = name, prefix, qemu, folder, flags
         self.compiler = f"{prefix}-g++"
         # Header-only libraries, and nothing else of this machine's. In a place that stays, for ccache's sake.
         self.headers = ROOT / "build/cross"
@@ -63,7 +65,7 @@ class Processor:
     def bare_core(self, optimise):
         """Bytes of code and constants of both ends, as small or as quick as the compiler makes them, and what they need."""
         file = self.folder / f"core{optimise}.o"
-        run(self.compiler, *BARE, optimise, "-c", STRACK / "core.cpp", "-o", file)
+        run(self.compiler, *self.flags, *BARE, optimise, "-c", STRACK / "core.cpp", "-o", file)
         needs = set(re.findall(r"^ +U (\S+)$", run(f"{self.prefix}-nm", "-u", file), re.M))
         foreign = needs - allowed()
         if foreign:
@@ -105,6 +107,15 @@ class Processor:
         return int(sender), int(receiver), round(per_packet)
 
 
+def compiled_only(folder):
+    """The row of a processor for which no program can be linked here."""
+    name, prefix, flags = COMPILED_ONLY
+    (folder / "gnu").mkdir()
+    (folder / "gnu/stubs-ilp32.h").touch()  # the C library's own, which nothing of it is used for
+    processor = Processor(name, prefix, None, folder, [*flags, "-isystem", folder])
+    return f"| {name} | {processor.bare_core('-Os')} | {processor.bare_core('-O2')} | | compiled only |"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -133,6 +144,8 @@ def main():
                 quick = processor.bare_core("-O2")
                 sender, receiver, per_packet = processor.costs()
                 rows.append(f"| {name} | {small} | {quick} | {sender} + {receiver} | {per_packet} |")
+        if rows and not options.only:
+            rows.append(compiled_only(pathlib.Path(work)))
         if rows:
             print("\n| processor | bytes of code, `-Os` | `-O2` | bytes of state, sender + receiver | instructions for a packet |")
             print("|---|---|---|---|---|\n" + "\n".join(rows))
