@@ -45,11 +45,12 @@ struct Plan {
   bool late_receives = false;
   Picoseconds spines_live{0};  ///< from when all connections are up
 
-  Plan(std::uint64_t seed, const std::string& transport) {
+  Plan(std::uint64_t seed, const std::string& transport, bool answers_first) {
     Rng rng = Rng(seed).stream("plan");
     options[0].transport = options[1].transport = transport;
     const bool keyed = rng.below(2) == 0;
     for (EndpointOptions& o : options) {
+      o.answers_first = answers_first;
       if (keyed) {
         o.key.emplace();
         for (std::byte& b : *o.key) b = static_cast<std::byte>(seed * 7 + 1);
@@ -162,8 +163,9 @@ struct Direction {
 
 class Day {
  public:
-  Day(std::uint64_t seed, const std::string& transport, Transports among, bool trace)
-      : plan_(seed, transport),
+  Day(std::uint64_t seed, const std::string& transport, bool answers_first, Transports among,
+      bool trace)
+      : plan_(seed, transport, answers_first),
         rng_(Rng(seed).stream("load")),
         world_(seed, plan_.faults),
         trace_(trace) {
@@ -463,6 +465,7 @@ int main(int argc, char** argv) {
   std::uint64_t seeds = 200;
   std::uint64_t seed = 0;
   bool trace = false;
+  bool answers_first = false;
   const std::vector<const udp::Transport*> transports = udp::with_examples();
   std::vector<std::string> names;
   for (const udp::Transport* one : transports) names.emplace_back(one->name);
@@ -475,6 +478,7 @@ int main(int argc, char** argv) {
   app.add_option("--transport", transport, "which transport runs")
       ->check(CLI::IsMember(names))
       ->capture_default_str();
+  app.add_flag("--answers-first", answers_first, "SACKs wait for what the program answers [D88]");
   app.add_flag("--trace", trace, "print what completes");
   CLI11_PARSE(app, argc, argv);
   if (one->count() > 0) {
@@ -484,10 +488,10 @@ int main(int argc, char** argv) {
   if (!udp::crypto_ready()) return 1;
   udp::Tally tally;
   for (std::uint64_t s = first; s < first + seeds; ++s) {
-    const std::string replay =
-        fmt::format("{} --transport {} --seed {} --trace", argv[0], transport, s);
+    const std::string replay = fmt::format("{} --transport {} --seed {}{} --trace", argv[0],
+                                           transport, s, answers_first ? " --answers-first" : "");
     set_replay_hint(replay.c_str());
-    udp::Day(s, transport, transports, trace).run(tally);
+    udp::Day(s, transport, answers_first, transports, trace).run(tally);
     set_replay_hint(nullptr);
   }
   fmt::print(

@@ -315,12 +315,16 @@ int killed(int peer, pid_t child) {
     }
   };
   busy(500);
+  drain(side);
+  // Stopped first, so that it cannot be done with all that is under way when it dies.
+  must(kill(child, SIGSTOP), "kill");
+  check(waitpid(child, nullptr, WUNTRACED) == child, "waitpid");
   while (side.under_way() < kUnderWay / 2) side.begin_one();
   must(kill(child, SIGKILL), "kill");
   check(waitpid(child, nullptr, 0) == child, "waitpid");
   const double first = drain(side);
   const std::uint64_t lost = side.failed;
-  check(lost > 0, "nothing was under way");
+  check(lost == kUnderWay / 2, "what was begun when nobody could answer fails");
   // Whoever goes on is told as well, by the next operations.
   for (int i = 0; i < 64; ++i) side.begin_one();
   const std::uint64_t again = side.under_way() + side.refused;
