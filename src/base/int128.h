@@ -40,8 +40,8 @@ struct PlainInt128 {
     return upper != 0 ? upper : a.low <=> b.low;
   }
   friend constexpr PlainInt128 operator+(PlainInt128 a, PlainInt128 b) {
-    const std::uint64_t low = a.low + b.low;
-    return {low, a.high + b.high + (low < a.low ? 1 : 0)};
+    const std::uint64_t sum = a.low + b.low;
+    return {sum, a.high + b.high + (sum < a.low ? 1 : 0)};
   }
   friend constexpr PlainInt128 operator-(PlainInt128 a) {
     return PlainInt128{~a.low, ~a.high} + PlainInt128{1, 0};
