@@ -4,7 +4,8 @@
 usage: PYTHONPATH=build/release/python bench/python_speed.py PROGRAM [--rows N] [--rounds N]
 
 CPU-seconds, so that another program on the machine does not count; the least of some rounds. A run through Python is the difference that the process itself
-spends on strack.run(), a run of the command line all that its process spends, its start included.
+spends on strack.run(), a run of the command line all that its process spends, its start included. A run's records are in its file, not in memory: the first
+look at a table reads them from there, whenever that is.
 """
 
 import argparse
@@ -74,7 +75,7 @@ def main():
         from_memory = measured(resource.RUSAGE_SELF, lambda: pandas.DataFrame(arrays, copy=False))
         again = measured(resource.RUSAGE_SELF, lambda: result.link_samples.time_ps.sum())
         print(f"{options.rows} rows of {frame.shape[1]} columns to a DataFrame: {from_file:.2f} CPU-seconds from a file ({wall:.2f} by the clock), "
-              f"{from_memory:.3f} from arrays in memory; asked for again, with a sum over them, {again:.3f}")
+              f"{again:.3f} when asked for again, with a sum over a column; {from_memory:.3f} from arrays that are there already")
 
 
 if __name__ == "__main__":
