@@ -1,6 +1,7 @@
 // STrack+ as the rest of the program knows it: its scheme, its keys, how a scenario sets it up.
 #include "transports/descriptor.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -89,8 +90,8 @@ constexpr sim::Key kKeys[] = {
         {.name = "target_qhigh_us",
          .kind = Kind::time,
          .unit = "us",
-         .otherwise = "3 x target_qdelay_us",
-         .needs = "it is a delay not below target_qdelay_us, such as target_qhigh_us = \"4 RTT\"",
+         .otherwise = "3 RTT, at least target_qdelay_us",
+         .needs = "it is a delay not below target_qdelay_us, such as target_qhigh_us = \"3 RTT\"",
          .help = "Queueing delay beyond which the window may fall to what was delivered."}),
     param<&Params::sack_packets>(
         {.name = "sack_packets",
@@ -129,8 +130,8 @@ constexpr sim::Key kKeys[] = {
         {.name = "probe_interval_us",
          .kind = Kind::time,
          .unit = "us",
-         .fallback = "\"2 RTT\"",
-         .needs = "a silence is at least 1 ns, such as probe_interval_us = \"2 RTT\"",
+         .fallback = "\"1 RTT\"",
+         .needs = "a silence is at least 1 ns, such as probe_interval_us = \"1 RTT\"",
          .help = "Silence before a probe."}),
     param<&Params::relative_probe>(
         {.name = "relative_probe",
@@ -163,7 +164,8 @@ class PlusResolver : sim::Resolving {
   Params resolve() {
     Params p = checked(Params::for_link(topology().host_rate, out_.base_rtt, r_.mtu));
     take_fields(set_, kSection, kKeys, p);
-    if (!set_.given("strack-plus.target_qhigh_us")) p.target_qhigh = 3 * p.target_qdelay;
+    if (!set_.given("strack-plus.target_qhigh_us"))
+      p.target_qhigh = std::max(p.target_qhigh, p.target_qdelay);
     p.derive();
     show_fields(set_, kSection, kKeys, p);
     return checked(p.validated());

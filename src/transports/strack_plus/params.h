@@ -63,11 +63,11 @@ struct PlusParams : StrackParams {
     p.max_cwnd =
         std::clamp(27 * p.bdp / 20, packet, std::int64_t{kTracked} * packet);  // [PLUS.cap]
     p.target_qdelay = 2 * rtt;                                                 // [PLUS.target]
-    p.target_qhigh = 3 * p.target_qdelay;
-    p.sack_on_epsn = false;  // [PLUS.sack]
+    p.target_qhigh = 3 * rtt;                                                  // [PLUS.high]
+    p.sack_on_epsn = false;                                                    // [PLUS.sack]
     p.avoid_for = 100 * rtt;
     p.rack = 3 * rtt / 2;
-    p.probe_interval = 2 * rtt;  // [PLUS.probe.send]
+    p.probe_interval = rtt;  // [PLUS.probe.send]
     p.probe_margin = rtt / 2;
     p.derive();
     return p.validated();

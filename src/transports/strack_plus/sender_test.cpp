@@ -96,16 +96,16 @@ class PlusSenderTest : public ::testing::Test {
 };
 using Psns = std::vector<std::uint32_t>;
 
-// [PLUS.cap] [PLUS.target] [PLUS.sack] [PLUS.probe.send] What follows from the link.
+// [PLUS.cap] [PLUS.target] [PLUS.high] [PLUS.sack] [PLUS.probe.send] What follows from the link.
 TEST(PlusParams, ForLink) {
   const PlusParams p = PlusParams::for_link(gbps(400), us(8), bytes(4'096)).value();
   EXPECT_EQ(p.bdp, bytes(400'000));
   EXPECT_EQ(p.max_cwnd, bytes(540'000));  // 1.35 BDP
   EXPECT_EQ(p.target_qdelay, us(16));
-  EXPECT_EQ(p.target_qhigh, us(48));
+  EXPECT_EQ(p.target_qhigh, us(24));
   EXPECT_EQ(p.tracking_window, 512u);
   EXPECT_EQ(p.rack, us(12));
-  EXPECT_EQ(p.probe_interval, us(16));
+  EXPECT_EQ(p.probe_interval, us(8));
   EXPECT_EQ(p.probe_margin, us(4));
   EXPECT_EQ(p.avoid_for, us(800));
   EXPECT_EQ(p.rto, us(200));
@@ -295,15 +295,15 @@ TEST_F(PlusSenderTest, OnlyLate) {
   EXPECT_EQ(sender().inflight_bytes(), inflight);
 }
 
-// [PLUS.probe.send] [PLUS.probe.verdict] After 2 base RTTs of silence a probe goes out. Whatever its RTT, what
+// [PLUS.probe.send] [PLUS.probe.verdict] After a base RTT of silence a probe goes out. Whatever its RTT, what
 // left half a base RTT before it and has not come is lost.
 TEST_F(PlusSenderTest, Probe) {
   post(3);
   send();
-  EXPECT_EQ(sender().next_deadline(), at(us(16)));
-  sender().on_timeout(at(us(15)));
+  EXPECT_EQ(sender().next_deadline(), at(us(8)));
+  sender().on_timeout(at(us(7)));
   EXPECT_EQ(send(), 0);
-  wait_until(us(16));
+  wait_until(us(8));
   sender().on_timeout(now);
   EXPECT_EQ(send(), 1);
   EXPECT_EQ(sent[3].type, PacketType::probe);
@@ -505,8 +505,9 @@ TEST_F(PlusSenderTest, Silence) {
       probes.push_back(t);
     }
   }
-  EXPECT_EQ(probes, (std::vector<std::int64_t>{16, 32, 64, 128, 192}));  // 16, 32, then 64 us apart
-  sender().on_peer_heard(now);  // by other means: asked again after 16 us
+  // 8, 16, then 32 us apart
+  EXPECT_EQ(probes, (std::vector<std::int64_t>{8, 16, 32, 64, 96, 128, 160, 192}));
+  sender().on_peer_heard(now);  // by other means: asked again after 8 us
   EXPECT_EQ(sender().next_deadline(), at(us(200)));
   wait_until(us(200));
   sender().on_timeout(now);

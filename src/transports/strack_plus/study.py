@@ -36,13 +36,15 @@ IDEAS = {
     "5, the probe": {"relative_probe": "false", "probe_interval_us": "3 RTT"},
     "6, unanswered entropies": {"avoid": "false", "rotate_all": "false"},
     "8, room for two queues": {"target_qdelay_us": "1 RTT"},
+    "10, far above is three base RTTs": {"target_qhigh_us": "6 RTT"},
 }
 # Each constant, and 20 % less and more.
 CONSTANTS = {
     "max_cwnd": ("1.08 BDP", "1.62 BDP"),
     "target_qdelay_us": ("1.6 RTT", "2.4 RTT"),
+    "target_qhigh_us": ("2.4 RTT", "3.6 RTT"),
     "rack_us": ("1.2 RTT", "1.8 RTT"),
-    "probe_interval_us": ("1.6 RTT", "2.4 RTT"),
+    "probe_interval_us": ("0.8 RTT", "1.2 RTT"),
     "ooo_cwnd": ("0.8", "1.2"),
     "probe_margin_us": ("0.4 RTT", "0.6 RTT"),
     "avoid_for_us": ("80 RTT", "120 RTT"),
