@@ -72,6 +72,37 @@ def recovery_seconds(samples, before, window=0.02, steady=0.1):
     return poor - fault
 
 
+def recovery_ms(fabric, transport, pair, size, spine):
+    """How long a transfer feels the death of a spine in its middle. It has to arrive whole."""
+    transfer, = transport.start(fabric, [pair], size)
+    try:
+        link = f'l2-{pair[1]}'
+
+        def carried_from(bytes_):
+            until = time.monotonic() + 30
+            while (carried := fabric.count(link).out_bytes) < bytes_:
+                if not transfer.running():
+                    raise AssertionError('the transfer ended before anything could happen to it')
+                if time.monotonic() > until:
+                    raise AssertionError(f'{carried} of {bytes_} bytes after 30 s')
+                time.sleep(0.001)
+            return time.monotonic(), carried
+
+        began, first = carried_from(size // 4)
+        samples = [carried_from(size // 2)]
+        before = (samples[0][1] - first) / (samples[0][0] - began)
+        fabric.set(spine, blackhole=1)
+        while transfer.running():
+            time.sleep(0.001)
+            samples.append((time.monotonic(), fabric.count(link).out_bytes))
+        result = transfer.result()
+        if not result.ok or result.bytes != size:
+            raise AssertionError(f'{result.bytes} of {size} bytes were delivered')
+        return 1000 * recovery_seconds(samples, before)
+    finally:
+        transfer.stop()
+
+
 def run(only=(), **options):
     """Runs the cases of the main module on one fabric and gives the exit status: 0 passed, 1 failed, 77 nothing could
     run. For run_main()."""
