@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -96,6 +97,21 @@ std::size_t tell_unfinished(const Plan& plan, const std::vector<Option>& options
   return count;
 }
 
+/// What failures make impossible on a network, whatever the scheme: once each.
+void tell_impossible(const Plan& plan, const std::vector<planner::PlannedRun>& runs,
+                     report::Report& page) {
+  std::set<std::string> told;
+  for (const planner::PlannedRun& one : runs) {
+    if (!one.impossible()) continue;
+    const std::string reason =
+        fmt::format("{} with \"{}\" cannot run: {}", plan.networks[one.network].name,
+                    plan.failures[*one.broken].name, one.failure);
+    if (!told.insert(reason).second) continue;
+    fmt::print(stderr, "warning: {}\n", reason);
+    page.notices.push_back({"warning", reason});
+  }
+}
+
 }  // namespace
 
 int plan(const PlanOptions& options) {
@@ -126,7 +142,7 @@ int plan(const PlanOptions& options) {
   std::vector<planner::DoneRun> done;
   std::size_t failed = 0;
   for (const planner::PlannedRun& one : runs) {
-    if (!one.failure.empty()) {
+    if (!one.failure.empty() && !one.impossible()) {
       ++failed;
       static_cast<void>(fail(one.failure, 1));
     }
@@ -147,6 +163,7 @@ int plan(const PlanOptions& options) {
     page.runs.push_back(report::run_row(name, one.summary));
     page.runs.back().name = one.run->out.stem().string();  // network, transport, failure and seed
   }
+  tell_impossible(plan, runs, page);
   page.made = {run::kBuildInfo.version, run::kBuildInfo.commit, utc_now(),
                fmt::format("strack plan {}", options.file.string())};  // the program's name
   const fs::path file = folder / "plan.html";

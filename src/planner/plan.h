@@ -65,6 +65,9 @@ struct PlannedRun : run::PoolRun {
   std::size_t network = 0;
   std::size_t scheme = 0;
   std::optional<std::size_t> broken;  ///< which failure; none: all is well
+
+  /// The failure leaves nothing that could run.
+  [[nodiscard]] bool impossible() const { return refused && broken; }
 };
 
 /// Every run, and where its result goes; what is there already is marked, unless `force`.

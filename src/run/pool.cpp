@@ -227,6 +227,7 @@ class Running {
     run.done = code == 0 || code == 1;  // a stalled run is a result too, and says so in the table
     if (failed) {
       run.failure = words();
+      run.refused = code == kRefusedStatus;
       ++failed_;
     }
     run.said.reset();

@@ -33,6 +33,7 @@ struct PoolRun {
   bool started = false;
   bool done = false;
   std::string failure;
+  bool refused = false;     ///< it cannot run so: the failure says why, and nothing was run
   std::string gpu_failure;  ///< it failed on a GPU, and was begun again on the processor
 
   struct CloseFile {
@@ -57,6 +58,9 @@ enum class OldResult : std::uint8_t {
 
 /// What `strack sim run` ends with when it was told to stop; what a shell expects of such a program.
 inline constexpr int kInterruptedStatus = 130;
+
+/// And when its scenario cannot be so.
+inline constexpr int kRefusedStatus = 2;
 
 /// How far a pool is.
 struct PoolProgress {

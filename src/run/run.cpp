@@ -178,6 +178,21 @@ Problem too_large(const Plan& plan) {
       plan.request.file.string(), strack::size_text(sim::memory_estimate(plan.scenario)))};
 }
 
+/// Said of a pair that could only try for ever.
+std::string unreachable(const Plan& plan, const sim::UnreachablePair& apart) {
+  const sim::NetworkGraph* graph = plan.config.topology.graph.get();
+  const auto name = [&](std::uint32_t host) {
+    return graph != nullptr ? graph->name(host) : fmt::format("{}", host);
+  };
+  const bool broken = !plan.config.failures.failures.empty();
+  return fmt::format(
+      "{}: the host {} sends to {}, and the network has no way from one to the other{}. {}, or let "
+      "them not talk",
+      plan.request.file.string(), name(apart.src), name(apart.dst),
+      broken ? ", with what is down from the start" : "",
+      graph != nullptr ? "link their switches" : "let the failure end (until_us)");
+}
+
 /// Before anything is built: all ranks are there, with the same run.
 std::optional<Problem> muster(const Plan& plan, bool ready) {
   sim::Ranks* ranks = plan.config.ranks;
@@ -251,12 +266,7 @@ Result<Plan, Problem> plan(const Request& request) {
         request.file.string(), full->connections, full->host, sim::kMaxConnections)};
   }
   if (const auto apart = sim::find_unreachable_pair(plan.config, plan.work)) {
-    const sim::NetworkGraph& graph = *plan.config.topology.graph;
-    return Problem{fmt::format(
-        "{}: the host {} sends to {}, and the network has no way from one to the other{}. link "
-        "their switches, or let them not talk",
-        request.file.string(), graph.name(apart->src), graph.name(apart->dst),
-        plan.config.failures.failures.empty() ? "" : ", with what is down from the start")};
+    return Problem{unreachable(plan, *apart)};
   }
   plan.ideal_jobs = ideal_jobs(plan.config, plan.work.jobs);
   plan.info = header_of(plan);

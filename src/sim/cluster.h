@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "sim/cluster/accounts.h"
+#include "sim/cluster/cut_guard.h"
 #include "sim/cluster/network.h"
 #include "sim/cluster/pause_guard.h"
 #include "sim/cluster/placement.h"
@@ -60,6 +61,7 @@ class ClusterOf final : public Cluster {
         host_rules_{params_.get(), &port_rules_, recorder_.watches, placement_.jobs,
                     &network_.topology},
         guard_(network_.topology),
+        cuts_(config_, network_.topology, workload_),
         windows_(network_, port_rules_, host_rules_, workers_of(config_), workload_.jobs.size()),
         lookahead_(network_.topology.smallest_latency()) {
     STRACK_CHECK(lookahead_ > ps(0));
@@ -74,16 +76,17 @@ class ClusterOf final : public Cluster {
   Ending run(Observer& observer, const std::atomic<bool>* stop) override {
     recorder_.begin();
     const std::unique_ptr<Exchange> exchange = windows_.make_exchange(config_.ranks, things());
-    recorder_.report_empty_jobs(observer);
+    recorder_.report_empty_jobs(observer, cuts_);
     Instant next = exchange->start(windows_.start(), stop);
     const Picoseconds interval = config_.record.interval;
     Instant next_sample = interval > ps(0) ? Instant{} + interval : Instant::never();
     std::uint64_t hops_at_progress = 0;
+    bool cut_off = false;
     while (true) {
       if (exchange->all_done(recorder_.all_done()))
         return finish(observer, next_sample, Ending::finished);
       if (exchange->stopped()) return finish(observer, next_sample, Ending::interrupted);
-      if (next == Instant::never() || guard_.deadlocked())
+      if (next == Instant::never() || guard_.deadlocked() || cut_off)
         return finish(observer, next_sample, Ending::stalled);
       if (next >= config_.end) {
         begin_ = config_.end;
@@ -102,7 +105,7 @@ class ClusterOf final : public Cluster {
       windows_.finish();
       hops_elsewhere_ = exchange->hops_elsewhere();
       windows_.for_each_report([&](HostReport& report) { recorder_.take(report); });
-      recorder_.report_finished(observer);
+      recorder_.report_finished(observer, cuts_);
       if (recorder_.inspects() && windows_.window() % kWindowsPerReport == 0) {
         windows_.look();
         tell(observer, [&](Observer& to) { recorder_.report_events(to); });
@@ -113,6 +116,7 @@ class ClusterOf final : public Cluster {
 #endif
       if constexpr (NetworkType::kLossless)
         guard_.check(network_.switches, begin_, recorder_.bytes_acked, observer);
+      if (cuts_.due(begin_)) cut_off = nobody_gets_through(observer);
       const std::uint64_t hops = packet_hops();
       if (hops - hops_at_progress > kProgressHops) {
         hops_at_progress = hops;
@@ -207,6 +211,13 @@ class ClusterOf final : public Cluster {
     return ending;
   }
 
+  /// Rank 0 knows, and tells the others.
+  bool nobody_gets_through(Observer& observer) {
+    const bool here = cuts_.check(begin_, recorder_.progress()) && !recorder_.all_done();
+    if (here) observer.on_warning(cuts_.text());
+    return alone() ? here : vote(*config_.ranks, here).first;
+  }
+
   void report_unfinished(Observer& observer) {
     Gathering told;
     recorder_.report_unfinished_flows(told);
@@ -240,6 +251,7 @@ class ClusterOf final : public Cluster {
   Recorder<Protocol, NetworkType> recorder_;
   const HostRules<Protocol> host_rules_;
   std::conditional_t<NetworkType::kLossless, PauseGuard, NoPauseGuard> guard_;
+  CutGuard cuts_;
   WindowsType<Protocol, NetworkType, SwitchType> windows_;
   const Picoseconds lookahead_;
   Instant begin_{};

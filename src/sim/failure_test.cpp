@@ -1,6 +1,8 @@
 // What breaks, what is lost by it, and that every flow completes all the same.
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -8,6 +10,7 @@
 #include "base/testing.h"
 #include "sim/simulation.h"
 #include "sim/testing.h"
+#include "workload/graph.h"
 
 namespace strack::sim {
 namespace {
@@ -134,6 +137,68 @@ TEST(DownFromTheStart, NoRouteUntilMended) {
   EXPECT_GT(outcome.flow(0).delivered, at(us(130)));
   EXPECT_EQ(outcome.counters.failure_drops, 0u);
   EXPECT_GT(outcome.counters.no_route_drops, 0u);
+}
+
+// ---- Cut for good ----
+
+/// Two racks of two, one spine: the only way between them is cut at 20 us and stays so.
+SimConfig cut_apart() {
+  SimConfig config = cluster(2, 2, 1);
+  config.failures.convergence = us(10);
+  break_link(config, {Tier::fabric, 1, 0}, at(us(20)));
+  return config;
+}
+
+// [D111] Who is cut off would try for ever: the run ends as stalled, and says who it is. For any number of
+// threads at the same moment.
+TEST(CutForGood, TheRunEnds) {
+  SimConfig config = cut_apart();
+  const workload::Flows flows{flow(0, 1, packets(1)), flow(0, 2, packets(1'000))};
+  const Outcome outcome = run(config, flows);
+  EXPECT_EQ(outcome.ending, Ending::stalled);
+  EXPECT_EQ(outcome.finished(), 1u);
+  EXPECT_EQ(outcome.flow(1).end, Instant::never());
+  EXPECT_EQ(outcome.told.warnings,
+            std::vector<std::string>{
+                "host 0 and host 2 have no way to each other since 20 us: what is down between "
+                "them never comes up again. nobody else has anything left to do, so the run ends "
+                "here"});
+  EXPECT_GT(outcome.told.last_progress.now, at(ms(100)));
+  EXPECT_LT(outcome.told.last_progress.now, at(ms(1'000)));
+  config.threads = 3;
+  const Outcome threads = run(config, flows);
+  EXPECT_EQ(threads.counters.hash, outcome.counters.hash);
+  EXPECT_EQ(threads.told.last_progress.now, outcome.told.last_progress.now);
+}
+
+// [D111] What was done before counts, and whoever has a way is waited for, however late.
+TEST(CutForGood, OthersAreWaitedFor) {
+  const Outcome early = run(cut_apart(), {flow(0, 2, packets(1))});
+  expect_all_done(early, 1);
+  const Outcome late =
+      run(cut_apart(), {flow(0, 2, packets(1'000)), flow(1, 0, packets(1), at(ms(300)))});
+  EXPECT_EQ(late.ending, Ending::stalled);
+  EXPECT_EQ(late.flow(1).end, at(ms(300) + 2 * kData + 2 * kSack + 4 * kLatency));
+  // A cut that ends is none.
+  SimConfig mended = cut_apart();
+  mended.failures.failures[0].until = at(ms(200));
+  expect_all_done(run(mended, {flow(0, 2, packets(1'000))}), 1);
+}
+
+// [D111] A job too, once its longest computation can be over.
+TEST(CutForGood, JobsEndToo) {
+  workload::GraphBuilder builder(2);
+  builder.compute(0, ms(150));
+  builder.message(0, 1, packets(1'000));
+  workload::Job job;
+  job.name = "job";
+  job.graph = std::make_shared<const workload::Graph>(std::move(builder.build().value()));
+  job.hosts = {0, 2};
+  job.starts.assign(2, Instant{});
+  const Outcome outcome = run_workload(cut_apart(), {{}, {job}});
+  EXPECT_EQ(outcome.ending, Ending::stalled);
+  EXPECT_EQ(outcome.told.warnings.size(), 1u);
+  EXPECT_GT(outcome.told.last_progress.now, at(ms(400)));
 }
 
 // ---- Down at a time: to the picosecond ----

@@ -102,6 +102,40 @@ TEST(GraphRun, FailedLinksAreRoutedAround) {
   EXPECT_FALSE(find_unreachable_pair(config, {{flow(0, 1, packets(1))}, {}}));
 }
 
+// [D111] The same in a Clos network: the only uplink, or a host's own link. A spine dead leaves none.
+TEST(Reachability, OfAClosNetwork) {
+  const auto with = [](Failure failure) {
+    SimConfig config = cluster(2, 2, 1);
+    config.failures.failures.push_back(failure);
+    return config;
+  };
+  const workload::Workload across{{flow(0, 1, packets(1)), flow(1, 3, packets(1))}, {}};
+  const workload::Workload inside{{flow(0, 1, packets(1)), flow(3, 2, packets(1))}, {}};
+  Failure uplink;
+  uplink.link = LinkRef{LinkRef::Tier::fabric, 0, 0};
+  Failure host;
+  host.link = LinkRef{LinkRef::Tier::host, 3, 0};
+  Failure spine;
+  spine.node = SwitchRef{SwitchRef::Tier::agg, 0};
+  for (const Failure& failure : {uplink, host, spine}) {
+    const auto apart = find_unreachable_pair(with(failure), across);
+    ASSERT_TRUE(apart);
+    EXPECT_EQ(apart->src, 1u);
+    EXPECT_EQ(apart->dst, 3u);
+  }
+  EXPECT_FALSE(find_unreachable_pair(with(uplink), inside));
+  EXPECT_FALSE(find_unreachable_pair(with(spine), inside));
+  EXPECT_TRUE(find_unreachable_pair(with(host), inside));
+  // What ends, or comes later, is not there from the start and for good.
+  Failure later = uplink;
+  later.from = at(us(1));
+  EXPECT_FALSE(find_unreachable_pair(with(later), across));
+  Failure ends = uplink;
+  ends.until = at(us(1));
+  EXPECT_FALSE(find_unreachable_pair(with(ends), across));
+  EXPECT_FALSE(find_unreachable_pair(cluster(2, 2, 1), across));
+}
+
 // ---- Servers ----
 
 /// 4 racks of 2 hosts: 4 servers of 2 NICs. Servers 0 and 1 have hosts 0, 2 and 1, 3.

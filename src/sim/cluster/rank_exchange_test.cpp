@@ -129,6 +129,19 @@ TEST(RankExchange, TwoTiersWithEveryTrouble) {
   expect_same(troubled(), permutation(20, kb(200)), {1, 2, 3, 5});
 }
 
+// [D111] Those who are cut off for good end a run at the same window on all ranks.
+TEST(RankExchange, AllEndWhereNobodyGetsThrough) {
+  SimConfig config = cluster(3, 2, 1);
+  Failure cut;
+  cut.link = LinkRef{Tier::fabric, 2, 0};
+  cut.from = at(us(20));
+  config.failures.failures.push_back(cut);
+  const workload::Workload work{{flow(0, 4, packets(1'000)), flow(2, 0, packets(10))}, {}};
+  expect_same(config, work, {2, 3});
+  Simulation simulation(config, work);
+  EXPECT_EQ(told_by(simulation).ending, Ending::stalled);
+}
+
 // [D80] Nor where each rank has several threads.
 TEST(RankExchange, ThreadsInsideRanks) {
   SimConfig config = troubled();

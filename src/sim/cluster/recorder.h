@@ -14,6 +14,7 @@
 
 #include "base/units.h"
 #include "metrics/records.h"
+#include "sim/cluster/cut_guard.h"
 #include "sim/cluster/placement.h"
 #include "sim/config.h"
 #include "sim/host/flow_log.h"
@@ -57,6 +58,12 @@ class Recorder {
   [[nodiscard]] bool all_done() const {
     return flows_done == flows_.size() && jobs_done == jobs_.size();
   }
+  /// Grows with whatever is done.
+  [[nodiscard]] std::uint64_t progress() const {
+    std::uint64_t done = bytes_acked + flows_done;
+    for (const KnownTally& tally : job_tallies_) done += tally.done;
+    return done;
+  }
   [[nodiscard]] bool inspects() const { return !logs_.empty(); }
   [[nodiscard]] std::uint64_t victim_flows() const {
     return static_cast<std::uint64_t>(
@@ -82,7 +89,7 @@ class Recorder {
   }
 
   /// Tells what has finished in the window whose reports have been taken.
-  void report_finished(Observer& observer) {
+  void report_finished(Observer& observer, CutGuard& cuts) {
     std::sort(messages_.begin(), messages_.end(), [](const auto& a, const auto& b) {
       return a.end != b.end ? a.end < b.end : a.flow < b.flow;
     });
@@ -98,6 +105,7 @@ class Recorder {
       if (tally.told || tally.done != jobs_[j].graph->size() || tally.done == 0) continue;
       tally.told = true;
       ++jobs_done;
+      cuts.on_job_done(j);
       observer.on_job(job_record(j));
     }
     if (finished_.empty()) return;
@@ -106,6 +114,7 @@ class Recorder {
     });
     for (metrics::FlowRecord& record : finished_) {
       complete(record);
+      cuts.on_flow_done(record.flow);
       observer.on_flow(record);
     }
     flows_done += finished_.size();
@@ -113,10 +122,11 @@ class Recorder {
   }
 
   /// Jobs that have nothing to do, and nobody to say so.
-  void report_empty_jobs(Observer& observer) {
+  void report_empty_jobs(Observer& observer, CutGuard& cuts) {
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
       if (jobs_[j].graph->size() != 0) continue;
       ++jobs_done;
+      cuts.on_job_done(j);
       metrics::JobRecord record = job_record(j);
       record.start = record.end = *std::min_element(jobs_[j].starts.begin(), jobs_[j].starts.end());
       observer.on_job(record);

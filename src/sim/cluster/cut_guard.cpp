@@ -1,0 +1,76 @@
+#include "sim/cluster/cut_guard.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/reachability.h"
+#include "sim/simulation.h"
+
+namespace strack::sim {
+namespace {
+
+/// When the last of the failures that never end begins; none: there are none.
+std::optional<Instant> last_cut(const SimConfig& config) {
+  std::optional<Instant> last;
+  for (const Failure& failure : config.failures.failures) {
+    if (failure.until == Instant::never())
+      last = std::max(last.value_or(failure.from), failure.from);
+  }
+  return last;
+}
+
+Picoseconds longest_computation(const workload::Graph& graph) {
+  std::int64_t longest = 0;
+  for (workload::NodeId id = 0; id < graph.size(); ++id) {
+    if (graph.node(id).computes) longest = std::max(longest, graph.node(id).amount);
+  }
+  return ps(longest);
+}
+
+}  // namespace
+
+CutGuard::CutGuard(const SimConfig& config, const Topology& topology,
+                   const workload::Workload& workload) {
+  const std::optional<Instant> cut = last_cut(config);
+  if (!cut) return;
+  const Reachability network(config, topology, *cut);
+  std::optional<UnreachablePair> first;
+  const auto note = [&](const std::optional<UnreachablePair>& apart) {
+    if (!first) first = apart;
+    if (!apart) ++others_;
+    return apart.has_value();
+  };
+  for (const workload::Flow& flow : workload.flows) {
+    flow_is_cut_.push_back(note(network.reaches(flow.src, flow.dst)
+                                    ? std::nullopt
+                                    : std::optional(UnreachablePair{flow.src, flow.dst})));
+  }
+  Instant begin = *cut;
+  Picoseconds computing{0};
+  for (const workload::Job& job : workload.jobs) {
+    job_is_cut_.push_back(note(find_unreachable_pair(network, job)));
+    if (!job_is_cut_.back()) continue;
+    for (const Instant start : job.starts) begin = std::max(begin, start);
+    computing = std::max(computing, longest_computation(*job.graph));
+  }
+  if (!first) return;
+  patience_ =
+      kPatience + 10 * derive(config.topology, config.hosts, config.mtu()).base_rtt + computing;
+  next_check_ = begin;
+  text_ = topology.name(first->src) + " and " + topology.name(first->dst) +
+          " have no way to each other since " + std::to_string((*cut - Instant{}) / us(1)) +
+          " us: what is down between them never comes up again. nobody else has anything left to "
+          "do, so "
+          "the run ends here";
+}
+
+bool CutGuard::check(Instant now, std::uint64_t progress) {
+  next_check_ = now + kInterval;
+  if (progress != progress_) {
+    progress_ = progress;
+    quiet_since_ = now;
+  }
+  return others_ == 0 && now - quiet_since_ >= patience_;
+}
+
+}  // namespace strack::sim
