@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -221,12 +222,16 @@ std::string csv_of(const TopologyFigure& figure) {
     out.row();
   };
   count("hosts", figure.hosts);
-  count("racks", figure.racks);
+  if (!figure.levels.empty()) {
+    count("switches", std::accumulate(figure.levels.begin(), figure.levels.end(), 0U));
+  } else {
+    count("racks", figure.racks);
+  }
   if (figure.pods > 0) {
     count("pods", figure.pods);
     count("aggregation switches", double{1} * figure.pods * figure.uppers);
     count("cores", double{1} * figure.uppers * figure.cores_per_agg);
-  } else {
+  } else if (figure.levels.empty()) {
     count("spines", figure.uppers);
   }
   for (const Trouble& trouble : figure.troubles) {

@@ -234,6 +234,20 @@ Json figure_json(const TopologyFigure& figure) {
   json["host_gbps"] = number(figure.host_gbps);
   json["fabric_gbps"] = number(figure.fabric_gbps);
   json["core_gbps"] = number(figure.core_gbps);
+  if (!figure.levels.empty()) {
+    Json switches = Json::array();
+    for (const DrawnSwitch& one : figure.switches)
+      switches.push_back(
+          {{"name", one.name}, {"level", one.level}, {"place", one.place}, {"hosts", one.hosts}});
+    Json links = Json::array();
+    for (const DrawnLink& one : figure.links)
+      links.push_back({{"a", one.a}, {"b", one.b}, {"count", one.count}, {"gbps", one.gbps}});
+    json["graph"] = {{"levels", figure.levels},
+                     {"ring", figure.ring},
+                     {"rates", figure.rates},
+                     {"switches", std::move(switches)},
+                     {"links", std::move(links)}};
+  }
   Json troubles = Json::array();
   for (const Trouble& trouble : figure.troubles) {
     troubles.push_back({{"down", trouble.down},

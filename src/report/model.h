@@ -190,7 +190,23 @@ struct Trouble {
   std::string text;  ///< "spine 3: down from 20 us to 60 us"
 };
 
-/// The network, to be drawn: racks below spines, or pods below cores.
+/// A switch of a network from a file.
+struct DrawnSwitch {
+  std::string name;
+  std::uint32_t level = 0;
+  std::uint32_t place = 0;  ///< in its level, from the left
+  std::uint32_t hosts = 0;
+};
+
+/// All links between two switches of such a network, by their numbers among those drawn.
+struct DrawnLink {
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  std::uint32_t count = 1;
+  double gbps = 0;  ///< of each
+};
+
+/// The network, to be drawn: racks below spines, or pods below cores; or, where there are levels, a graph.
 struct TopologyFigure : FigureHead {
   std::uint32_t hosts = 0;
   std::uint32_t hosts_per_rack = 1;
@@ -202,6 +218,11 @@ struct TopologyFigure : FigureHead {
   double host_gbps = kUnknown;
   double fabric_gbps = kUnknown;
   double core_gbps = kUnknown;
+  std::vector<std::uint32_t> levels;  ///< of a graph: how many switches each has, drawn or not
+  bool ring = false;                  ///< of a graph: levels say nothing of it
+  std::vector<DrawnSwitch> switches;  ///< by level and place; of many not all
+  std::vector<DrawnLink> links;
+  std::string rates;  ///< of a graph, in words
   std::vector<Trouble> troubles;
 };
 

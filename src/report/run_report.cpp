@@ -307,8 +307,9 @@ void Maker::add_scenario(Section& section, const std::vector<Loaded*>& runs) {
   const auto recorded =
       std::find_if(runs.begin(), runs.end(), [](const Loaded* run) { return !run->infos.empty(); });
   const Loaded& drawn = recorded == runs.end() ? first : **recorded;
-  auto network = topology({unique(section.id + "-network"), "The network", "", {}},
-                          drawn.summary.run, drawn.infos);
+  auto network =
+      topology({unique(section.id + "-network"), "The network", "", {}}, drawn.summary.run,
+               drawn.infos.empty() ? graph_links(drawn.summary.run, drawn.file) : drawn.infos);
   section.scenario = scenario_text(infos, transports, network.has_value());
   if (network) section.figures.emplace_back(std::move(*network));
 }

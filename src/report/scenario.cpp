@@ -9,6 +9,7 @@
 
 #include "report/differences.h"
 #include "report/figures.h"
+#include "report/network.h"
 
 namespace strack::report {
 namespace {
@@ -209,9 +210,9 @@ std::string together(const std::vector<const Breakage*>& those) {
 std::string network_text(const RunInfo& run) {
   const Shape shape(run);
   std::string text = plural(run.hosts, "host");
-  if (const std::string file = scenario_value(run, "topology.file"); file.ends_with(".net")) {
-    text += fmt::format(" in the network of {}: {} and {}", file, plural(run.switches, "switch"),
-                        plural(run.links / 2, "link"));
+  if (is_graph(run)) {
+    text += fmt::format(" in the network of {}: {} and {}", scenario_value(run, "topology.file"),
+                        plural(run.switches, "switch"), plural(run.links / 2, "link"));
   }
   if (shape.known()) {
     text += fmt::format(" in {} of {}", plural(shape.racks, "rack"), shape.hosts_per_rack);
@@ -260,6 +261,14 @@ std::string workload_text(std::span<const RunInfo* const> runs) {
   return fmt::format("{}{}, {} to {} each, {} sizes.", begin,
                      first.jobs > 0 ? plural(first.jobs, "job") : plural(first.flows, "flow"),
                      sizes.begin()->second, sizes.rbegin()->second, sizes.size());
+}
+
+void explain_troubles(TopologyFigure& figure) {
+  if (!figure.troubles.empty()) {
+    figure.caption +=
+        " Dashed links and crossed-out switches are down at some time, dotted ones work badly.";
+  }
+  figure.caption += " Of more than there is room for, those with something wrong are drawn.";
 }
 
 }  // namespace
@@ -319,6 +328,13 @@ std::vector<TimeSpan> spans_of(std::span<const Breakage> breakages, Picoseconds 
 std::optional<TopologyFigure> topology(FigureHead head, const RunInfo& run,
                                        std::span<const metrics::LinkInfo> links) {
   const Shape shape(run);
+  if (is_graph(run)) {
+    std::vector<Trouble> troubles;
+    for (const Breakage& b : breakages(run)) troubles.push_back(b.trouble);
+    auto graph = graph_topology(std::move(head), run, links, std::move(troubles));
+    if (graph) explain_troubles(*graph);
+    return graph;
+  }
   if (!shape.known()) return std::nullopt;
   TopologyFigure figure;
   static_cast<FigureHead&>(figure) = std::move(head);
@@ -355,15 +371,17 @@ std::optional<TopologyFigure> topology(FigureHead head, const RunInfo& run,
                                fmt::format("{} to {}: {}, drawn by the seed", link.from, link.to,
                                            link.down ? "down when the run began" : "slow")});
   }
-  if (figure.caption.empty()) {
-    figure.caption = "The switches and the links between them.";
-    if (!figure.troubles.empty()) {
-      figure.caption +=
-          " Dashed links and crossed-out switches are down at some time, dotted ones work badly.";
-    }
-    figure.caption += " Of more than there is room for, those with something wrong are drawn.";
-  }
+  if (figure.caption.empty()) figure.caption = "The switches and the links between them.";
+  explain_troubles(figure);
   return figure;
+}
+
+std::vector<metrics::LinkInfo> graph_links(const RunInfo& run, const std::string& file) {
+  if (!is_graph(run)) return {};
+  const auto reader = metrics::ResultReader::open(file);
+  if (!reader) return {};
+  auto links = reader.value()->links();
+  return links ? std::move(links.value()) : std::vector<metrics::LinkInfo>{};
 }
 
 std::vector<std::string> scenario_text(std::span<const RunInfo* const> runs,

@@ -35,9 +35,13 @@ inline constexpr std::size_t kMostSpans = 200;
 [[nodiscard]] std::vector<TimeSpan> spans_of(std::span<const Breakage> breakages, Picoseconds end);
 
 /// The network: ToRs, spines, pods. Nothing where the settings do not say it, as of files without any.
-/// `links`, where they were recorded, tell which ones the seed has drawn.
+/// `links`, where they were recorded, tell which ones the seed has drawn; networks from files are drawn from them.
 [[nodiscard]] std::optional<TopologyFigure> topology(FigureHead head, const metrics::RunInfo& run,
                                                      std::span<const metrics::LinkInfo> links);
+
+/// The links of a run with a network from a file, whatever it recorded; none of any other, or where the file cannot be read.
+[[nodiscard]] std::vector<metrics::LinkInfo> graph_links(const metrics::RunInfo& run,
+                                                         const std::string& file);
 
 /// Network, workload and transports in one paragraph, and what breaks in another. `runs` differ in
 /// schemes, their parameters, sizes and seeds; `transports` are their labels. With `drawn`, the drawing of

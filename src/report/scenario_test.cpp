@@ -234,8 +234,8 @@ TEST(SeedTable, HasMediansAndTheRange) {
   EXPECT_EQ(number(5), 90);
 }
 
-// A network from a file has no tiers: it is named, its links by their ends, and nothing is drawn.
-TEST(Scenario, ANetworkFromAFileIsNotDrawn) {
+// A network from a file has no tiers: it is named, its links by their ends.
+TEST(Scenario, ANetworkFromAFileIsNamed) {
   RunInfo run = two_tiers();
   run.settings = {{"topology.file", "dragonfly.net", {}, "given"},
                   {"topology.hosts", "72", {}, "given"},

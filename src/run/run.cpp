@@ -307,7 +307,8 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
     auto cluster = sim::make_cluster(engine_of(plan), plan.config, plan.work);
     if (!cluster) return failed(Problem{plan.request.file.string() + ": " + cluster.error()});
     sim::Simulation simulation(std::move(cluster.value()));
-    if (plan.config.record.interval > ps(0)) {
+    // A network from a file is known to readers of the result by its links only.
+    if (plan.config.record.interval > ps(0) || plan.config.topology.graph != nullptr) {
       for (const metrics::LinkInfo& link : simulation.links()) writer.add(link);
     }
     for (const metrics::ChannelInfo& channel : simulation.channels()) writer.add(channel);

@@ -437,6 +437,29 @@ export function longFlowReport() {
 }
 
 /// A section that begins with its network, which fails; figures of every kind over time; and single runs to choose from.
+/// A dragonfly from a file: all routers have hosts, and most links are between routers of a group.
+export function dragonfly(groups, routers) {
+  const switches = Array.from({ length: groups * routers }, (_, i) => ({ name: `g${Math.floor(i / routers)}r${i % routers}`, level: 0, place: i, hosts: 2 }));
+  const links = [];
+  for (let g = 0; g < groups; ++g) {
+    for (let a = 0; a < routers; ++a) {
+      for (let b = a + 1; b < routers; ++b) links.push({ a: g * routers + a, b: g * routers + b, count: 1, gbps: 400 });
+    }
+    for (let other = g + 1; other < groups; ++other) links.push({ a: g * routers + other % routers, b: other * routers + g % routers, count: 1, gbps: 400 });
+  }
+  return { levels: [switches.length], ring: true, rates: 'host links 400 Gbps', switches, links };
+}
+
+/// Leaves, spines in two planes, and links between the spines of a plane.
+export function leafSpine(leaves, spines, kept = leaves) {
+  const below = Array.from({ length: leaves }, (_, i) => i).filter((i) => i < kept || i === leaves - 1);
+  const switches = [...below.map((place) => ({ name: `leaf${place}`, level: 0, place, hosts: 16 })),
+                    ...Array.from({ length: spines }, (_, place) => ({ name: `a-spine-with-a-long-name-${place}`, level: 1, place, hosts: 0 }))];
+  const links = below.flatMap((_, a) => Array.from({ length: spines }, (__, b) => ({ a, b: below.length + b, count: 2, gbps: 800 })));
+  links.push({ a: below.length, b: below.length + 1, count: 1, gbps: 100 });
+  return { levels: [leaves, spines], ring: false, rates: 'host links 100 Gbps to 400 Gbps', switches, links };
+}
+
 export function networkReport(network = {}) {
   const spans = [{ from: 20, until: 60, label: 'spine 3 down' }];
   const head = (id, title, more = {}) => ({ id, title, caption: `${title}, made up.`, notices: [], ...more });

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
-import { data, download, shoot, startBrowser, withFile } from './browser.mjs';
-import { fillPage, networkReport } from './fixtures.mjs';
+import { data, download, kSpace, shoot, startBrowser, withFile } from './browser.mjs';
+import { dragonfly, fillPage, leafSpine, networkReport } from './fixtures.mjs';
 
 let folder;
 let template;
@@ -78,6 +78,59 @@ describe('the scenario', () => {
       for (const one of ['C7', 'A13', 'T30']) assert.ok(switches.includes(one), one);
       assert.equal(bad, 2);
       await shoot(page, 'scenario-pods');
+    });
+  });
+
+  const kSizes = [1440, 390].flatMap((width) => ['light', 'dark'].map((colorScheme) => ({ viewport: { width, height: 900 }, colorScheme })));
+  const noRacks = { hosts: 72, racks: 0, uppers: 0 };
+
+  test('a network from a file is drawn in rows, hosts counted', async () => {
+    const troubles = [{ down: true, from: 'leaf1', to: 'a-spine-with-a-long-name-1', text: 'leaf1-a-spine-with-a-long-name-1: down' },
+                      { down: true, from: 'a-spine-with-a-long-name-2', to: '', text: 'a-spine-with-a-long-name-2: down' },
+                      { down: false, from: 'gpu17', to: 'leaf1', text: 'gpu17-leaf1: 50 % of its rate' }];
+    for (const options of kSizes) {
+      await withPage(networkReport({ ...noRacks, graph: leafSpine(6, 4), troubles }), options, async (page) => {
+        const held = await data(page, 'net-network');
+        const wide = options.viewport.width > 500;
+        assert.deepEqual(held.switches, wide ? ['leaf0', 'leaf1', 'leaf2', 'leaf3', 'leaf4', 'leaf5', 'a-spin…name-0', 'a-spin…name-1', 'a-spin…name-2', 'a-spin…name-3']
+          : ['leaf0', 'leaf1', 'leaf2', 'leaf3', 'leaf5', 'a-s…e-0', 'a-s…e-1', 'a-s…e-2', 'a-s…e-3']);
+        assert.equal(held.bad, 1);
+        assert.equal(await page.locator('.topology svg text', { hasText: 'gpu17' }).count(), 1);
+        assert.equal(await page.locator('.topology svg text', { hasText: '16 hosts' }).count(), wide ? 5 : 4);
+        assert.equal(await page.locator('.topology-rates').innerText(), 'host links 100 Gbps to 400 Gbps');
+        const titles = await page.locator('.topology svg path title').allTextContents();
+        assert.ok(titles.includes(`leaf0 and a-spine-with-a-long-name-0, 2 x 800${kSpace}Gb/s`), titles[0]);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+        await shoot(page, `scenario-graph-${options.viewport.width}-${options.colorScheme}`);
+      });
+    }
+  });
+
+  test('a dragonfly is drawn in a ring, with its failures', async () => {
+    const troubles = [{ down: true, from: 'g8r3', to: '', text: 'g8r3: down from 20 us on' },
+                      { down: true, from: 'g0r1', to: 'g0r0', text: 'g0r0-g0r1: down' },
+                      { down: false, from: 'g1r0', to: 'g1r1', text: 'g1r0-g1r1: 25 % of its rate' }];
+    for (const options of kSizes) {
+      await withPage(networkReport({ ...noRacks, graph: dragonfly(9, 4), troubles }), options, async (page) => {
+        const { switches, bad } = await data(page, 'net-network');
+        assert.equal(bad, 2);
+        for (const one of ['g8r3', 'g0r0', 'g0r1', 'g1r0', 'g1r1']) assert.ok(switches.includes(one), `${one} of ${switches}`);
+        if (options.viewport.width > 500) assert.equal(switches.length, 36);
+        const boxes = await page.locator('.topology svg rect[rx="5"]').evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map((b) => [b.left, b.top, b.right, b.bottom]));
+        const overlap = boxes.some((a, i) => boxes.some((b, j) => i < j && a[0] < b[2] - 1 && b[0] < a[2] - 1 && a[1] < b[3] - 1 && b[1] < a[3] - 1));
+        assert.equal(overlap, false, 'boxes beside each other');
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+        await shoot(page, `scenario-ring-${options.viewport.width}-${options.colorScheme}`);
+      });
+    }
+  });
+
+  test('of a large network from a file what is broken is drawn, and how many are left out', async () => {
+    const troubles = [{ down: true, from: 'leaf33', to: '', text: 'leaf33: down' }];
+    await withPage(networkReport({ ...noRacks, graph: leafSpine(500, 8, 120), troubles }), {}, async (page) => {
+      const { switches } = await data(page, 'net-network');
+      for (const one of ['leaf0', 'leaf33', 'leaf499']) assert.ok(switches.includes(one), `${one} of ${switches}`);
+      assert.match(await page.locator('.topology svg').innerHTML(), /\+465/);
     });
   });
 

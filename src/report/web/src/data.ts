@@ -154,7 +154,17 @@ export interface Topology extends FigureBase {
   host_gbps: Num;
   fabric_gbps: Num;
   core_gbps: Num;
+  graph: Graph | null;
   troubles: Trouble[];
+}
+
+/// A network from a file. Of many switches not all are there: `levels` says how many each level has.
+export interface Graph {
+  levels: number[];
+  ring: boolean;
+  rates: string;
+  switches: { name: string; level: number; place: number; hosts: number }[];
+  links: { a: number; b: number; count: number; gbps: Num }[];
 }
 
 /// A figure whose kind this page does not know, or whose fields make no sense: shown as a message.
@@ -378,7 +388,7 @@ function figure(v: unknown): Figure {
         return {
           ...base, kind: 'topology', hosts: count(raw.hosts), hosts_per_rack: Math.max(1, count(raw.hosts_per_rack)), racks: count(raw.racks),
           pods: count(raw.pods), uppers: count(raw.uppers), cores_per_agg: count(raw.cores_per_agg), parallel: Math.max(1, count(raw.parallel)),
-          host_gbps: num(raw.host_gbps), fabric_gbps: num(raw.fabric_gbps), core_gbps: num(raw.core_gbps),
+          host_gbps: num(raw.host_gbps), fabric_gbps: num(raw.fabric_gbps), core_gbps: num(raw.core_gbps), graph: graph(raw.graph),
           troubles: list(raw.troubles).map(object).map((t) => ({ down: t.down === true, from: text(t.from), to: text(t.to), text: text(t.text) })),
         };
       default:
@@ -387,6 +397,17 @@ function figure(v: unknown): Figure {
   } catch (e) {
     return { ...base, kind: 'broken', why: `The data of this figure cannot be read: ${(e as Error).message}.` };
   }
+}
+
+function graph(v: unknown): Graph | null {
+  if (v === undefined || v === null) return null;
+  const raw = object(v);
+  const switches = list(raw.switches).map(object).map((one) => ({ name: text(one.name), level: count(one.level), place: count(one.place), hosts: count(one.hosts) }));
+  const links = list(raw.links).map(object).map((one) => ({ a: count(one.a), b: count(one.b), count: count(one.count), gbps: num(one.gbps) }));
+  return {
+    levels: list(raw.levels).map(count), ring: raw.ring === true, rates: text(raw.rates), switches,
+    links: links.filter((one) => one.a < switches.length && one.b < switches.length),
+  };
 }
 
 function plainTable(v: unknown): PlainTable {

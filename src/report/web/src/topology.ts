@@ -1,115 +1,16 @@
 // The network as a drawing: racks below spines, or pods below cores. Of more switches than fit, those with something wrong
-// are drawn, the first ones and the last; dots stand for the rest.
+// are drawn, the first ones and the last; dots stand for the rest. Networks from files: graph.ts.
 
-import { canvasBlob, kFont } from './chart';
+import { canvasBlob } from './chart';
 import type { Topology, Trouble } from './data';
 import { h, s } from './dom';
+import { Drawing, kSwitch, picked, row, type Place } from './drawing';
+import { drawGraph, graphRows } from './graph';
 import { ink, theme, type Theme } from './theme';
 import { digits, value } from './units';
 import { kPaper, type View } from './view';
 
-const kSwitch = { width: 58, height: 30, gap: 12 };
 const kMostTold = 8;
-
-/// Which of `count` switches are drawn: those that must be as far as there is room, the first, and the last.
-export function picked(count: number, most: number, must: Set<number>): number[] {
-  if (count <= most) return Array.from({ length: count }, (_, i) => i);
-  const chosen = new Set<number>([count - 1]);
-  for (const i of [...must].sort((a, b) => a - b)) if (chosen.size < most && i < count) chosen.add(i);
-  for (let i = 0; chosen.size < most; ++i) chosen.add(i);
-  return [...chosen].sort((a, b) => a - b);
-}
-
-interface Place {
-  index: number;
-  x: number;
-  y: number;
-}
-
-/// Places from left to right within a width; dots where some are left out.
-function row(indices: number[], left: number, width: number, y: number): { places: Place[]; dots: [number, number, number][] } {
-  const units = indices.length + indices.filter((v, i) => i > 0 && v !== indices[i - 1]! + 1).length * 0.7;
-  const step = width / Math.max(1, units);
-  const places: Place[] = [];
-  const dots: [number, number, number][] = [];
-  let at = left;
-  indices.forEach((index, i) => {
-    const before = indices[i - 1];
-    if (before !== undefined && index !== before + 1) {
-      dots.push([at + 0.35 * step, y, index - before - 1]);
-      at += 0.7 * step;
-    }
-    places.push({ index, x: at + step / 2, y });
-    at += step;
-  });
-  return { places, dots };
-}
-
-type State = 'well' | 'down' | 'bad';
-
-class Drawing {
-  readonly svg: SVGSVGElement;
-  private readonly lines = s('g');
-  private readonly boxes = s('g');
-  private readonly c;
-
-  constructor(readonly width: number, readonly height: number, private readonly fig: Topology, of: Theme) {
-    this.c = ink(of);
-    this.svg = s('svg', { xmlns: 'http://www.w3.org/2000/svg', viewBox: `0 0 ${width} ${height}`, width, height, 'font-family': kFont,
-                          'aria-hidden': 'true' });
-    this.svg.append(this.lines, this.boxes);
-  }
-
-  private colour(state: State): string {
-    return state === 'down' ? this.c.bad : state === 'bad' ? this.c.warn : this.c.line;
-  }
-
-  text(x: number, y: number, words: string, size = 12, anchor = 'middle', fill = this.c.muted): void {
-    this.boxes.append(s('text', { x, y, 'font-size': size, 'text-anchor': anchor, fill }, words));
-  }
-
-  dots(all: [number, number, number][], more: string): void {
-    for (const [x, y, left] of all) {
-      for (const d of [-7, 0, 7]) this.boxes.append(s('circle', { cx: x + d, cy: y, r: 1.8, fill: this.c.muted }));
-      const title = s('title');
-      title.textContent = `${digits(left)} more ${more}`;
-      this.boxes.append(s('rect', { x: x - 14, y: y - 12, width: 28, height: 24, fill: 'transparent' }, title));
-      this.text(x, y + 17, `+${digits(left)}`, 10);
-    }
-  }
-
-  box(name: string, label: string, at: Place, wide: number): void {
-    const state = this.stateOf(name, '');
-    const title = s('title');
-    title.textContent = [name, ...this.fig.troubles.filter((t) => t.from === name && t.to === '').map((t) => t.text)].join('\n');
-    const ink_ = state === 'well' ? this.c.text : this.colour(state);
-    this.boxes.append(s('g', {}, title,
-      s('rect', { x: at.x - wide / 2, y: at.y - kSwitch.height / 2, width: wide, height: kSwitch.height, rx: 5, fill: this.c.surface,
-                  stroke: state === 'well' ? this.c.muted : this.colour(state), 'stroke-width': state === 'well' ? 1.2 : 2.2,
-                  'stroke-dasharray': state === 'bad' ? '2 3' : null }),
-      state === 'down' ? s('path', { d: `M${at.x - wide / 2 + 4},${at.y - 11}L${at.x + wide / 2 - 4},${at.y + 11}M${at.x + wide / 2 - 4},${at.y - 11}L${at.x - wide / 2 + 4},${at.y + 11}`,
-                                     stroke: this.colour(state), 'stroke-width': 1.2, opacity: 0.55 }) : null,
-      s('text', { x: at.x, y: at.y + 4, 'font-size': wide < 46 ? 11 : 12, 'font-weight': 600, 'text-anchor': 'middle', fill: ink_ }, label)));
-  }
-
-  link(lower: string, upper: string, a: Place, b: Place): void {
-    const state = this.stateOf(lower, upper);
-    const line = s('path', { d: `M${a.x},${a.y - kSwitch.height / 2}L${b.x},${b.y + kSwitch.height / 2}`, stroke: this.colour(state), fill: 'none',
-                             'stroke-width': state === 'well' ? 1 : 2.6, 'stroke-dasharray': state === 'down' ? '6 4' : state === 'bad' ? '2 3' : null });
-    if (state === 'well') this.lines.prepend(line);
-    else this.lines.append(line);
-  }
-
-  private stateOf(from: string, to: string): State {
-    let state: State = 'well';
-    for (const t of this.fig.troubles) {
-      if (t.from !== from || t.to !== to) continue;
-      if (t.down) return 'down';
-      state = 'bad';
-    }
-    return state;
-  }
-}
 
 /// Numbers of the switches of a tier that troubles name.
 function named(fig: Topology, tier: string): Set<number> {
@@ -205,10 +106,12 @@ function threeTiers(fig: Topology, width: number, of: Theme): Drawing {
 }
 
 function draw(fig: Topology, width: number, of: Theme): Drawing {
+  if (fig.graph) return drawGraph(fig, fig.graph, width, of);
   return fig.pods > 0 ? threeTiers(fig, width, of) : twoTiers(fig, width, of);
 }
 
 function rates(fig: Topology): string {
+  if (fig.graph) return fig.graph.rates;
   const parts: string[] = [];
   if (fig.host_gbps !== null) parts.push(`host links ${value(fig.host_gbps, 'Gbps')}`);
   if (fig.fabric_gbps !== null) {
@@ -239,8 +142,11 @@ export function topologyView(fig: Topology): View {
   };
   const cores = fig.uppers * fig.cores_per_agg;
   const table = () => {
-    const rows: (string | number | null)[][] = [['hosts', fig.hosts, ''], ['racks', fig.racks, `${fig.hosts_per_rack} hosts each`]];
-    if (fig.pods > 0) {
+    const rows: (string | number | null)[][] = [['hosts', fig.hosts, '']];
+    if (!fig.graph) rows.push(['racks', fig.racks, `${fig.hosts_per_rack} hosts each`]);
+    if (fig.graph) {
+      rows.push(...graphRows(fig.graph));
+    } else if (fig.pods > 0) {
       rows.push(['pods', fig.pods, ''], ['aggregation switches', fig.pods * fig.uppers, `${fig.uppers} in each pod`], ['cores', cores, '']);
     } else {
       rows.push(['spines', fig.uppers, fig.parallel > 1 ? `${fig.parallel} links from each ToR` : '']);
@@ -249,7 +155,7 @@ export function topologyView(fig: Topology): View {
     return { columns: ['what', 'count or ends', 'note'], count: rows.length, rows: () => rows };
   };
   return {
-    body, tools: [], hasData: fig.racks > 0, remarks: [],
+    body, tools: [], hasData: fig.racks > 0 || (fig.graph?.switches.length ?? 0) > 0, remarks: [],
     draw: paint, resize: paint,
     data: () => ({
       switches: Array.from(box.querySelectorAll('svg g g text')).map((t) => t.textContent ?? ''),
