@@ -429,6 +429,28 @@ TEST(Impaired, ForAWhile) {
   EXPECT_EQ(run(config, {flow(0, 1, packets(100))}).fct(), 100 * kData + rest);
 }
 
+// [D87] A queue stands for the time that it takes at the rate of then.
+TEST(Impaired, QueuesAreAsLongInTimeAsTheLinkIsSlow) {
+  SimConfig config = cluster(1, 3, 1);
+  impair(config, {Tier::host, 2, 0}, {1, 4}, {0, 1});
+  config.failures.impairments[0].way = LinkWay::down;
+  config.failures.impairments[0].until = at(us(20));
+  config.record.interval = us(10);
+  config.record.queues = true;
+  const Outcome outcome = run(config, {flow(0, 2, packets(300)), flow(1, 2, packets(300))});
+  expect_all_done(outcome, 2);
+  int slow = 0;
+  int fast = 0;
+  for (const metrics::LinkSample& sample : outcome.told.link_samples) {
+    if (sample.link != outcome.link("tor 0", "host 2") || sample.queue_max == bytes(0)) continue;
+    const bool bad = sample.time <= at(us(20));
+    ++(bad ? slow : fast);
+    EXPECT_EQ(sample.qdelay_max, sample.queue_max / (bad ? gbps(100) : gbps(400)));
+  }
+  EXPECT_EQ(slow, 2);
+  EXPECT_GT(fast, 0);
+}
+
 // [D87] All that begins to leave in 10 us is lost, and nothing else.
 TEST(Impaired, LossForAWhile) {
   SimConfig config = cluster(2, 4, 1);

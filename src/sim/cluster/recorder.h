@@ -271,8 +271,9 @@ class Recorder {
       if (!deep && !busy && tally.drops == 0 && tally.paused == ps(0) && tally.pause_frames == 0)
         return;
       observer.on_link_sample({time, info.link, bytes(tally.carried), bytes(tally.arrived),
-                               bytes(tally.queue_max), port.wire.byte_time(tally.queue_max),
-                               tally.marks, tally.drops, tally.paused, tally.pause_frames});
+                               bytes(tally.queue_max),
+                               port.wire.time_to_send(tally.queue_max, time - ps(1)), tally.marks,
+                               tally.drops, tally.paused, tally.pause_frames});
     });
   }
 

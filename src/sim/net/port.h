@@ -172,8 +172,8 @@ class PortBase {
     ++context.packet_hops;
     [[maybe_unused]] std::uint32_t utilisation = 0;
     if constexpr (Meter::kMeasures)
-      utilisation =
-          meter.on_departure(now, now - start_, wire.byte_time(queued_bytes_), rules.measured_over);
+      utilisation = meter.on_departure(now, now - start_, wire.time_to_send(queued_bytes_, now),
+                                       rules.measured_over);
     if (wire.is_cut(start_, arrival)) [[unlikely]] {
       ++drops.failure;
       ++interval_.drops;
