@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs one of the examples over loopback, and checks what it says.
 
-usage: run_examples.py hello|write|allreduce PROGRAM
+usage: run_examples.py hello|write|allreduce|closed_loop|network_backend PROGRAM
 """
 
 import os
@@ -9,6 +9,7 @@ import re
 import secrets
 import subprocess
 import sys
+import tempfile
 
 LIMIT = 60  # seconds for each program
 
@@ -63,8 +64,39 @@ def allreduce(program):
         expect(rf"{ranks} ranks have the sums of {floats} floats, after [\d.]+ ms\n", printed)
 
 
+CLUSTER = "[topology]\nhosts = 8\nhosts_per_rack = 4\n"
+
+
+def in_simulated_time(program, *settings):
+    """What it prints of a small cluster: the same every time."""
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = os.path.join(folder, "cluster.toml")
+        with open(scenario, "w", encoding="utf-8") as out:
+            out.write(CLUSTER)
+        said = good([program, scenario, *settings])
+        if said != good([program, scenario, *settings]):
+            sys.exit("another run says something else")
+        return said
+
+
+def closed_loop(program):
+    said = in_simulated_time(program)
+    expect(r"(round \d: \d+\.\d{3} us\n){4}", said)
+    wrong = subprocess.run([program, "none.toml"], capture_output=True, text=True, timeout=LIMIT)
+    if wrong.returncode != 2 or "none.toml" not in wrong.stderr:
+        sys.exit(f"a scenario that is not there: {wrong.returncode}, {wrong.stderr}")
+
+
+def network_backend(program):
+    well = float(expect(r"8 NPUs: reduced after ([\d.]+) ns, 112 messages\n", in_simulated_time(program))[1])
+    slow = in_simulated_time(program, "topology.host_gbps=100")
+    if float(expect(r"8 NPUs: reduced after ([\d.]+) ns, 112 messages\n", slow)[1]) <= well:
+        sys.exit("a network of a quarter of the rate is no slower")
+
+
 if __name__ == "__main__":
-    EXAMPLES = {"hello": hello, "write": write, "allreduce": allreduce}
+    EXAMPLES = {"hello": hello, "write": write, "allreduce": allreduce, "closed_loop": closed_loop,
+                "network_backend": network_backend}
     if len(sys.argv) != 3 or sys.argv[1] not in EXAMPLES:
         sys.exit(__doc__)
     EXAMPLES[sys.argv[1]](os.path.abspath(sys.argv[2]))

@@ -1,13 +1,13 @@
 #include "report/network.h"
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <map>
 #include <numeric>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>

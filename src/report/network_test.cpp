@@ -2,6 +2,7 @@
 #include "report/network.h"
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 

@@ -41,6 +41,10 @@ class Cluster {
   [[nodiscard]] virtual std::vector<metrics::LinkInfo> links() const = 0;
   [[nodiscard]] virtual std::vector<metrics::ChannelInfo> channels() const = 0;
   [[nodiscard]] virtual Instant now() const = 0;
+  /// Before it runs: what this job does, its driver decides. All its ranks begin at the same time.
+  virtual void drive(std::uint32_t /*job*/, workload::Driver& /*driver*/) {
+    STRACK_CHECK(!"only a cluster that this process runs alone has drivers");
+  }
 };
 
 /// `WindowsType` is the engine: threads of this process, or another that gives the same (sim/gpu).
@@ -135,6 +139,13 @@ class ClusterOf final : public Cluster {
     return c;
   }
   [[nodiscard]] Instant now() const override { return std::max(begin_, end_); }
+  void drive(std::uint32_t job, workload::Driver& driver) override {
+    STRACK_CHECK(alone());
+    STRACK_CHECK_OP(workload_.jobs[job].graph->size(), ==, 0u);
+    placement_.jobs[job].driver = &driver;
+    placement_.jobs[job].recorded = false;
+    recorder_.drive(job);
+  }
   [[nodiscard]] std::vector<metrics::LinkInfo> links() const override { return links_of(network_); }
   [[nodiscard]] std::vector<metrics::ChannelInfo> channels() const override {
     return recorder_.channels();

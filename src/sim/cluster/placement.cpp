@@ -81,7 +81,9 @@ class Placer {
     }
     for (std::uint32_t c = 0; c < graph.channels().size(); ++c) {
       const workload::Channel& channel = graph.channels()[c];
-      const std::uint32_t slots = std::bit_ceil(std::clamp(messages[c], 1u, queue_slots));
+      // Where the graph has none, somebody else decides: nobody knows how many there will be.
+      const std::uint32_t many = messages[c] == 0 ? queue_slots : messages[c];
+      const std::uint32_t slots = std::bit_ceil(std::clamp(many, 1u, queue_slots));
       run.src_slots.push_back(
           connect({c, job.hosts[channel.to], 0, 0, Instant::never(), number, slots},
                   job.hosts[channel.from]));

@@ -35,7 +35,8 @@ class Recorder {
         flows_(workload.flows),
         jobs_(workload.jobs),
         network_(network),
-        senders_(std::move(senders)) {
+        senders_(std::move(senders)),
+        driven_(jobs_.size()) {
     watches.resize(senders_.size());
     for (std::uint32_t f = 0; f < std::min<std::size_t>(config_.inspect, senders_.size()); ++f)
       logs_.emplace_back(f);
@@ -48,6 +49,9 @@ class Recorder {
     victims_.assign(flows_.size(), 0);
     job_tallies_.resize(jobs_.size());
   }
+
+  /// What this job does is not in its graph.
+  void drive(std::uint32_t job) { driven_[job] = true; }
 
   /// Of the flows that are sampled or inspected, written by their senders' hosts.
   std::vector<SenderWatch> watches;
@@ -102,7 +106,7 @@ class Recorder {
     marks_.clear();
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
       KnownTally& tally = job_tallies_[j];
-      if (tally.told || tally.done != jobs_[j].graph->size() || tally.done == 0) continue;
+      if (tally.told || !finished(j)) continue;
       tally.told = true;
       ++jobs_done;
       cuts.on_job_done(j);
@@ -124,7 +128,7 @@ class Recorder {
   /// Jobs that have nothing to do, and nobody to say so.
   void report_empty_jobs(Observer& observer, CutGuard& cuts) {
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
-      if (jobs_[j].graph->size() != 0) continue;
+      if (jobs_[j].graph->size() != 0 || driven_[j]) continue;
       ++jobs_done;
       cuts.on_job_done(j);
       metrics::JobRecord record = job_record(j);
@@ -144,7 +148,8 @@ class Recorder {
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
       for (const auto& [node, times] : job_tallies_[j].under_way)
         observer.on_flow(message_record(j, node, times));
-      if (job_tallies_[j].done < jobs_[j].graph->size()) observer.on_job(job_record(j));
+      if (!finished(j) && (driven_[j] || jobs_[j].graph->size() > 0))
+        observer.on_job(job_record(j));
     }
   }
 
@@ -196,6 +201,13 @@ class Recorder {
     std::map<workload::NodeId, MessageTimes> under_way{};  ///< of those that are recorded
   };
 
+  /// A driven job is once all its ranks have begun, as they do together, and nothing is under way.
+  [[nodiscard]] bool finished(std::uint32_t j) const {
+    const JobTally& tally = job_tallies_[j];
+    if (driven_[j]) return tally.done > 0 && tally.done == tally.begun;
+    return tally.done > 0 && tally.done == jobs_[j].graph->size();
+  }
+
   [[nodiscard]] metrics::JobRecord job_record(std::uint32_t j) const {
     const workload::Graph& graph = *jobs_[j].graph;
     metrics::JobRecord record;
@@ -205,7 +217,7 @@ class Recorder {
     record.messages = graph.messages();
     record.bytes = graph.bytes();
     record.start = job_tallies_[j].first;
-    if (job_tallies_[j].done == graph.size()) record.end = job_tallies_[j].last;
+    if (finished(j)) record.end = job_tallies_[j].last;
     return record;
   }
 
@@ -301,6 +313,7 @@ class Recorder {
   const std::vector<workload::Job>& jobs_;
   NetworkType& network_;
   const std::vector<SenderPlace> senders_;  ///< by flow; of those that are sampled or inspected
+  std::vector<bool> driven_;                ///< by job
   std::vector<Instant> delivered_;          ///< by flow
   std::vector<std::uint32_t> victims_;      ///< by flow: packets that a pause held for others' sake
   std::vector<KnownTally> job_tallies_;

@@ -262,7 +262,7 @@ class Host : private Protocol::Nic,
         fingerprint.add(mix64(flow.job) ^ unpacked.message_id, now_);
         const auto jobs = jobs_of(rules, report);
         note(flow.job, unpacked.message_id, workload::Moment::received, rules, report);
-        graphs_.tell(workload::Moment::received, flow.job, unpacked.message_id, jobs);
+        graphs_.tell_of_message(workload::Moment::received, flow, unpacked.message_id, now_, jobs);
         start_ready(rules, report);
       }
     }
@@ -388,18 +388,17 @@ class Host : private Protocol::Nic,
 
   template <class Report>
   void start_ready(const Rules& rules, Report& report) {
-    graphs_.start_ready(
-        now_, jobs_of(rules, report),
-        [&](std::uint32_t job, workload::NodeId node) { send(job, node, rules, report); });
+    graphs_.start_ready(now_, jobs_of(rules, report),
+                        [&](auto... what) { send(what..., rules, report); });
     timer_ = std::min(timer_, graphs_.next_due());  // a computation may have begun
   }
 
   /// Posts a message of a job, or lets it wait in line.
   template <class Report>
-  void send(std::uint32_t job, workload::NodeId node, const Rules& rules, Report& report) {
+  void send(std::uint32_t job, workload::NodeId node, std::uint32_t channel, const Rules& rules,
+            Report& report) {
     const JobRun& run = rules.jobs[job];
     note(job, node, workload::Moment::started, rules, report);
-    const std::uint32_t channel = run.graph->node(node).channel;
     const std::uint32_t slot = run.src_slots[channel];
     if (pending_[slot].fellow != ServerPort::kOutside) [[unlikely]] {
       const Instant there = server->carry(run.graph->node(node).amount, now_);
@@ -412,12 +411,13 @@ class Host : private Protocol::Nic,
       end = std::make_unique<OutgoingEnd>(*rules.transport, pending_[slot],
                                           events_of(run.first_flow + channel, rules), nic());
     OutgoingEnd& o = *end;
-    if (o.line_head < o.line.size() || !post(o, run, node)) o.line.push_back(node);
+    if (o.line_head < o.line.size() || !post<Report>(o, run, node)) o.line.push_back(node);
     if (o.timer_index == OutgoingEnd::kNotRunning) start_running(o, slot);
     port.take_turn(slot, o.queued, now_);
   }
+  template <class Report>
   bool post(OutgoingEnd& o, const JobRun& job, workload::NodeId node) {
-    const auto size = static_cast<std::uint32_t>(job.graph->node(node).amount);
+    const std::uint32_t size = GraphRunner::Jobs<Report>::bytes_of(job, o.flow.flow, node);
     return o.sender.on_message({node, size}, now_) == core::PostResult::accepted;
   }
 
@@ -433,12 +433,12 @@ class Host : private Protocol::Nic,
     const auto jobs = jobs_of(rules, report);
     while (const auto id = o.sender.poll_completion()) {
       note(o.flow.job, *id, workload::Moment::sent, rules, report);
-      graphs_.tell(workload::Moment::sent, o.flow.job, *id, jobs);
+      graphs_.tell_of_message(workload::Moment::sent, o.flow, *id, now_, jobs);
       report.on_job_done(o.flow.job, now_);
     }
     start_ready(rules, report);
     const JobRun& job = rules.jobs[o.flow.job];
-    while (o.line_head < o.line.size() && post(o, job, o.line[o.line_head])) ++o.line_head;
+    while (o.line_head < o.line.size() && post<Report>(o, job, o.line[o.line_head])) ++o.line_head;
     if (o.line_head == o.line.size()) {
       o.line.clear();
       o.line_head = 0;
@@ -488,9 +488,8 @@ class Host : private Protocol::Nic,
       start_flow(starts_[static_cast<std::size_t>(next_start_++)], rules);
     if (server != nullptr) [[unlikely]]
       finish_inside(report);
-    graphs_.work_off(
-        now_, jobs_of(rules, report), fingerprint,
-        [&](std::uint32_t job, workload::NodeId node) { send(job, node, rules, report); });
+    graphs_.work_off(now_, jobs_of(rules, report), fingerprint,
+                     [&](auto... what) { send(what..., rules, report); });
     timer_ = next_due();
     running_.for_each_due(now_, [&](std::uint32_t slot) {
       OutgoingEnd& o = *outgoing_[slot];

@@ -22,6 +22,8 @@ struct Delivery {
 
 /// What a thread's hosts report during one window.
 struct HostReport {
+  static constexpr bool kDrives = true;  ///< jobs may have drivers
+
   std::vector<metrics::FlowRecord> finished;
   std::vector<Delivery> deliveries;
   std::vector<std::uint32_t> victims;  ///< flows, one for each packet that came as a victim
@@ -36,6 +38,7 @@ struct HostReport {
   void on_acked(std::uint64_t bytes) { bytes_acked += bytes; }
   /// A message of the job was posted, or a computation begun.
   void on_job_started(std::uint32_t job, Instant now) {
+    ++jobs[job].begun;
     jobs[job].first = std::min(jobs[job].first, now);
   }
   /// A node of the job is done.
