@@ -1,18 +1,40 @@
 #include "cli/interrupt.h"
 
 #include <signal.h>
+#include <time.h>
+
+#include <cstdint>
 
 namespace strack::cli {
 namespace {
 
 std::atomic<bool> stop{false};
 std::atomic<int> came{0};  ///< the signal
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
+                  std::atomic<std::int64_t>::is_always_lock_free,
               "a signal handler must not wait for a lock");
 
+/// Who passes signals on (mpirun, srun, a shell and its group) often passes one twice.
+constexpr std::int64_t kTheSame = 2'000'000'000;  ///< ns
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);  // which a handler may call
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+std::atomic<std::int64_t> first_at{0};
+
 extern "C" void on_stop_signal(int number) {
-  came.store(number, std::memory_order_relaxed);
-  stop.store(true, std::memory_order_relaxed);
+  int none = 0;
+  if (came.compare_exchange_strong(none, number, std::memory_order_relaxed)) {
+    first_at.store(now_ns(), std::memory_order_relaxed);
+    stop.store(true, std::memory_order_relaxed);
+    return;
+  }
+  // Ctrl-C is pressed by people, who mean it.
+  if (number != SIGINT && now_ns() - first_at.load(std::memory_order_relaxed) < kTheSame) return;
+  signal(number, SIG_DFL);
+  raise(number);  // once this handler is left
 }
 
 }  // namespace
@@ -24,8 +46,6 @@ std::atomic<bool>& stop_on_signals() {
     if (number == SIGHUP && old.sa_handler == SIG_IGN) continue;  // nohup
     struct sigaction action {};
     action.sa_handler = on_stop_signal;
-    // Back to the default with the first: a second one kills.
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, nullptr);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -66,7 +67,10 @@ class Desk {
 
   [[nodiscard]] fs::path job() const { return folder_ / "job"; }
   [[nodiscard]] fs::path log() const { return folder_ / "log"; }
-  [[nodiscard]] fs::path script() const { return folder_ / "array.sh"; }
+  /// What an array job runs whose first task is that one.
+  [[nodiscard]] fs::path script(std::size_t first) const {
+    return folder_ / fmt::format("array-{}.sh", first);
+  }
   [[nodiscard]] fs::path task(std::size_t number) const {
     return folder_ / fmt::format("task-{}.sh", number);
   }
@@ -81,9 +85,10 @@ class Desk {
                                folder_.string(), failure.message())};
   }
 
-  /// All tasks, each a script of its own; and what starts the one that Slurm names, or all.
+  /// All tasks, each a script of its own; and what starts the one that Slurm names, so many to an array, or all.
   std::optional<Problem> write(const BatchOptions& options,
-                               const std::vector<std::vector<PoolRun*>>& tasks) const {
+                               const std::vector<std::vector<PoolRun*>>& tasks,
+                               std::size_t array_size) const {
     const std::string program = options.program.empty()
                                     ? fs::read_symlink("/proc/self/exe").string()
                                     : options.program.string();
@@ -102,10 +107,13 @@ class Desk {
       good = good && out.flush();
       commands << "sh " << quoted(task(t).string()) << '\n';
     }
-    std::ofstream array(script());
-    array << "#!/bin/sh\nexec sh " << quoted(folder_.string() + "/task-")
-          << "\"$SLURM_ARRAY_TASK_ID\".sh\n";
-    if (good && commands.flush() && array.flush()) return std::nullopt;
+    for (std::size_t first = 0; first < tasks.size(); first += array_size) {
+      std::ofstream array(script(first));
+      array << "#!/bin/sh\nexec sh " << quoted(folder_.string() + "/task-") << "$((" << first
+            << " + SLURM_ARRAY_TASK_ID)).sh\n";
+      good = good && array.flush();
+    }
+    if (good && commands.flush()) return std::nullopt;
     return Problem{folder_.string() + ": the tasks cannot be written there"};
   }
 
@@ -140,21 +148,44 @@ class Work {
   virtual void cancel() = 0;
 };
 
+/// One job, or several: "17,18".
 class SlurmJob final : public Work {
  public:
-  explicit SlurmJob(std::string id) : id_(std::move(id)) {}
+  explicit SlurmJob(std::string ids) : ids_(std::move(ids)) {}
   bool over() override {
-    const Said said = ask({"squeue", "--noheader", "--jobs", id_, "--format", "%i"});
+    return look().value_or(true);  // where nobody can ask, what it has made is looked at
+  }
+  void cancel() override {
+    std::vector<std::string> words{"scancel"};
+    std::istringstream ids(ids_);
+    for (std::string id; std::getline(ids, id, ',');) words.push_back(id);
+    static_cast<void>(ask(std::move(words)));
+  }
+  /// Whether it is over; nothing, where nobody here can ask.
+  [[nodiscard]] std::optional<bool> look() const {
+    const Said said = ask({"squeue", "--noheader", "--jobs", ids_, "--format", "%i"});
     if (said.status == 0) return said.output.empty();
-    if (said.status == 127) return true;  // nobody here can ask; what it has made is looked at
+    if (said.status == 127) return std::nullopt;
     // Gone from its memory; anything else may be a busy controller, which is asked again.
     return said.errors.find("Invalid job id") != std::string::npos;
   }
-  void cancel() override { static_cast<void>(ask({"scancel", id_})); }
 
  private:
-  std::string id_;
+  std::string ids_;
 };
+
+/// How many tasks an array may have here: MaxArraySize of Slurm's configuration.
+std::size_t largest_array() {
+  constexpr std::size_t kSlurms = 1'001;  ///< where nothing else is set
+  std::istringstream lines(ask({"scontrol", "show", "config"}).output);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("MaxArraySize")) continue;
+    const std::size_t number = line.find_first_of("0123456789");
+    if (number == std::string::npos) break;
+    return std::max<std::size_t>(1, std::strtoul(line.c_str() + number, nullptr, 10));
+  }
+  return kSlurms;
+}
 
 class Parallel final : public Work {
  public:
@@ -187,7 +218,8 @@ Problem missing(const char* program, const Said& said, const char* package) {
 }
 
 Result<std::unique_ptr<Work>, Problem> submit(const BatchOptions& options, const Desk& desk,
-                                              const std::vector<std::vector<PoolRun*>>& tasks) {
+                                              const std::vector<std::vector<PoolRun*>>& tasks,
+                                              std::size_t array_size) {
   double longest = 0;
   for (const auto& task : tasks) {
     double sum = 0;
@@ -196,16 +228,24 @@ Result<std::unique_ptr<Work>, Problem> submit(const BatchOptions& options, const
   }
   // Estimates are within a factor of two, on a machine that may be half as fast.
   const auto minutes = static_cast<long>(std::ceil(longest * 4 / 60)) + 10;
-  const Said said =
-      ask({"sbatch", "--parsable", "--job-name=strack",  // the program's name
-           fmt::format("--array=0-{}", tasks.size() - 1),
-           fmt::format("--cpus-per-task={}", options.threads.value_or(1)),
-           fmt::format("--time={}", minutes), "--output=" + desk.log().string() + "-%a",
-           "--open-mode=append", desk.script().string()});
-  if (said.status != 0) return missing("sbatch", said, "slurm-client");
-  const std::string id = said.output.substr(0, said.output.find(';'));
-  std::ofstream(desk.job()) << id << '\n';
-  return std::unique_ptr<Work>(std::make_unique<SlurmJob>(id));
+  std::string ids;
+  for (std::size_t first = 0; first < tasks.size(); first += array_size) {
+    const std::size_t last = std::min(array_size, tasks.size() - first) - 1;
+    const Said said = ask({"sbatch", "--parsable", "--job-name=strack",  // the program's name
+                           fmt::format("--array=0-{}", last),
+                           fmt::format("--cpus-per-task={}", options.threads.value_or(1)),
+                           fmt::format("--time={}", minutes),
+                           fmt::format("--output={}-{}-%a", desk.log().string(), first),
+                           "--open-mode=append", desk.script(first).string()});
+    if (said.status != 0) {
+      if (!ids.empty()) SlurmJob(ids).cancel();  // all of it or nothing
+      return missing("sbatch", said, "slurm-client");
+    }
+    if (!ids.empty()) ids += ',';
+    ids += said.output.substr(0, said.output.find(';'));
+    std::ofstream(desk.job()) << ids << '\n';
+  }
+  return std::unique_ptr<Work>(std::make_unique<SlurmJob>(ids));
 }
 
 Result<std::unique_ptr<Work>, Problem> start_parallel(const BatchOptions& options,
@@ -291,6 +331,15 @@ Result<bool, Problem> run_batch(const BatchOptions& options, const std::vector<P
   }
   if (left.empty()) return true;
   const Desk desk(options.folder);
+  if (options.kind == BatchKind::ssh && fs::exists(desk.job())) {
+    const std::string ids = content_of(desk.job());
+    if (!SlurmJob(ids).look().value_or(false))
+      return Problem{fmt::format(
+          "{}: Slurm's job {} is still to write there, as far as is known here. wait for it with "
+          "--slurm, cancel it with scancel {}, or choose another --out. if it is over, remove that "
+          "file",
+          desk.job().string(), ids, ids)};
+  }
   if (options.kind == BatchKind::slurm && fs::exists(desk.job())) {
     SlurmJob before(content_of(desk.job()));
     if (!before.over() && !wait_for(before, desk, options, left, stop)) return false;
@@ -300,10 +349,11 @@ Result<bool, Problem> run_batch(const BatchOptions& options, const std::vector<P
     if (left.empty()) return true;
   }
   if (auto problem = desk.clear()) return *std::move(problem);
-  const auto tasks = pack(left, options.kind == BatchKind::slurm ? options.task_seconds : 0);
-  if (auto problem = desk.write(options, tasks)) return *std::move(problem);
-  auto work = options.kind == BatchKind::slurm ? submit(options, desk, tasks)
-                                               : start_parallel(options, desk);
+  const bool by_slurm = options.kind == BatchKind::slurm;
+  const auto tasks = pack(left, by_slurm ? options.task_seconds : 0);
+  const std::size_t array_size = by_slurm ? largest_array() : tasks.size();
+  if (auto problem = desk.write(options, tasks, array_size)) return *std::move(problem);
+  auto work = by_slurm ? submit(options, desk, tasks, array_size) : start_parallel(options, desk);
   if (!work) return work.error();
   const bool whole = wait_for(*work.value(), desk, options, left, stop);
   for (PoolRun* run : left) {

@@ -121,6 +121,37 @@ TEST_F(BatchTest, TasksOfAnArrayJob) {
   EXPECT_NE(asked.find("--array=0-1 --cpus-per-task=4 --time=11 "), std::string::npos) << asked;
 }
 
+// Slurm takes arrays of so many tasks and no more: more are several jobs, and all of them one to who waits or cancels.
+TEST_F(BatchTest, NoArrayIsLargerThanSlurmTakes) {
+  program("scontrol", "echo 'Configuration data as of today'; echo 'MaxArraySize            = 2'");
+  program("squeue", "echo \"$*\" >>" + (folder_ / "asked").string());
+  for (const char* name : {"a", "b", "c", "d", "e"}) add(name);
+  options_.task_seconds = 0;
+  const auto made = make();
+  ASSERT_TRUE(made) << made.error().message;
+  for (const PoolRun& run : runs_) EXPECT_TRUE(run.done) << run.out;
+  EXPECT_EQ(times_ran(), 5u);
+  const std::string asked = text(folder_ / "sbatch");
+  EXPECT_EQ(std::count(asked.begin(), asked.end(), '\n'), 3) << asked;
+  EXPECT_NE(asked.find("--array=0-1 "), std::string::npos) << asked;
+  EXPECT_NE(asked.find("--array=0-0 "), std::string::npos) << asked;
+  EXPECT_EQ(text(options_.folder / ".batch/job"), "17,17,17\n");
+  EXPECT_NE(text(folder_ / "asked").find("--jobs 17,17,17 "), std::string::npos);
+}
+
+// Under mpirun, too: a run is no rank of what started the sweep.
+TEST(WordsOf, ARunNamesItsEngine) {
+  PoolRun run;
+  run.file = "a.toml";
+  run.out = "a.db";
+  run.seed = 3;
+  const std::vector<std::string> cpu{"strack",   "sim",   "run",       "a.toml",  "--seed",
+                                     "3",        "--out", "a.db",      "--force", "--quiet",
+                                     "--engine", "cpu",   "--threads", "2"};
+  EXPECT_EQ(words_of("strack", run, 2), cpu);
+  EXPECT_EQ(words_of("strack", run, std::nullopt, "gpu").back(), "gpu");
+}
+
 // A run that fails says why; one whose task never came to it is named.
 TEST_F(BatchTest, FailuresAreTold) {
   program(
@@ -157,6 +188,25 @@ TEST_F(BatchTest, ToldToStopItCancelsTheJob) {
   ASSERT_TRUE(made);
   EXPECT_FALSE(made.value());
   EXPECT_EQ(text(folder_ / "scancelled"), "17\n");
+}
+
+// What Slurm still has in its queue is not taken from under it by another way to run.
+TEST_F(BatchTest, SshLeavesAJobThatIsQueuedAlone) {
+  options_.kind = BatchKind::ssh;
+  fs::create_directories(options_.folder / ".batch");
+  std::ofstream(options_.folder / ".batch/job") << "5\n";
+  std::ofstream(options_.folder / ".batch/task-0.sh") << "exit 0\n";
+  add("a");
+  for (const char* answer : {"echo 5_0", "exit 127", "echo 'slurm is busy' >&2; exit 1"}) {
+    program("squeue", answer);
+    const auto refused = make();
+    ASSERT_FALSE(refused) << answer;
+    EXPECT_NE(refused.error().message.find("Slurm's job 5 is still to write there"),
+              std::string::npos)
+        << refused.error().message;
+    EXPECT_TRUE(fs::exists(options_.folder / ".batch/task-0.sh"));
+  }
+  EXPECT_EQ(times_ran(), 0u);
 }
 
 TEST_F(BatchTest, WhatSlurmRefusesIsToldOnce) {

@@ -23,11 +23,8 @@ enum class Place : std::uint8_t { cpu, gpu };
 
 /// In a process group of its own, so that Ctrl-C reaches it once: from us.
 pid_t start(const PoolOptions& options, PoolRun& run, Place place) {
-  std::vector<std::string> words = words_of("strack", run, options.threads);  // the program's name
-  if (place == Place::gpu) {
-    words.emplace_back("--engine");
-    words.push_back(options.gpu_engine);
-  }
+  std::vector<std::string> words = words_of("strack", run, options.threads,  // the program's name
+                                            place == Place::gpu ? options.gpu_engine : "cpu");
   run.said.reset(std::tmpfile());
   return start_process(options.program.string(), std::move(words),
                        {.errors = run.said ? fileno(run.said.get()) : -1});
@@ -55,7 +52,7 @@ std::string last_words(PoolRun& run, int status) {
 }  // namespace
 
 std::vector<std::string> words_of(const std::string& program, const PoolRun& run,
-                                  std::optional<std::uint32_t> threads) {
+                                  std::optional<std::uint32_t> threads, const std::string& engine) {
   std::vector<std::string> words{program, "sim", "run", run.file.string()};
   for (const std::string& set : run.set) {
     words.emplace_back("--set");
@@ -65,8 +62,8 @@ std::vector<std::string> words_of(const std::string& program, const PoolRun& run
     words.emplace_back("--seed");
     words.push_back(fmt::format("{}", run.seed));
   }
-  for (const std::string& word :
-       {std::string("--out"), run.out.string(), std::string("--force"), std::string("--quiet")}) {
+  for (const std::string& word : {std::string("--out"), run.out.string(), std::string("--force"),
+                                  std::string("--quiet"), std::string("--engine"), engine}) {
     words.push_back(word);
   }
   if (threads) {

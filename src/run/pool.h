@@ -42,9 +42,11 @@ struct PoolRun {
   std::unique_ptr<std::FILE, CloseFile> said;  ///< the process's standard error
 };
 
-/// The command that makes it: this program, or as another machine knows it.
+/// The command that makes it: this program, or as another machine knows it. It names its engine: a sweep that mpirun
+/// has started leaves its variables to its runs, and these are no ranks of it.
 [[nodiscard]] std::vector<std::string> words_of(const std::string& program, const PoolRun& run,
-                                                std::optional<std::uint32_t> threads);
+                                                std::optional<std::uint32_t> threads,
+                                                const std::string& engine = "cpu");
 
 /// What lies at `run.out` from earlier.
 enum class OldResult : std::uint8_t {

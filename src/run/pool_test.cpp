@@ -29,11 +29,11 @@ class PoolTest : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  /// A program that writes its scenario's name into the file `done`, or `gpu` where it is told of an engine.
+  /// A program that writes its scenario's name into the file `done`, or `gpu` where it is told of that engine.
   void program(const std::string& first) {
     std::ofstream(options_.program)
         << "#!/bin/sh\ncd '" << folder_.string() << "'\n"
-        << first << "\ncase \"$*\" in *--engine*) file=gpu;; *) file=done;; esac\n"
+        << first << "\ncase \"$*\" in *\"--engine gpu\"*) file=gpu;; *) file=done;; esac\n"
         << "echo \"$3\" >> $file\n";
     fs::permissions(options_.program, fs::perms::owner_all);
   }
@@ -103,7 +103,7 @@ TEST_F(PoolTest, ProcessorsTakeFromTheGpusLineWhatIsShort) {
 }
 
 TEST_F(PoolTest, WhatAGpuFailsAtIsRunByAProcessor) {
-  program("case \"$*\" in *--engine*) echo 'error: its memory is full' >&2; exit 2;; esac");
+  program("case \"$*\" in *\"--engine gpu\"*) echo 'error: its memory is full' >&2; exit 2;; esac");
   PoolRun& run = add("a", 100, 1);
   EXPECT_TRUE(run_them());
   EXPECT_EQ(told("done"), "a");

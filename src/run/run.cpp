@@ -79,6 +79,18 @@ double cpu_seconds(const Request& request) {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+/// What all ranks took, at rank 0.
+double of_all(sim::Ranks* ranks, double seconds) {
+  if (ranks == nullptr) return seconds;
+  std::vector<sim::Parcel> out(ranks->count());
+  for (sim::Parcel& parcel : out) parcel.head[0] = static_cast<std::uint64_t>(seconds * 1e6);
+  std::vector<sim::Parcel> in;
+  ranks->exchange(out, in);
+  double sum = 0;
+  for (const sim::Parcel& parcel : in) sum += static_cast<double>(parcel.head[0]) / 1e6;
+  return sum;
+}
+
 RunStatus status_of(sim::Ending ending) {
   switch (ending) {
     case sim::Ending::finished:
@@ -211,6 +223,7 @@ std::optional<Problem> muster(const Plan& plan, bool ready) {
 /// What all but the first of several ranks do: they take part.
 Result<Outcome, Problem> assist(const Plan& plan, const std::atomic<bool>& stop) {
   Outcome outcome;
+  const double cpu_before = cpu_seconds(plan.request);
   try {
     if (const auto missing = muster(plan, true)) return *missing;
     auto cluster = sim::make_cluster(plan.request.engine, plan.config, plan.work);
@@ -218,6 +231,7 @@ Result<Outcome, Problem> assist(const Plan& plan, const std::atomic<bool>& stop)
     sim::Simulation simulation(std::move(cluster.value()));
     sim::Observer nobody;
     outcome.status = status_of(simulation.run(nobody, &stop));
+    outcome.cpu_seconds = of_all(plan.config.ranks, cpu_seconds(plan.request) - cpu_before);
   } catch (const std::bad_alloc&) {
     Problem problem = too_large(plan);
     problem.fatal = true;
@@ -317,7 +331,7 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
     outcome.status = status_of(simulation.run(recorder, &stop));
     outcome.wall_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    outcome.cpu_seconds = cpu_seconds(plan.request) - cpu_before;
+    outcome.cpu_seconds = of_all(ranks, cpu_seconds(plan.request) - cpu_before);
     outcome.counters = simulation.counters();
     outcome.end = simulation.now();
     const auto unwritten = writer.finish(outcome.status, simulation.now(), outcome.counters,
