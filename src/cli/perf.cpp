@@ -1,7 +1,5 @@
 #include "cli/perf.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,6 +14,7 @@
 #include "cli/text.h"
 #include "cli/udp_options.h"
 #include "perf/client.h"
+#include "perf/hints.h"
 #include "perf/report.h"
 #include "perf/server.h"
 #include "transfer/digest.h"
@@ -26,15 +25,6 @@
 
 namespace strack::cli {
 namespace {
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 /// Or what is wrong.
 Result<udp::EndpointOptions, std::string> endpoint_options(const PerfTransport& transport) {
@@ -109,6 +99,8 @@ int perf_server(const PerfServerOptions& options) {
                metrics ? fmt::format(", metrics at http://{}/metrics", metrics->address()) : "");
     std::fflush(stdout);
   }
+  for (const std::string& hint : perf::hints(endpoint_settings, perf::look_at_system()))
+    fmt::print(stderr, "hint: {}\n", hint);
   std::array<udp::Completion, 256> taken;
   while (!stop.load(std::memory_order_relaxed)) {
     endpoint.wait(std::chrono::milliseconds(metrics ? 50 : 200));
@@ -138,11 +130,16 @@ int perf_client(const PerfClientOptions& options) {
   endpoint_settings.max_receives =
       std::max<std::uint32_t>(endpoint_settings.max_receives, plan.connections * (plan.depth + 2));
   endpoint_settings.connect_timeout = std::chrono::seconds(5);
-  ProgressLine line(!options.json);
+  endpoint_settings.path_statistics = options.per_path || options.csv;
+  if (options.json && options.csv)
+    return fail("--json and --csv are two ways to print one thing: give one of them");
+  const bool quiet = options.json || options.csv;
+  const perf::SystemLimits before = perf::look_at_system();
+  ProgressLine line(!quiet);
   perf::Client* running = nullptr;
   perf::Client::Events events;
   events.interval = [&](const perf::Sample& sample) {
-    if (options.json) return;
+    if (quiet) return;
     line.clear();
     fmt::print("{:7.1f} s  {}\n", sample.at, perf::live_text(sample));
     std::fflush(stdout);
@@ -159,12 +156,16 @@ int perf_client(const PerfClientOptions& options) {
   running = &client;
   if (!client.has_memory())
     return fail(fmt::format("there is not enough memory for messages of {}", options.plan.size));
-  const perf::ClientResult result = client.run(stop_on_signals());
+  perf::ClientResult result = client.run(stop_on_signals());
+  result.cpu_seconds = perf::cpu_seconds();
+  result.hints = perf::hints(result, plan, endpoint_settings, before, perf::look_at_system());
   line.clear();
   if (!result.problem.empty()) fail(result.problem);
-  fmt::print("{}", options.json
-                       ? perf::json(plan, options.transport.policy, cpu_seconds(), result) + "\n"
-                       : perf::text(plan, result));
+  fmt::print("{}", options.json  ? perf::json(plan, options.transport.policy, result) + "\n"
+                   : options.csv ? perf::path_csv(result)
+                                 : perf::text(plan, result));
+  if (!quiet && options.per_path && !result.paths.empty())
+    fmt::print("{}", perf::path_table(result));
   if (!result.problem.empty()) return result.mistake ? 2 : 1;
   if (result.interrupted) return interrupted_status();
   return result.ok ? 0 : 1;

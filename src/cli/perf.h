@@ -34,6 +34,8 @@ struct PerfServerOptions {
 int perf_server(const PerfServerOptions& options);
 
 struct PerfClientOptions {
+  bool per_path = false;
+  bool csv = false;  ///< path by path
   PerfTransport transport;
   perf::PlanWords plan;
   std::string reconnect = "10s";  ///< how long it is tried to get a lost connection back

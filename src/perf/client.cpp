@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <map>
 #include <random>
 #include <span>
 #include <thread>
@@ -31,6 +32,18 @@ double seconds_between(Client::Clock::time_point from, Client::Clock::time_point
 
 }  // namespace
 
+void add(udp::PathStatistics& sum, const udp::PathStatistics& one) {
+  sum.path = one.path;
+  const std::uint64_t sacks = sum.sacks + one.sacks;
+  if (sacks > 0) sum.rtt_ns = (sum.rtt_ns * sum.sacks + one.rtt_ns * one.sacks) / sacks;
+  if (sum.lowest_rtt_ns == 0 || (one.lowest_rtt_ns > 0 && one.lowest_rtt_ns < sum.lowest_rtt_ns))
+    sum.lowest_rtt_ns = one.lowest_rtt_ns;
+  sum.packets += one.packets;
+  sum.lost += one.lost;
+  sum.sacks = sacks;
+  sum.marks += one.marks;
+}
+
 void Figures::add(const udp::ConnectionStatistics& s) {
   cwnd += s.cwnd_bytes;
   rtt_ns = std::max(rtt_ns, s.rtt_ns);
@@ -54,17 +67,20 @@ struct Client::Connection {
   ConnectionId id{};
   State state = State::connecting;
   std::array<WordsBuffer, 2> in{};
-  WordsBuffer out{};
+  Said said;
   udp::RegionKey region;
   std::deque<Clock::time_point> resent_since;  ///< of messages that a lost connection took along
   std::vector<Clock::time_point> sent_at;      ///< by slot
   std::vector<std::uint32_t> free_slots;
   std::uint64_t issued = 0;
   std::uint64_t completed = 0;
+  std::uint64_t received = 0;   ///< of those that the server sends
   std::uint32_t echo_slot = 0;  ///< pingpong: answers come in the order of questions
   std::vector<std::uint32_t> echo_order;
   udp::ConnectionStatistics statistics;
+  std::vector<udp::PathStatistics> paths;  ///< of the same moment
   Words report;
+  Words effort;
 };
 
 Client::Client(const udp::EndpointOptions& settings, const Plan& plan, Events events)
@@ -85,9 +101,9 @@ ClientResult Client::run(const std::atomic<bool>& stop) {
   asked_ = Clock::now();
   transfer::Reconnect reconnect(plan_.reconnect, std::random_device{}());
   do {
-    const std::uint64_t before = all_bytes();
+    const std::uint64_t before = all_bytes() + all_received();
     if (connect(stop)) test(stop);
-    if (all_bytes() > before) reconnect.progressed();
+    if (all_bytes() + all_received() > before) reconnect.progressed();
   } while (wait_to_reconnect(reconnect, stop));
   if (endpoint_) finish(stop);
   result_.total_seconds = seconds_between(asked_, Clock::now());
@@ -113,6 +129,7 @@ bool Client::wait_to_reconnect(transfer::Reconnect& reconnect, const std::atomic
   if (stop || Clock::now() >= end_at_) return false;
   ++result_.reconnects;
   counted_from_ = all_bytes();
+  received_from_ = all_received();
   result_.problem.clear();
   lost_ = Status::ok;
   return true;
@@ -121,6 +138,7 @@ bool Client::wait_to_reconnect(transfer::Reconnect& reconnect, const std::atomic
 /// What was completed stays so; what was under way is to be sent again.
 void Client::renew(Connection& connection) const {
   const std::uint64_t completed = connection.completed;
+  const std::uint64_t received = connection.received;
   // Whoever waits for these messages has waited since they were first sent.
   std::deque<Clock::time_point> since = std::move(connection.resent_since);
   std::vector<bool> is_free(connection.sent_at.size());
@@ -132,6 +150,7 @@ void Client::renew(Connection& connection) const {
   connection = Connection{};
   connection.resent_since = std::move(since);
   connection.issued = connection.completed = completed;
+  connection.received = received;
   connection.echo_slot = static_cast<std::uint32_t>(completed % plan_.depth);
   connection.sent_at.resize(plan_.depth);
   for (std::uint32_t slot = plan_.depth; slot-- > 0;) connection.free_slots.push_back(slot);
@@ -187,9 +206,10 @@ void Client::test(const std::atomic<bool>& stop) {
   }
   next_at_ = now;
   for (Connection& connection : connections_) {
-    if (!plan_.reverse) break;
+    if (!plan_.server_sends()) break;
     for (std::uint32_t i = 0; i < plan_.depth; ++i) post_sink(connection);
-    say(connection, {Say::go, 0, {}});
+    // One that has had all of its count before a reconnect gets no more.
+    if (plan_.count == 0 || left_to_receive(connection) > 0) say(connection, {Say::go, 0, {}});
   }
   issue_in_turn(now);
   loop(stop, [&] { return all_idle() || is_late(Clock::now()); });
@@ -240,13 +260,24 @@ void Client::take_statistics(Clock::time_point now) {
   statistics_at_ = now;
   std::uint64_t answers = 0;
   for (Connection& connection : connections_) {
-    if (const auto found = endpoint_->statistics(connection.id))
+    if (const auto found = endpoint_->statistics(connection.id)) {
       connection.statistics = found.value();
+      if (settings_.path_statistics) connection.paths = endpoint_->path_statistics(connection.id);
+    }
     answers += connection.statistics.sacks_received + connection.statistics.data_packets_received;
   }
   if (answers != answers_) answered_ = now;
   answers_ = answers;
   result_.endpoint = endpoint_->statistics();
+}
+
+/// Those of one endpoint have the same ports, so they are taken together.
+void Client::conclude_paths() {
+  std::map<std::uint32_t, udp::PathStatistics> by_path;
+  for (const Connection& connection : connections_) {
+    for (const udp::PathStatistics& one : connection.paths) add(by_path[one.path], one);
+  }
+  for (const auto& [path, one] : by_path) result_.paths.push_back(one);
 }
 
 template <class Done>
@@ -286,13 +317,18 @@ void Client::on(const Completion& completion, Clock::time_point now) {
       }
       connection.state = State::asked;
       for (std::size_t i = 0; i < connection.in.size(); ++i) post_words(connection, i);
-      say(connection, {Say::request,
-                       static_cast<std::uint8_t>(plan_.pattern),
-                       {plan_.size, plan_.depth, plan_.reverse ? 1u : 0u, plan_.count}});
+      say(connection,
+          {Say::request,
+           static_cast<std::uint8_t>(plan_.pattern),
+           {plan_.size, plan_.depth, static_cast<std::uint64_t>(plan_.direction),
+            plan_.count == 0 ? 0 : std::max<std::uint64_t>(left_to_receive(connection), 1)}});
       break;
     case Kind::sent:
     case Kind::written:
-      if (completion.kind == Kind::sent && completion.tag == kControlTag) break;
+      if (completion.kind == Kind::sent && completion.tag == kControlTag) {
+        connection.said.forget(completion.cookie);
+        break;
+      }
       if (completion.status != Status::ok) break;
       if (plan_.pattern != Pattern::pingpong) {
         complete(connection, static_cast<std::uint32_t>(completion.cookie), now);
@@ -304,10 +340,8 @@ void Client::on(const Completion& completion, Clock::time_point now) {
       if (completion.status != Status::ok) break;
       if (completion.tag == kControlTag) {
         on_words(connection, completion.cookie, completion.length);
-      } else if (plan_.reverse) {
-        ++connection.issued;
-        count_message(connection, now);
-        post_sink(connection);
+      } else if (plan_.server_sends()) {
+        on_received(connection, now);
       } else {
         const std::uint32_t slot = connection.echo_order[connection.echo_slot];
         connection.echo_slot = (connection.echo_slot + 1) % plan_.depth;
@@ -353,8 +387,10 @@ void Client::post_words(Connection& connection, std::size_t index) {
 }
 
 Status Client::say(Connection& connection, const Words& words) {
-  connection.out = encode(words);
-  return endpoint_->send(connection.id, kControlTag, connection.out, kControlTag);
+  const auto [cookie, bytes] = connection.said.add(words);
+  const Status status = endpoint_->send(connection.id, kControlTag, bytes, cookie);
+  if (status != Status::ok) connection.said.forget(cookie);
+  return status;
 }
 
 void Client::on_words(Connection& connection, std::uint64_t index, std::uint64_t length) {
@@ -364,6 +400,8 @@ void Client::on_words(Connection& connection, std::uint64_t index, std::uint64_t
     connection.region = {words->numbers[0]};
     connection.echo_order.resize(plan_.depth);
     connection.state = State::running;
+  } else if (words && words->type == Say::effort && connection.state == State::finishing) {
+    connection.effort = *words;
   } else if (words && words->type == Say::report && connection.state == State::finishing) {
     connection.report = *words;
     connection.state = State::closing;
@@ -392,7 +430,7 @@ void Client::issue(Connection& connection, Clock::time_point now) {
       plan_.target_bps == 0 ? 0
                             : static_cast<std::int64_t>(static_cast<double>(plan_.size) * 8e9 /
                                                         static_cast<double>(plan_.target_bps)));
-  while (issuing_ && !plan_.reverse && !connection.free_slots.empty() &&
+  while (issuing_ && plan_.client_sends() && !connection.free_slots.empty() &&
          (pace.count() == 0 || now >= next_at_) &&
          (plan_.count == 0 || connection.issued < plan_.count)) {
     const std::uint32_t slot = connection.free_slots.back();
@@ -437,6 +475,29 @@ bool Client::count_message(Connection& connection, Clock::time_point now) {
   return true;
 }
 
+/// Of what the server sends.
+void Client::on_received(Connection& connection, Clock::time_point now) {
+  ++connection.received;
+  post_sink(connection);
+  if (!plan_.client_sends()) {
+    ++connection.issued;
+    count_message(connection, now);
+    return;
+  }
+  last_ = now;
+  if (now < counts_from_) {
+    result_.received_warm_up_bytes += plan_.size;
+  } else {
+    result_.received_bytes += plan_.size;
+    ++result_.received_messages;
+  }
+}
+
+/// Of a count.
+std::uint64_t Client::left_to_receive(const Connection& connection) const {
+  return plan_.count > connection.received ? plan_.count - connection.received : 0;
+}
+
 /// For an answer, or what the server sends. There is room: as much as messages can be under way (max_receives).
 void Client::post_sink(Connection& connection) {
   [[maybe_unused]] const Status posted =
@@ -452,7 +513,9 @@ bool Client::all_at(State state) const {
 /// Nothing is under way, and nothing will be.
 bool Client::all_idle() const {
   return std::all_of(connections_.begin(), connections_.end(), [&](const Connection& c) {
-    return c.completed == c.issued && (!issuing_ || (plan_.count != 0 && c.issued >= plan_.count));
+    const bool has_all = !plan_.server_sends() || left_to_receive(c) == 0;
+    return c.completed == c.issued &&
+           (!issuing_ || (plan_.count != 0 && c.issued >= plan_.count && has_all));
   });
 }
 
@@ -462,16 +525,17 @@ bool Client::is_late(Clock::time_point now) const {
 }
 
 Sample Client::since(Mark& mark, Clock::time_point now) const {
+  const std::uint64_t bytes = all_bytes() + all_received();
   Sample sample{seconds_between(began_, now),
                 seconds_between(mark.at, now),
-                all_bytes() - mark.bytes,
+                bytes - mark.bytes,
                 {},
                 seconds_between(std::max(answered_, began_), now)};
   for (const Connection& connection : connections_) {
     if (!endpoint_) break;
     if (const auto found = endpoint_->statistics(connection.id)) sample.figures.add(found.value());
   }
-  mark = {now, all_bytes()};
+  mark = {now, bytes};
   return sample;
 }
 
@@ -487,17 +551,32 @@ void Client::conclude() {
     result_.server_bytes += connection.report.numbers[1];
     result_.server_marks += connection.report.numbers[2];
     result_.server_duplicates += connection.report.numbers[3];
+    result_.server_sent_bytes += connection.effort.numbers[1];
+    // Of the whole program: the connection that asked first has seen most of it.
+    result_.server_cpu_seconds = std::max(result_.server_cpu_seconds,
+                                          static_cast<double>(connection.effort.numbers[2]) / 1e6);
     result_.figures.add(connection.statistics);
   }
+  conclude_paths();
   // The server counts messages, not writes.
-  const std::uint64_t sent = all_bytes() - counted_from_;
-  const bool agrees = plan_.pattern == Pattern::write || result_.server_bytes == sent;
+  std::uint64_t sent = all_bytes() - counted_from_;
+  std::uint64_t counted = result_.server_bytes;
+  if (plan_.direction == Direction::server) {
+    counted = result_.server_bytes = result_.server_sent_bytes;
+  } else if (plan_.direction == Direction::both) {
+    // Both ways at once, so that one difference is not hidden by the other.
+    const std::uint64_t received = all_received() - received_from_;
+    if (counted == sent && result_.server_sent_bytes != received) {
+      sent = received;
+      counted = result_.server_sent_bytes;
+    }
+  }
+  const bool agrees = plan_.pattern == Pattern::write || counted == sent;
   result_.ok = result_.problem.empty() && !result_.interrupted && agrees && result_.messages > 0;
   if (result_.problem.empty() && !result_.interrupted && !agrees)
-    result_.problem =
-        fmt::format("{} were sent and the server has counted {}",
-                    strack::size_text(bytes(static_cast<std::int64_t>(sent))),
-                    strack::size_text(bytes(static_cast<std::int64_t>(result_.server_bytes))));
+    result_.problem = fmt::format("{} went over and the server has counted {}",
+                                  strack::size_text(bytes(static_cast<std::int64_t>(sent))),
+                                  strack::size_text(bytes(static_cast<std::int64_t>(counted))));
 }
 
 }  // namespace strack::perf

@@ -41,6 +41,9 @@ struct Figures {
   void add(const udp::ConnectionStatistics& s);
 };
 
+/// Of the same path: counts are added, times are those of all answers.
+void add(udp::PathStatistics& sum, const udp::PathStatistics& one);
+
 /// A stretch of the test.
 struct Sample {
   double at = 0;       ///< its end, in seconds since the first message
@@ -62,7 +65,11 @@ struct ClientResult {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   std::uint64_t warm_up_bytes = 0;  ///< before the time that counts, and not among `bytes`
-  transfer::Histogram times;        ///< of messages, in nanoseconds
+  /// Those that the server sent, where both send: `bytes` are then the client's.
+  std::uint64_t received_messages = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t received_warm_up_bytes = 0;
+  transfer::Histogram times;  ///< of messages, in nanoseconds
   Figures figures;
   std::string sealing;                ///< the library that seals packets; empty without a key
   udp::EndpointStatistics endpoint;   ///< since the last reconnect, like `figures`
@@ -70,7 +77,12 @@ struct ClientResult {
   std::uint64_t server_bytes = 0;
   std::uint64_t server_marks = 0;
   std::uint64_t server_duplicates = 0;
+  std::uint64_t server_sent_bytes = 0;
+  double server_cpu_seconds = 0;  ///< of the whole program there, since the test was asked for
   std::vector<Sample> intervals;
+  double cpu_seconds = 0;                  ///< of this program, until the end
+  std::vector<udp::PathStatistics> paths;  ///< all connections' together, where they were wanted
+  std::vector<std::string> hints;          ///< what stands in the way of more, and what would help
 };
 
 class Client {
@@ -119,14 +131,20 @@ class Client {
   void issue(Connection& connection, Clock::time_point now);
   void issue_in_turn(Clock::time_point now);
   bool count_message(Connection& connection, Clock::time_point now);
+  void on_received(Connection& connection, Clock::time_point now);
+  [[nodiscard]] std::uint64_t left_to_receive(const Connection& connection) const;
   void post_sink(Connection& connection);
   void complete(Connection& connection, std::uint32_t slot, Clock::time_point now);
   [[nodiscard]] bool all_at(State state) const;
   [[nodiscard]] bool all_idle() const;
   [[nodiscard]] std::uint64_t all_bytes() const { return result_.bytes + result_.warm_up_bytes; }
+  [[nodiscard]] std::uint64_t all_received() const {
+    return result_.received_bytes + result_.received_warm_up_bytes;
+  }
   [[nodiscard]] bool is_late(Clock::time_point now) const;
   [[nodiscard]] Sample since(Mark& mark, Clock::time_point now) const;
   void conclude();
+  void conclude_paths();
   void take_statistics(Clock::time_point now);
 
   const udp::EndpointOptions& settings_;
@@ -140,6 +158,7 @@ class Client {
   std::unordered_map<std::uint64_t, std::size_t> by_id_;
   udp::Status lost_ = udp::Status::ok;  ///< how the connection ended, where that is the problem
   std::uint64_t counted_from_ = 0;      ///< bytes that the present server has not seen
+  std::uint64_t received_from_ = 0;     ///< or not sent
   bool issuing_ = true;
   Clock::time_point asked_{};
   Clock::time_point began_{};

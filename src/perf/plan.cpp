@@ -25,10 +25,14 @@ namespace {
 
 /// Who sends, how fast, and from when on it counts. Returns what is wrong.
 std::optional<std::string> set_course(const PlanWords& words, Plan& plan) {
-  plan.reverse = words.reverse;
-  if (plan.reverse && plan.pattern != Pattern::stream)
-    return fmt::format("--reverse is for streams, and --pattern is {}", words.pattern);
-  if (plan.reverse && !words.target_rate.empty())
+  if (words.reverse && words.both)
+    return std::string("--reverse and --both contradict each other: give one of them");
+  if (words.reverse) plan.direction = Direction::server;
+  if (words.both) plan.direction = Direction::both;
+  if (plan.server_sends() && plan.pattern != Pattern::stream)
+    return fmt::format("{} is for streams, and --pattern is {}",
+                       words.both ? "--both" : "--reverse", words.pattern);
+  if (!plan.client_sends() && !words.target_rate.empty())
     return std::string(
         "--target-rate is for what this side sends, and --reverse has it send nothing");
   if (!words.target_rate.empty()) {

@@ -26,6 +26,7 @@ struct PlanWords {
   std::string interval;            ///< "1s": a line each; empty: none
   std::string target_rate;         ///< "1Gb/s", of all connections; empty: as fast as it goes
   bool reverse = false;            ///< the server sends
+  bool both = false;               ///< and so does the client
   std::string warm_up;             ///< "1s" that does not count; empty: none
 };
 
@@ -36,11 +37,14 @@ struct Plan {
   std::chrono::nanoseconds time{0};  ///< 0: until the count is reached
   std::uint32_t connections = 1;
   std::uint32_t depth = 1;
+  std::uint32_t threads = 1;  ///< that the connections are spread over
   std::chrono::nanoseconds interval{0};
-  bool reverse = false;                 ///< the server sends
+  Direction direction = Direction::client;
   std::uint64_t target_bps = 0;         ///< 0: as fast as it goes
   std::chrono::nanoseconds warm_up{0};  ///< before the time that counts
-  std::vector<std::string> servers;     ///< numeric; those that its name stands for
+  [[nodiscard]] bool client_sends() const { return direction != Direction::server; }
+  [[nodiscard]] bool server_sends() const { return direction != Direction::client; }
+  std::vector<std::string> servers;  ///< numeric; those that its name stands for
   transfer::Protection protection;
   /// How long it is tried to get a lost connection back; 0: not at all.
   std::chrono::milliseconds reconnect{0};

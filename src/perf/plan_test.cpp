@@ -53,12 +53,19 @@ TEST(PerfPlan, TargetRateAndWarmUp) {
 TEST(PerfPlan, OnlyStreamsGoInReverse) {
   PlanWords reverse = words();
   reverse.reverse = true;
-  EXPECT_TRUE(plan_of(reverse).reverse);
+  EXPECT_EQ(plan_of(reverse).direction, Direction::server);
   reverse.pattern = "write";
   EXPECT_EQ(make_plan(reverse, {}).error(), "--reverse is for streams, and --pattern is write");
   reverse.pattern = "stream";
   reverse.target_rate = "1Gb/s";
   EXPECT_FALSE(make_plan(reverse, {}).ok());
+  reverse.both = true;
+  EXPECT_EQ(make_plan(reverse, {}).error(),
+            "--reverse and --both contradict each other: give one of them");
+  reverse.reverse = false;
+  EXPECT_EQ(plan_of(reverse).direction, Direction::both);
+  reverse.pattern = "pingpong";
+  EXPECT_EQ(make_plan(reverse, {}).error(), "--both is for streams, and --pattern is pingpong");
 }
 
 TEST(PerfPlan, DepthFollowsFromTheSize) {

@@ -7,6 +7,11 @@ const char* text(Pattern pattern) {
   return kNames[static_cast<std::size_t>(pattern)];
 }
 
+const char* text(Direction direction) {
+  static constexpr std::array kNames{"", "reverse ", "both ways "};
+  return kNames[static_cast<std::size_t>(direction)];
+}
+
 WordsBuffer encode(const Words& words) {
   WordsBuffer out{};
   out[0] = static_cast<std::byte>(words.type);
@@ -22,7 +27,7 @@ std::optional<Words> decode(std::span<const std::byte> in) {
   if (in.size() != kWordsBytes || in[2] != std::byte{0} || in[3] != std::byte{0})
     return std::nullopt;
   const auto type = std::to_integer<std::uint8_t>(in[0]);
-  if (type < 1 || type > 6) return std::nullopt;
+  if (type < 1 || type > 7) return std::nullopt;
   Words words{static_cast<Say>(type), std::to_integer<std::uint8_t>(in[1]), {}};
   for (std::size_t i = 0; i < 4; ++i) {
     for (std::size_t j = 0; j < 8; ++j)

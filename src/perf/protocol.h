@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
+#include <utility>
 
 namespace strack::perf {
 
-/// What endpoints of `strack perf` tell their peers as user data: "STRKPF", version 2.
-inline constexpr std::uint64_t kService = 0x5354'524b'5046'0002;
+/// What endpoints of `strack perf` tell their peers as user data: "STRKPF", version 3.
+inline constexpr std::uint64_t kService = 0x5354'524b'5046'0003;
 inline constexpr std::uint64_t kControlTag = 1;
 inline constexpr std::uint64_t kDataTag = 2;
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 30;
@@ -19,13 +21,18 @@ inline constexpr std::uint32_t kMaxDepth = 1024;
 
 enum class Pattern : std::uint8_t { stream = 1, pingpong = 2, write = 3 };
 [[nodiscard]] const char* text(Pattern pattern);
+/// Who sends the messages of a stream.
+enum class Direction : std::uint8_t { client = 0, server = 1, both = 2 };
+/// In front of a pattern's name: nothing where only the client sends.
+[[nodiscard]] const char* text(Direction direction);
 enum class Say : std::uint8_t {
   request = 1,
   ready = 2,
   finish = 3,
   report = 4,
   refuse = 5,
-  go = 6,  ///< to a server that is to send
+  go = 6,      ///< to a server that is to send
+  effort = 7,  ///< before the report: what the server has sent, and what all cost it
 };
 
 /// All of them have the same shape: type, code, two reserved bytes, and four numbers in network order.
@@ -41,5 +48,22 @@ using WordsBuffer = std::array<std::byte, kWordsBytes>;
 [[nodiscard]] WordsBuffer encode(const Words& words);
 /// Nothing for what no encoder makes.
 [[nodiscard]] std::optional<Words> decode(std::span<const std::byte> in);
+
+/// What one side has said on a connection: each kept as it was until it is acknowledged, since it may be sent again.
+class Said {
+ public:
+  /// Its bytes, and the cookie that they are sent with.
+  std::pair<std::uint64_t, std::span<const std::byte>> add(const Words& words) {
+    const std::uint64_t cookie = next_++;
+    return {cookie, kept_.emplace(cookie, encode(words)).first->second};
+  }
+  /// Acknowledged, or never sent.
+  void forget(std::uint64_t cookie) { kept_.erase(cookie); }
+  [[nodiscard]] std::size_t size() const { return kept_.size(); }
+
+ private:
+  std::uint64_t next_ = 0;
+  std::unordered_map<std::uint64_t, WordsBuffer> kept_;
+};
 
 }  // namespace strack::perf

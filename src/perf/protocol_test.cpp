@@ -21,7 +21,7 @@ TEST(PerfProtocol, BytesAreAsDocumented) {
 
 TEST(PerfProtocol, WhatIsSaidIsHeard) {
   for (const Say type :
-       {Say::request, Say::ready, Say::finish, Say::report, Say::refuse, Say::go}) {
+       {Say::request, Say::ready, Say::finish, Say::report, Say::refuse, Say::go, Say::effort}) {
     const Words words{type, 3, {1, UINT64_MAX, 0, 7}};
     EXPECT_EQ(decode(encode(words)), words);
   }
@@ -31,11 +31,25 @@ TEST(PerfProtocol, OtherBytesAreRefused) {
   const WordsBuffer good = encode({Say::ready, 0, {}});
   EXPECT_EQ(decode(std::span(good).first(kWordsBytes - 1)), std::nullopt);
   EXPECT_EQ(decode(std::vector<std::byte>(kWordsBytes + 1)), std::nullopt);
-  for (const auto& [at, value] : {std::pair{0, 0}, {0, 7}, {2, 1}, {3, 1}}) {
+  for (const auto& [at, value] : {std::pair{0, 0}, {0, 8}, {2, 1}, {3, 1}}) {
     WordsBuffer bad = good;
     bad[static_cast<std::size_t>(at)] = static_cast<std::byte>(value);
     EXPECT_EQ(decode(bad), std::nullopt) << at << ' ' << value;
   }
+}
+
+// What was said stays as it was while another word is said, and goes when it is acknowledged.
+TEST(PerfProtocol, WordsAreKeptApart) {
+  Said said;
+  const auto [first, go] = said.add({Say::go, 0, {}});
+  const auto [second, finish] = said.add({Say::finish, 0, {}});
+  EXPECT_NE(first, second);
+  EXPECT_EQ(decode(go)->type, Say::go);
+  EXPECT_EQ(decode(finish)->type, Say::finish);
+  said.forget(first);
+  EXPECT_EQ(decode(finish)->type, Say::finish);
+  said.forget(second);
+  EXPECT_EQ(said.size(), 0u);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "perf/report.h"
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -53,6 +54,17 @@ std::string times_text(std::string_view name, const transfer::Histogram& times,
                      at(times.percentile(990)), at(times.percentile(999)), at(times.highest()));
 }
 
+/// Most losses, then most marks, then the longest RTT.
+std::vector<udp::PathStatistics> worst_first(std::vector<udp::PathStatistics> paths) {
+  std::sort(paths.begin(), paths.end(), [](const auto& a, const auto& b) {
+    return std::tuple(b.lost, b.marks, b.rtt_ns, a.path) <
+           std::tuple(a.lost, a.marks, a.rtt_ns, b.path);
+  });
+  return paths;
+}
+
+double in_us(std::uint64_t ns) { return static_cast<double>(ns) / 1e3; }
+
 }  // namespace
 
 std::string live_text(const Sample& sample) {
@@ -65,19 +77,23 @@ std::string live_text(const Sample& sample) {
                      f.paths, f.marks, f.retransmissions);
 }
 
-std::string json(const Plan& plan, std::string_view policy, double cpu_seconds,
-                 const ClientResult& r) {
+std::string json(const Plan& plan, std::string_view policy, const ClientResult& r) {
   const Figures& f = r.figures;
   std::string out = fmt::format(
       "{{\"ok\": {}, \"interrupted\": {}, \"pattern\": \"{}\", \"size\": {}, "
       "\"connections\": {}, \"depth\": {}, \"policy\": \"{}\", \"keyed\": {}, "
       "\"sealing\": {}, \"seconds\": {:.9f}, \"setup_seconds\": {:.9f}, \"total_seconds\": {:.9f}, "
       "\"cpu_seconds\": {:.6f}, \"messages\": {}, \"bytes\": {}, \"gbps\": {:.6f}, "
-      "\"messages_per_second\": {:.1f}, \"reconnects\": {}, \"warm_up_bytes\": {}, \"reverse\": {}",
+      "\"messages_per_second\": {:.1f}, \"reconnects\": {}, \"warm_up_bytes\": {}, "
+      "\"reverse\": {}, \"both\": {}",
       r.ok, r.interrupted, text(plan.pattern), plan.size, plan.connections, plan.depth, policy,
-      f.keyed, json_string(r.sealing), r.seconds, r.setup_seconds, r.total_seconds, cpu_seconds,
+      f.keyed, json_string(r.sealing), r.seconds, r.setup_seconds, r.total_seconds, r.cpu_seconds,
       r.messages, r.bytes, gbps(r.bytes, r.seconds), per_second(r), r.reconnects, r.warm_up_bytes,
-      plan.reverse);
+      plan.direction == Direction::server, plan.direction == Direction::both);
+  if (plan.direction == Direction::both)
+    out += fmt::format(
+        ", \"received_messages\": {}, \"received_bytes\": {}, \"received_gbps\": {:.6f}",
+        r.received_messages, r.received_bytes, gbps(r.received_bytes, r.seconds));
   out += fmt::format(
       ", \"retransmissions\": {}, \"loss_episodes\": {}, \"timeouts\": {}, \"probes\": {}, "
       "\"sacks\": {}, \"marks\": {}, \"packets\": {}, \"credit_stalls\": {}, \"paths\": {}, "
@@ -98,8 +114,23 @@ std::string json(const Plan& plan, std::string_view policy, double cpu_seconds,
   if (pingpong) out += fmt::format(", \"half_round_trip_us\": {}", times_json(r.times, 2));
   out += fmt::format(
       ", \"server\": {{\"messages\": {}, \"bytes\": {}, \"marks_received\": {}, "
-      "\"duplicates_received\": {}}}",
-      r.server_messages, r.server_bytes, r.server_marks, r.server_duplicates);
+      "\"duplicates_received\": {}, \"sent_bytes\": {}, \"cpu_seconds\": {:.6f}}}",
+      r.server_messages, r.server_bytes, r.server_marks, r.server_duplicates, r.server_sent_bytes,
+      r.server_cpu_seconds);
+  if (!r.paths.empty()) {
+    out += ", \"per_path\": [";
+    for (const udp::PathStatistics& one : worst_first(r.paths))
+      out += fmt::format(
+          "{}{{\"path\": {}, \"packets\": {}, \"lost\": {}, \"sacks\": {}, \"marks\": {}, "
+          "\"rtt_us\": {:.3f}, \"lowest_rtt_us\": {:.3f}}}",
+          out.ends_with('[') ? "" : ", ", one.path, one.packets, one.lost, one.sacks, one.marks,
+          in_us(one.rtt_ns), in_us(one.lowest_rtt_ns));
+    out += "]";
+  }
+  out += ", \"hints\": [";
+  for (std::size_t i = 0; i < r.hints.size(); ++i)
+    out += (i > 0 ? ", " : "") + json_string(r.hints[i]);
+  out += "]";
   std::string intervals;
   for (const Sample& s : r.intervals) {
     intervals += fmt::format(
@@ -116,16 +147,19 @@ std::string json(const Plan& plan, std::string_view policy, double cpu_seconds,
 std::string text(const Plan& plan, const ClientResult& r) {
   if (r.messages == 0) return {};
   const Figures& f = r.figures;
-  std::string out = fmt::format(
-      "{}{} of {} on {} connection{}: {} messages, {} in {:.3f} s\n",
-      plan.reverse ? "reverse " : "", text(plan.pattern), size_of(plan.size), plan.connections,
-      plan.connections == 1 ? "" : "s", r.messages, size_of(r.bytes), r.seconds);
+  std::string out =
+      fmt::format("{}{} of {} on {} connection{}: {} messages, {} in {:.3f} s\n",
+                  text(plan.direction), text(plan.pattern), size_of(plan.size), plan.connections,
+                  plan.connections == 1 ? "" : "s", r.messages, size_of(r.bytes), r.seconds);
   out += fmt::format("  throughput   {}, {:.{}f} messages/s\n", rate_text(r.bytes, r.seconds),
                      per_second(r), per_second(r) < 10 ? 2 : 0);
+  if (plan.direction == Direction::both)
+    out += fmt::format("  from there   {}, {} messages\n", rate_text(r.received_bytes, r.seconds),
+                       r.received_messages);
   if (plan.pattern == Pattern::pingpong) {
     out += times_text("  round trip   ", r.times, 1);
     out += times_text("  half of it   ", r.times, 2);
-  } else if (!plan.reverse) {
+  } else if (plan.client_sends()) {
     out += times_text("  completion   ", r.times, 1);
   }
   out +=
@@ -135,12 +169,37 @@ std::string text(const Plan& plan, const ClientResult& r) {
   out += fmt::format("  trouble      {} retransmissions of {} packets, {} marks, {} timeouts{}\n",
                      f.retransmissions, f.packets, f.marks, f.timeouts,
                      r.reconnects > 0 ? fmt::format(", {} reconnects", r.reconnects) : "");
+  if (r.total_seconds > 0)
+    out += fmt::format("  CPU          {:.0f} % of one here, {:.0f} % there\n",
+                       100 * r.cpu_seconds / r.total_seconds,
+                       100 * r.server_cpu_seconds / r.total_seconds);
+  for (const std::string& hint : r.hints) out += fmt::format("  hint: {}\n", hint);
+  return out;
+}
+
+std::string path_table(const ClientResult& r) {
+  std::uint64_t all = 0;
+  for (const udp::PathStatistics& one : r.paths) all += one.packets;
+  std::string out = fmt::format("{:>6}{:>12}{:>8}{:>8}{:>8}{:>12}{:>12}\n", "path", "packets",
+                                "share", "lost", "marks", "RTT us", "lowest us");
+  for (const udp::PathStatistics& one : worst_first(r.paths))
+    out += fmt::format("{:>6}{:>12}{:>6.1f} %{:>8}{:>8}{:>12.1f}{:>12.1f}\n", one.path, one.packets,
+                       100 * static_cast<double>(one.packets) / static_cast<double>(all), one.lost,
+                       one.marks, in_us(one.rtt_ns), in_us(one.lowest_rtt_ns));
+  return out;
+}
+
+std::string path_csv(const ClientResult& r) {
+  std::string out = "path,packets,lost,sacks,marks,rtt_us,lowest_rtt_us\n";
+  for (const udp::PathStatistics& one : worst_first(r.paths))
+    out += fmt::format("{},{},{},{},{},{:.3f},{:.3f}\n", one.path, one.packets, one.lost, one.sacks,
+                       one.marks, in_us(one.rtt_ns), in_us(one.lowest_rtt_ns));
   return out;
 }
 
 std::string text(const ServerResult& r) {
   if (!r.ok) return fmt::format("{}: ended early: {}\n", r.peer, r.problem);
-  return fmt::format("{}: {}{} of {}, {} in {:.2f} s, {}\n", r.peer, r.reverse ? "reverse " : "",
+  return fmt::format("{}: {}{} of {}, {} in {:.2f} s, {}\n", r.peer, text(r.direction),
                      text(r.pattern), size_of(r.size), size_of(r.bytes), r.seconds,
                      rate_text(r.bytes, r.seconds));
 }

@@ -14,8 +14,12 @@ namespace strack::perf {
 /// A few lines; empty where nothing was sent.
 [[nodiscard]] std::string text(const Plan& plan, const ClientResult& result);
 /// One object. `policy` is --policy's.
-[[nodiscard]] std::string json(const Plan& plan, std::string_view policy, double cpu_seconds,
+[[nodiscard]] std::string json(const Plan& plan, std::string_view policy,
                                const ClientResult& result);
+
+/// Path by path, the worst first: a table, and lines of CSV with a header.
+[[nodiscard]] std::string path_table(const ClientResult& result);
+[[nodiscard]] std::string path_csv(const ClientResult& result);
 
 [[nodiscard]] std::string text(const ServerResult& result);
 [[nodiscard]] std::string json(const ServerResult& result);

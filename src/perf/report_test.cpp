@@ -54,7 +54,8 @@ TEST(PerfReport, AClientsTest) {
   result.times.add(5'000);
   EXPECT_EQ(text(plan, result).substr(0, 68),
             "stream of 1 KB on 1 connection: 2 messages, 2 KB in 0.001 s\n  throug");
-  const std::string found = json(plan, "adaptive", 0.5, result);
+  result.cpu_seconds = 0.5;
+  const std::string found = json(plan, "adaptive", result);
   for (const char* wanted :
        {"{\"ok\": true, ", "\"policy\": \"adaptive\"", "\"sealing\": \"\"",
         "\"cpu_seconds\": 0.500000", "\"gbps\": 0.016000", "\"messages_per_second\": 2000.0",
@@ -64,9 +65,57 @@ TEST(PerfReport, AClientsTest) {
   result.figures.keyed = true;
   result.sealing = "openssl";
   EXPECT_NE(text(plan, result).find(" paths used, sealed by openssl\n"), std::string::npos);
-  EXPECT_NE(json(plan, "adaptive", 0.5, result).find("\"sealing\": \"openssl\""),
-            std::string::npos);
+  EXPECT_NE(json(plan, "adaptive", result).find("\"sealing\": \"openssl\""), std::string::npos);
   EXPECT_EQ(found.find("error"), std::string::npos);
+  EXPECT_NE(found.find("\"hints\": []"), std::string::npos);
+  plan.direction = Direction::both;
+  result.received_messages = 4;
+  result.received_bytes = 4'000;
+  result.total_seconds = 1;
+  result.server_cpu_seconds = 0.25;
+  result.hints = {"do \"this\""};
+  EXPECT_EQ(text(plan, result).substr(0, 26), "both ways stream of 1 KB o");
+  EXPECT_NE(text(plan, result).find("  from there   32.000 Mb/s, 4 messages\n"), std::string::npos);
+  EXPECT_NE(text(plan, result).find("  CPU          50 % of one here, 25 % there\n  hint: do"),
+            std::string::npos)
+      << text(plan, result);
+  const std::string both = json(plan, "adaptive", result);
+  for (const char* wanted :
+       {"\"both\": true", "\"received_messages\": 4", "\"received_gbps\": 0.032000",
+        "\"cpu_seconds\": 0.250000", "\"hints\": [\"do \\\"this\\\"\"]"})
+    EXPECT_NE(both.find(wanted), std::string::npos) << wanted << "\n" << both;
+}
+
+TEST(PerfReport, PathsWorstFirst) {
+  ClientResult result;
+  result.paths = {{1, 100, 0, 100, 2, 20'000, 9'000},
+                  {2, 50, 3, 40, 0, 10'000, 8'000},
+                  {9, 50, 0, 50, 2, 30'500, 7'000}};
+  EXPECT_EQ(path_csv(result),
+            "path,packets,lost,sacks,marks,rtt_us,lowest_rtt_us\n"
+            "2,50,3,40,0,10.000,8.000\n"
+            "9,50,0,50,2,30.500,7.000\n"
+            "1,100,0,100,2,20.000,9.000\n");
+  EXPECT_EQ(path_table(result),
+            "  path     packets   share    lost   marks      RTT us   lowest us\n"
+            "     2          50  25.0 %       3       0        10.0         8.0\n"
+            "     9          50  25.0 %       0       2        30.5         7.0\n"
+            "     1         100  50.0 %       0       2        20.0         9.0\n");
+  EXPECT_NE(json({}, "adaptive", result)
+                .find("\"per_path\": [{\"path\": 2, \"packets\": 50, \"lost\": 3, \"sacks\": 40"),
+            std::string::npos);
+}
+
+// Of several connections: counts are added, times weighted by answers.
+TEST(PerfReport, PathsOfConnectionsAreOne) {
+  udp::PathStatistics sum{4, 10, 1, 10, 1, 100, 50};
+  add(sum, {4, 30, 0, 30, 2, 200, 40});
+  EXPECT_EQ(sum.packets, 40u);
+  EXPECT_EQ(sum.lost, 1u);
+  EXPECT_EQ(sum.sacks, 40u);
+  EXPECT_EQ(sum.marks, 3u);
+  EXPECT_EQ(sum.rtt_ns, 175u);
+  EXPECT_EQ(sum.lowest_rtt_ns, 40u);
 }
 
 }  // namespace

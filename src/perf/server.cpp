@@ -1,5 +1,7 @@
 #include "perf/server.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -10,6 +12,15 @@ namespace strack::perf {
 using udp::Completion;
 using udp::Kind;
 using udp::Status;
+
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
 
 /// One client's connection.
 struct Server::Session {
@@ -22,9 +33,10 @@ struct Server::Session {
   bool running = false;
   bool reported = false;
   std::array<WordsBuffer, 2> in{};
-  WordsBuffer out{};
+  Said said;
   std::optional<udp::RegionKey> region;
-  bool reverse = false;     ///< this side sends
+  Direction direction = Direction::client;
+  double cpu_before = 0;    ///< seconds that the program had used
   bool finishing = false;   ///< no more of that
   std::uint64_t count = 0;  ///< of messages to send; 0: until it is to finish
   std::uint64_t depth = 0;  ///< under way at a time
@@ -33,11 +45,15 @@ struct Server::Session {
   std::uint64_t owed = 0;  ///< answers of a pingpong that found no room
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t sent_messages = 0;
+  std::uint64_t sent_bytes = 0;
   std::uint64_t packets = 0;  ///< of data that had come when it was last looked at
   Clock::time_point heard{};
   Clock::time_point began{};
   Clock::time_point last{};
   udp::ConnectionStatistics statistics;
+
+  [[nodiscard]] bool sends() const { return direction != Direction::client; }
 };
 
 void Server::prepare(udp::EndpointOptions& options) {
@@ -86,7 +102,9 @@ void Server::on(const Completion& completion, Clock::time_point now) {
       }
       break;
     case Kind::sent:
-      if (completion.tag == kDataTag && session.reverse && completion.status == Status::ok) {
+      if (completion.tag == kControlTag) {
+        session.said.forget(completion.cookie);
+      } else if (session.sends() && completion.status == Status::ok) {
         on_sent(session, now);
       } else if (completion.tag == kDataTag) {
         pay(session);
@@ -136,9 +154,10 @@ Status Server::post_data(Session& session) {
                                 arena_.first(std::max<std::uint64_t>(session.size, 1)), 0);
 }
 void Server::say(Session& session, const Words& words) {
-  session.out = encode(words);
-  [[maybe_unused]] const Status sent =
-      endpoint_.send(session.id, kControlTag, session.out, kControlTag);
+  const auto [cookie, bytes] = session.said.add(words);
+  // Fails where the connection has ended, or a client that breaks the rules takes no answers.
+  if (endpoint_.send(session.id, kControlTag, bytes, cookie) != Status::ok)
+    session.said.forget(cookie);
 }
 
 void Server::on_words(Session& session, std::uint64_t index, std::uint64_t length,
@@ -148,7 +167,7 @@ void Server::on_words(Session& session, std::uint64_t index, std::uint64_t lengt
   post_words(session, index);
   if (!words) return end_rudely(session, "it sent a message that cannot be understood");
   if (words->type == Say::request && !session.running) return begin(session, *words, now);
-  if (words->type == Say::go && session.reverse && session.count_started == 0 && !session.finishing)
+  if (words->type == Say::go && session.sends() && session.count_started == 0 && !session.finishing)
     return send_on(session);
   if (words->type == Say::finish && session.running && !session.reported && !session.finishing) {
     session.finishing = true;
@@ -163,6 +182,10 @@ void Server::report(Session& session, Clock::time_point now) {
   session.last = now;
   if (const auto statistics = endpoint_.statistics(session.id))
     session.statistics = statistics.value();
+  say(session, {Say::effort,
+                0,
+                {session.sent_messages, session.sent_bytes,
+                 static_cast<std::uint64_t>((cpu_seconds() - session.cpu_before) * 1e6), 0}});
   say(session, {Say::report,
                 0,
                 {session.messages, session.bytes, session.statistics.marks_received,
@@ -181,8 +204,8 @@ void Server::send_on(Session& session) {
 
 void Server::on_sent(Session& session, Clock::time_point now) {
   --session.under_way;
-  ++session.messages;
-  session.bytes += session.size;
+  ++session.sent_messages;
+  session.sent_bytes += session.size;
   session.last = session.heard = now;
   guests_.heard(static_cast<std::uint64_t>(session.id), now);
   if (session.finishing && session.under_way == 0 && !session.reported) return report(session, now);
@@ -191,10 +214,9 @@ void Server::on_sent(Session& session, Clock::time_point now) {
 
 void Server::begin(Session& session, const Words& request, Clock::time_point now) {
   const std::uint64_t depth = request.numbers[1];
-  const bool reverse = request.numbers[2] == 1;
   if (request.code < 1 || request.code > 3 || request.numbers[0] > kMaxSize || depth < 1 ||
-      depth > kMaxDepth || request.numbers[2] > 1 ||
-      (reverse && request.code != static_cast<std::uint8_t>(Pattern::stream))) {
+      depth > kMaxDepth || request.numbers[2] > 2 ||
+      (request.numbers[2] > 0 && request.code != static_cast<std::uint8_t>(Pattern::stream))) {
     say(session, {Say::refuse, 0, {kMaxSize, kMaxDepth, 0, 0}});
     return;
   }
@@ -202,11 +224,12 @@ void Server::begin(Session& session, const Words& request, Clock::time_point now
   session.size = request.numbers[0];
   session.running = true;
   session.began = now;
-  session.reverse = reverse;
+  session.direction = static_cast<Direction>(request.numbers[2]);
+  session.cpu_before = cpu_seconds();
   session.depth = depth;
   session.count = request.numbers[3];
   std::uint64_t region = 0;
-  if (session.reverse) {
+  if (session.direction == Direction::server) {
     // Sends when it is told to.
   } else if (session.pattern == Pattern::write) {
     const auto key = endpoint_.register_region(
@@ -259,11 +282,14 @@ void Server::end(Session& session, const std::string& problem) {
   result.tested = session.running;
   result.peer = session.peer;
   result.pattern = session.pattern;
-  result.reverse = session.reverse;
+  result.direction = session.direction;
+  result.sent_bytes = session.sent_bytes;
   result.size = session.size;
   result.messages = session.messages;
-  result.bytes =
-      session.pattern == Pattern::write ? session.statistics.message_bytes_received : session.bytes;
+  result.bytes = session.pattern == Pattern::write ? session.statistics.message_bytes_received
+                 : session.direction == Direction::server ? session.sent_bytes
+                                                          : session.bytes;
+  if (session.direction == Direction::server) result.messages = session.sent_messages;
   result.seconds = std::chrono::duration<double>(session.last - session.began).count();
   result.marks_received = session.statistics.marks_received;
   result.duplicates_received = session.statistics.duplicates_received;

@@ -17,16 +17,20 @@
 
 namespace strack::perf {
 
+/// Of this program, all its threads, since it began.
+[[nodiscard]] double cpu_seconds();
+
 /// How a connection that had spoken ended.
 struct ServerResult {
   bool ok = false;      ///< it has had its report
   bool tested = false;  ///< it was a test, and not a mistake
   std::string peer;
   Pattern pattern = Pattern::stream;
-  bool reverse = false;  ///< the server was the one that sent
+  Direction direction = Direction::client;  ///< who sent
   std::uint64_t size = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t sent_bytes = 0;  ///< by the server
   double seconds = 0;
   std::uint64_t marks_received = 0;
   std::uint64_t duplicates_received = 0;

@@ -48,6 +48,7 @@ class ServerThread {
         const auto now = Server::Clock::now();
         for (const udp::Completion& one : endpoint_->completions(taken)) {
           if (one.kind == udp::Kind::received && one.tag == kDataTag) ++messages;
+          if (one.kind == udp::Kind::sent && one.tag == kDataTag) ++sent;
           server.on(one, now);
         }
         server.look_for_silence(now);
@@ -65,6 +66,7 @@ class ServerThread {
   std::string address;
   std::atomic<bool> paused{false};
   std::atomic<std::uint64_t> messages{0};
+  std::atomic<std::uint64_t> sent{0};
   std::vector<ServerResult> results;
 
  private:
@@ -115,7 +117,7 @@ TEST(PerfSession, TheServerSends) {
   const std::atomic<bool> stop{false};
   ServerThread server("127.0.0.1:0");
   Plan plan = plan_for(server.address, 20);
-  plan.reverse = true;
+  plan.direction = Direction::server;
   plan.connections = 2;
   ClientResult result = run(plan, stop);
   EXPECT_EQ(result.problem, "");
@@ -131,7 +133,62 @@ TEST(PerfSession, TheServerSends) {
   EXPECT_EQ(result.server_bytes, result.bytes);
   server.stop();
   ASSERT_EQ(server.results.size(), 4u);
-  for (const ServerResult& one : server.results) EXPECT_TRUE(one.ok && one.reverse) << one.problem;
+  for (const ServerResult& one : server.results)
+    EXPECT_TRUE(one.ok && one.direction == Direction::server) << one.problem;
+}
+
+// Both send: all of a count each way, or until the time is over, and both agree on either way.
+TEST(PerfSession, BothSend) {
+  const std::atomic<bool> stop{false};
+  ServerThread server("127.0.0.1:0");
+  Plan plan = plan_for(server.address, 20);
+  plan.direction = Direction::both;
+  plan.connections = 2;
+  ClientResult result = run(plan, stop);
+  EXPECT_EQ(result.problem, "");
+  EXPECT_TRUE(result.ok);
+  EXPECT_EQ(result.messages, 40u);
+  EXPECT_EQ(result.bytes, 400'000u);
+  EXPECT_EQ(result.received_messages, 40u);
+  EXPECT_EQ(result.received_bytes, 400'000u);
+  EXPECT_EQ(result.server_bytes, 400'000u);
+  EXPECT_EQ(result.server_sent_bytes, 400'000u);
+  EXPECT_EQ(result.times.count(), 40u);
+  plan.count = 0;
+  plan.time = std::chrono::milliseconds(50);
+  result = run(plan, stop);
+  EXPECT_EQ(result.problem, "");
+  EXPECT_TRUE(result.ok);
+  EXPECT_EQ(result.server_bytes, result.bytes);
+  EXPECT_EQ(result.server_sent_bytes, result.received_bytes);
+  EXPECT_GT(result.server_cpu_seconds, 0);
+  server.stop();
+  ASSERT_EQ(server.results.size(), 4u);
+  for (const ServerResult& one : server.results)
+    EXPECT_TRUE(one.ok && one.direction == Direction::both) << one.problem;
+}
+
+// A server that was started again sends what is left of a count, and not all of it once more.
+TEST(PerfSession, ACountThatTheServerSendsGoesOn) {
+  const std::atomic<bool> stop{false};
+  auto first = std::make_unique<ServerThread>("127.0.0.1:0");
+  const std::string address = first->address;
+  std::unique_ptr<ServerThread> second;
+  Plan plan = plan_for(address, 2'000);
+  plan.direction = Direction::server;
+  plan.connections = 2;
+  plan.reconnect = std::chrono::minutes(1);
+  Client::Events events;
+  events.lost = [&](const std::string&) { second = std::make_unique<ServerThread>(address); };
+  // A round takes 256 of them at most, so that never all have come.
+  events.round = [&] {
+    if (first && first->sent > 10) first.reset();
+  };
+  const ClientResult result = run(plan, stop, std::move(events));
+  EXPECT_EQ(result.problem, "");
+  EXPECT_TRUE(result.ok);
+  EXPECT_GE(result.reconnects, 1u);
+  EXPECT_EQ(result.messages, 4'000u);
 }
 
 // The second server knows nothing of the test, and gets the rest of it.

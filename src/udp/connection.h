@@ -19,6 +19,7 @@
 #include "udp/endpoint.h"
 #include "udp/noise.h"
 #include "udp/path_mtu.h"
+#include "udp/path_record.h"
 #include "udp/receives.h"
 #include "udp/session_keys.h"
 #include "udp/silence_budget.h"
@@ -208,6 +209,7 @@ struct Outbox {
   bool ready = false;  ///< in the engine's list of those that may have packets to send
   Bitmap<wire::kMaxPaths> paths_seen{};
   Picoseconds lowest_rtt = seconds(3'600);
+  std::unique_ptr<PathRecord> record;  ///< where it is wanted
 
   [[nodiscard]] std::uint32_t mask() const {
     return static_cast<std::uint32_t>(messages.size()) - 1;

@@ -251,6 +251,9 @@ Outcome<ConnectionStatistics> Endpoint::statistics(ConnectionId connection) cons
   if (auto found = impl_->engine.statistics(connection)) return *found;
   return Error{"no such connection"};
 }
+std::vector<PathStatistics> Endpoint::path_statistics(ConnectionId connection) const {
+  return impl_->engine.path_statistics(connection);
+}
 const EndpointStatistics& Endpoint::statistics() const {
   impl_->statistics = impl_->engine.statistics();
   impl_->statistics.sleeps = impl_->sleeps;

@@ -247,6 +247,8 @@ struct EndpointOptions {
   /// once.
   std::chrono::microseconds spin{100};
 
+  /// Keep account of every path (`path_statistics`), 140 KB for each connection.
+  bool path_statistics = false;
   /// Kernel buffers asked for; the system's limits apply (net.core.rmem_max).
   std::size_t receive_buffer = std::size_t{8} << 20;
   std::size_t send_buffer = std::size_t{4} << 20;
@@ -296,6 +298,17 @@ struct ConnectionStatistics {
   std::uint64_t sacks_sent = 0;
   std::uint64_t packets_held = 0;      ///< waited in the pool for their buffer
   std::uint64_t packets_unplaced = 0;  ///< dropped since there was no buffer
+};
+
+/// Of one entropy of a connection, as the sender sees it.
+struct PathStatistics {
+  std::uint32_t path = 0;
+  std::uint64_t packets = 0;  ///< of data, those sent again included
+  std::uint64_t lost = 0;     ///< of these, sent again later, by whichever path
+  std::uint64_t sacks = 0;    ///< answers to its packets
+  std::uint64_t marks = 0;    ///< of these, that told of a mark
+  std::uint64_t rtt_ns = 0;   ///< the mean of them
+  std::uint64_t lowest_rtt_ns = 0;
 };
 
 /// Of a whole endpoint, since it was opened; ended connections included.
@@ -407,6 +420,8 @@ class Endpoint {
 
   [[nodiscard]] Outcome<ConnectionStatistics> statistics(ConnectionId connection) const;
   [[nodiscard]] const EndpointStatistics& statistics() const;
+  /// Path by path, those that packets have taken; nothing without the option, or such a connection.
+  [[nodiscard]] std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
   /// The connections up now, in no particular order.
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
 

@@ -132,6 +132,7 @@ Connection& Engine::make_connection(const Address& peer) {
   c.life.port = &c.life.host->ports[peer.port];
   ++c.life.port->connections;
   c.out.messages.resize(options_.message_slots);
+  if (options_.path_statistics) c.out.record = std::make_unique<PathRecord>();
   by_user_id_.emplace(static_cast<std::uint64_t>(c.id), &c);
   deadlines_.add(c, Instant::never());
   ++living_;
@@ -327,6 +328,12 @@ std::optional<ConnectionStatistics> Engine::statistics(ConnectionId connection) 
   const auto lowest = static_cast<std::uint64_t>(c->out.lowest_rtt.count() / 1'000);
   if (c->out.sends && lowest < s.base_rtt_ns) s.base_rtt_ns = lowest;
   return s;
+}
+
+std::vector<PathStatistics> Engine::path_statistics(ConnectionId connection) const {
+  const Connection* c = find(connection);
+  if (c == nullptr || !c->out.record) return {};
+  return c->out.record->paths();
 }
 
 const EndpointStatistics& Engine::statistics() const {

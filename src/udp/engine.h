@@ -74,6 +74,7 @@ class Engine {
   void shut_down();
 
   [[nodiscard]] std::optional<ConnectionStatistics> statistics(ConnectionId connection) const;
+  [[nodiscard]] std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
   [[nodiscard]] const EndpointStatistics& statistics() const;
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
   [[nodiscard]] const Address* peer_address(ConnectionId connection) const;

@@ -97,6 +97,7 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   ++c.statistics.sacks_received;
   c.session->ways.works(sack.path_id, now_);
   if (sack.ecn) ++c.statistics.marks_echoed;
+  if (c.out.record) c.out.record->on_sack(sack.path_id, sack.ecn, rtt);
   if (rtt > ps(0)) {
     c.statistics.rtt_ns = static_cast<std::uint64_t>(rtt.count() / 1'000);
     c.out.lowest_rtt = std::min(c.out.lowest_rtt, rtt);
@@ -145,6 +146,16 @@ bool Engine::transmit() {
   return any;
 }
 
+namespace {
+
+void count_packet(Connection& c, const core::Packet& packet, core::PathId path) {
+  if (packet.retransmission) ++c.statistics.retransmissions;
+  c.statistics.data_bytes_sent += packet.payload;
+  if (c.out.record) c.out.record->on_sent(packet.psn, path, packet.retransmission);
+}
+
+}  // namespace
+
 std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
   if (c.state != State::open || !c.out.sends) return 0;
   if (keyed() && c.keys.counter >= wire::kCounterLimit - kCounterReserve) {
@@ -170,6 +181,7 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
       continue;
     }
     if (data_bytes(c, *next) > c.mtu.size()) {
+      if (c.out.record) c.out.record->on_sent(next->psn, next->path_id, next->retransmission);
       send_in_pieces(c, *next);
       ++sent;
       next = sent < budget ? sender.poll_transmit(network_.now()) : std::nullopt;
@@ -196,8 +208,7 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
       core::Packet packet = *next;
       packet.timestamp = timestamp;
       append_data(c, packet, false, used);
-      if (next->retransmission) ++c.statistics.retransmissions;
-      c.statistics.data_bytes_sent += next->payload;
+      count_packet(c, *next, path);
       total += size;
       ++count;
       if (count == burst_ || ends || sent + count >= budget) {
