@@ -11,9 +11,14 @@
 namespace strack::cli {
 
 struct RecvOptions {
-  std::string bind;     ///< empty: port 4794, of all addresses where there is a key
-  bool create = false;  ///< make the folder if it is not there
-  std::string dir;
+  std::string bind;           ///< empty: port 4794, of all addresses where there is a key
+  bool create = false;        ///< make the folder if it is not there
+  std::string dir;            ///< empty: nothing is taken
+  std::string serve;          ///< a folder that may be fetched from; empty: none
+  bool allow_delete = false;  ///< senders may have removed what they do not have
+  /// As `cp` starts it over ssh: says its port, and ends with its standard input.
+  bool until_eof = false;
+  std::uint16_t port = 0;  ///< then
   transfer::Protection protection;
   bool once = false;
   bool quiet = false;
@@ -26,9 +31,16 @@ int recv_files(const RecvOptions& options);
 
 struct CopyOptions {
   std::vector<std::string> sources;
-  std::string destination;  ///< HOST[:PORT]:[DEST]
+  /// HOST[:PORT]:[DEST], or a name here where sources are HOST[:PORT]:PATH.
+  std::string destination;
   transfer::Protection protection;
   std::vector<std::string> exclude;  ///< patterns
+  bool hard_links = false;           ///< names of one file stay that
+  bool prune = false;                ///< what the source does not have is removed
+  bool dry_run = false;              ///< that is only told
+  bool ssh = false;                  ///< the other side is started over it
+  std::string ssh_command = "ssh";
+  std::string remote_strack;  ///< the program there; empty: as the shell finds it
   bool force = false;
   bool resume = true;
   bool quiet = false;

@@ -92,6 +92,7 @@ void add_perf_transport(CLI::App* command, PerfTransport& transport) {
 /// Who sends, how fast, and from when on it counts.
 void add_course(CLI::App* command, perf::PlanWords& plan) {
   command->add_flag("--reverse", plan.reverse, "the server sends (streams only)");
+  command->add_flag("--both", plan.both, "the server sends, too, at the same time (streams only)");
   command
       ->add_option("--target-rate", plan.target_rate,
                    "of all connections together; else as fast as it goes")
@@ -99,6 +100,15 @@ void add_course(CLI::App* command, perf::PlanWords& plan) {
   command
       ->add_option("--warm-up", plan.warm_up, "before the time that counts, and not in the figures")
       ->type_name("TIME");
+}
+
+/// How what came of a test is printed.
+void add_output(CLI::App* command, PerfClientOptions& options) {
+  command->add_flag("--json", options.json, "for programs, at the end");
+  command->add_flag(
+      "--per-path", options.per_path,
+      "packets, losses, marks and RTT of every path, the worst first; also in --json");
+  command->add_flag("--csv", options.csv, "prints that table alone, for programs");
 }
 
 std::vector<Command> add_perf(CLI::App& app) {
@@ -157,7 +167,7 @@ std::vector<Command> add_perf(CLI::App& app) {
                    "a line of figures every so often")
       ->type_name("TIME");
   add_course(perf_client_command, perf_client_options.plan);
-  perf_client_command->add_flag("--json", perf_client_options.json, "for programs, at the end");
+  add_output(perf_client_command, perf_client_options);
   add_reconnect(perf_client_command, perf_client_options.reconnect);
   add_perf_transport(perf_client_command, perf_client_options.transport);
   add_peer(perf_client_command, perf_client_options.transport.protection);
@@ -174,17 +184,29 @@ Command add_recv(CLI::App& app) {
   static RecvOptions recv_options;
   CLI::App* recv_command = app.add_subcommand(
       "recv",
-      "Receives files from `strack cp` into a folder, until Ctrl-C.\n"
+      "Receives files from `strack cp` into a folder, or lets it fetch from one, until Ctrl-C.\n"
       "What is not finished is kept in DIR/.strack, and goes on when it is sent again.");
   recv_command
       ->add_option("--dir", recv_options.dir, "the folder; nothing is written outside of it")
-      ->required()
+      ->type_name("DIR");
+  recv_command
+      ->add_option(
+          "--serve", recv_options.serve,
+          "whoever may connect may fetch what is in this folder, and nothing outside of it; "
+          "without --dir nothing is received")
       ->type_name("DIR");
   recv_command->add_flag("--create", recv_options.create, "makes the folder if it is not there");
   recv_command
       ->add_option("--bind", recv_options.bind,
                    "where to listen; port 4794 of this host, of all addresses with a key")
       ->type_name("ADDR:PORT");
+  recv_command->add_flag("--allow-delete", recv_options.allow_delete,
+                         "`cp --delete` may remove what is in folders that it fills");
+  recv_command
+      ->add_flag("--until-eof", recv_options.until_eof,
+                 "as `cp --ssh` starts it: says its port, and ends when its standard input does")
+      ->group("");
+  recv_command->add_option("--port", recv_options.port)->group("");
   recv_command->add_flag("--once", recv_options.once, "ends with the first transfer");
   recv_command->add_flag("--quiet", recv_options.quiet, "print errors only");
   recv_command->add_option("--metrics", recv_options.metrics, "serves Prometheus metrics there")
@@ -198,17 +220,33 @@ Command add_recv(CLI::App& app) {
   return {recv_command, [] { return recv_files(recv_options); }};
 }
 
+/// How the other side is started, where nobody runs there.
+void add_far_side(CLI::App* command, CopyOptions& options) {
+  command->add_flag("--ssh", options.ssh,
+                    "starts the other side over ssh, with a key for this copy alone");
+  command->add_option("--ssh-command", options.ssh_command, "the program, and words for it")
+      ->capture_default_str()
+      ->type_name("WORDS");
+  command
+      ->add_option("--remote-strack", options.remote_strack,
+                   "with --ssh: the program there, where its shell does not find it")
+      ->type_name("FILE");
+}
+
 Command add_copy(CLI::App& app) {
   static CopyOptions copy_options;
   static std::vector<std::string> copy_names;
   CLI::App* copy_command = app.add_subcommand(
       "cp",
-      "Copies files and folders to a host where `strack recv` runs, verified by checksum.\n"
+      "Copies files and folders to a host where `strack recv` runs, verified by checksum; or from\n"
+      "one where `strack recv --serve` does: HOST[:PORT]:PATH... first, and a name here last.\n"
       "A connection that is lost is asked for again; interrupted, the same command goes on where "
       "it\n"
-      "was. The last name is HOST[:PORT]:[DEST];\n"
-      "DEST is below the receiver's folder, and one that ends in a slash is a folder.");
-  copy_command->add_option("NAMES", copy_names, "FILE_OR_FOLDER... HOST[:PORT]:[DEST]")
+      "was. DEST and PATH are below the other side's folder, and a DEST that ends in a slash is a\n"
+      "folder. With --ssh nothing needs to run there, and they are any path there.");
+  copy_command
+      ->add_option("NAMES", copy_names,
+                   "FILE_OR_FOLDER... HOST[:PORT]:[DEST], or the other way round")
       ->required()
       ->expected(2, -1)
       ->type_name("");
@@ -219,6 +257,14 @@ Command add_copy(CLI::App& app) {
       ->type_name("PATTERN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  copy_command->add_flag("-H,--hard-links", copy_options.hard_links,
+                         "names of one file are names of one file there, too");
+  copy_command->add_flag("--delete", copy_options.prune,
+                         "removes at the destination, in folders that are copied, what the source "
+                         "lacks; what --exclude names stays");
+  copy_command->add_flag("--dry-run", copy_options.dry_run,
+                         "with --delete: only says what would be removed, and copies nothing");
+  add_far_side(copy_command, copy_options);
   copy_command->add_flag("--force", copy_options.force, "replace files that are there and differ");
   static bool no_resume = false;
   copy_command->add_flag("--no-resume", no_resume,

@@ -25,11 +25,18 @@ enum class Type : std::uint8_t {
   hole,
   busy,
   enough,
+  ask,
+  note,
+  list,
+  names,
+  remove,
+  removed,
 };
 
 constexpr std::uint64_t kMagic = 0x5354'5241'434b'4350;  // "STRACKCP"
 constexpr std::uint16_t kForce = 1;
 constexpr std::uint16_t kFresh = 2;
+constexpr std::uint16_t kPartial = 4;
 constexpr std::uint32_t kMostOpen = 4096;
 
 class Writer {
@@ -115,11 +122,12 @@ Decoded decode_hello(Reader& in) {
   const auto flags = in.number<std::uint16_t>();
   hello.force = (flags & kForce) != 0;
   hello.fresh = (flags & kFresh) != 0;
+  hello.partial = (flags & kPartial) != 0;
   hello.entries = in.number<std::uint64_t>();
   hello.bytes = in.number<std::uint64_t>();
   if (const auto fault = in.end()) return *fault;
   if (magic != kMagic) return Fault::bad_magic;
-  if ((flags & ~(kForce | kFresh)) != 0) return Fault::reserved;
+  if ((flags & ~(kForce | kFresh | kPartial)) != 0) return Fault::reserved;
   if (hello.version == 0) return Fault::bad_number;
   return Control(hello);
 }
@@ -136,11 +144,34 @@ Decoded decode_welcome(Reader& in) {
   return Control(welcome);
 }
 
-Decoded decode_refusal(Reader& in) {
-  Refusal refusal{in.string()};
+/// One that has nothing but words for people.
+template <class Worded>
+Decoded decode_worded(Reader& in) {
+  Worded message{in.string()};
   if (const auto fault = in.end()) return *fault;
-  if (!is_clean(refusal.text)) return Fault::bad_text;
-  return Control(std::move(refusal));
+  if (!is_clean(message.text)) return Fault::bad_text;
+  return Control(std::move(message));
+}
+
+Decoded decode_ask(Reader& in) {
+  Ask ask;
+  const auto magic = in.number<std::uint64_t>();
+  ask.version = in.number<std::uint16_t>();
+  const auto flags = in.number<std::uint16_t>();
+  ask.as = in.string();
+  const auto count = in.number<std::uint16_t>();
+  for (std::uint16_t i = 0; i < count; ++i) {
+    ask.paths.push_back(in.string());
+    if (const auto fault = in.end(); fault == Fault::too_short) return *fault;
+  }
+  if (const auto fault = in.end()) return *fault;
+  if (magic != kMagic) return Fault::bad_magic;
+  if (flags != 0) return Fault::reserved;
+  if (ask.version == 0 || count == 0 || (count > 1 && !ask.as.empty())) return Fault::bad_number;
+  const auto is_bad = [](const std::string& path) { return !path.empty() && path_fault(path); };
+  if (is_bad(ask.as) || std::any_of(ask.paths.begin(), ask.paths.end(), is_bad))
+    return Fault::bad_name;
+  return Control(std::move(ask));
 }
 
 Decoded decode_entry(Reader& in) {
@@ -156,14 +187,17 @@ Decoded decode_entry(Reader& in) {
   entry.target = in.string();
   if (const auto fault = in.end()) return *fault;
   if (reserved != 0) return Fault::reserved;
-  if (kind < 1 || kind > 4 || entry.number > kMaxEntries || entry.mode > 0777)
+  if (kind < 1 || kind > 5 || entry.number > kMaxEntries || entry.mode > 0777)
     return Fault::bad_number;
   entry.kind = static_cast<EntryKind>(kind);
-  if (entry.size > (entry.kind == EntryKind::file ? kMaxFileBytes : 0)) return Fault::bad_number;
+  const bool sized = entry.kind == EntryKind::file || entry.kind == EntryKind::hard_link;
+  if (entry.size > (sized ? kMaxFileBytes : 0)) return Fault::bad_number;
   if (entry.holes > entry.size) return Fault::bad_number;
   if (path_fault(entry.path)) return Fault::bad_name;
-  if (entry.kind == EntryKind::link ? target_fault(entry.path, entry.target).has_value()
-                                    : !entry.target.empty())
+  if (entry.kind == EntryKind::hard_link && path_fault(entry.target)) return Fault::bad_name;
+  if (entry.kind == EntryKind::link && target_fault(entry.path, entry.target))
+    return Fault::bad_target;
+  if (entry.kind != EntryKind::link && entry.kind != EntryKind::hard_link && !entry.target.empty())
     return Fault::bad_target;
   return Control(std::move(entry));
 }
@@ -220,6 +254,59 @@ Decoded decode_done(Reader& in) {
   return Control(std::move(done));
 }
 
+Decoded decode_list(Reader& in) {
+  List list;
+  list.number = in.number<std::uint32_t>();
+  list.path = in.string();
+  if (const auto fault = in.end()) return *fault;
+  if (path_fault(list.path)) return Fault::bad_name;
+  return Control(std::move(list));
+}
+
+Decoded decode_names(Reader& in) {
+  Names names;
+  names.number = in.number<std::uint32_t>();
+  const auto last = in.number<std::uint8_t>();
+  names.hidden = in.number<std::uint32_t>();
+  const auto count = in.number<std::uint16_t>();
+  bool good = last <= 1;
+  bool safe = true;
+  for (std::uint16_t i = 0; i < count; ++i) {
+    const auto folder = in.number<std::uint8_t>();
+    std::string name = in.string();
+    if (const auto fault = in.end(); fault == Fault::too_short) return *fault;
+    good = good && folder <= 1;
+    safe = safe && !path_fault(name) && name.find('/') == std::string::npos;
+    names.names.push_back({folder == 1, std::move(name)});
+  }
+  if (const auto fault = in.end()) return *fault;
+  if (!good) return Fault::bad_number;
+  if (!safe) return Fault::bad_name;
+  names.last = last == 1;
+  return Control(std::move(names));
+}
+
+Decoded decode_remove(Reader& in) {
+  Remove remove;
+  remove.number = in.number<std::uint32_t>();
+  const auto folder = in.number<std::uint8_t>();
+  remove.path = in.string();
+  if (const auto fault = in.end()) return *fault;
+  if (folder > 1) return Fault::bad_number;
+  if (path_fault(remove.path)) return Fault::bad_name;
+  remove.folder = folder == 1;
+  return Control(std::move(remove));
+}
+
+Decoded decode_removed(Reader& in) {
+  Removed removed;
+  removed.number = in.number<std::uint32_t>();
+  removed.text = in.string();
+  if (const auto fault = in.end()) return *fault;
+  if (!is_clean(removed.text)) return Fault::bad_text;
+  return Control(std::move(removed));
+}
+
 Decoded decode_hole(Reader& in) {
   Hole hole;
   hole.number = in.number<std::uint32_t>();
@@ -241,9 +328,56 @@ struct Encoder {
     Writer out(Type::hello);
     out.number(kMagic);
     out.number(hello.version);
-    out.number(static_cast<std::uint16_t>((hello.force ? kForce : 0) | (hello.fresh ? kFresh : 0)));
+    out.number(static_cast<std::uint16_t>((hello.force ? kForce : 0) | (hello.fresh ? kFresh : 0) |
+                                          (hello.partial ? kPartial : 0)));
     out.number(hello.entries);
     out.number(hello.bytes);
+    return out.take();
+  }
+  std::vector<std::byte> operator()(const Ask& ask) const {
+    Writer out(Type::ask);
+    out.number(kMagic);
+    out.number(ask.version);
+    out.number(std::uint16_t{0});
+    out.string(ask.as);
+    out.number(static_cast<std::uint16_t>(ask.paths.size()));
+    for (const std::string& path : ask.paths) out.string(path);
+    return out.take();
+  }
+  std::vector<std::byte> operator()(const List& list) const {
+    Writer out(Type::list);
+    out.number(list.number);
+    out.string(list.path);
+    return out.take();
+  }
+  std::vector<std::byte> operator()(const Names& names) const {
+    Writer out(Type::names);
+    out.number(names.number);
+    out.number(static_cast<std::uint8_t>(names.last ? 1 : 0));
+    out.number(names.hidden);
+    out.number(static_cast<std::uint16_t>(names.names.size()));
+    for (const Names::Name& one : names.names) {
+      out.number(static_cast<std::uint8_t>(one.folder ? 1 : 0));
+      out.string(one.name);
+    }
+    return out.take();
+  }
+  std::vector<std::byte> operator()(const Remove& remove) const {
+    Writer out(Type::remove);
+    out.number(remove.number);
+    out.number(static_cast<std::uint8_t>(remove.folder ? 1 : 0));
+    out.string(remove.path);
+    return out.take();
+  }
+  std::vector<std::byte> operator()(const Removed& removed) const {
+    Writer out(Type::removed);
+    out.number(removed.number);
+    out.string(removed.text);
+    return out.take();
+  }
+  std::vector<std::byte> operator()(const Note& note) const {
+    Writer out(Type::note);
+    out.string(note.text);
     return out.take();
   }
   std::vector<std::byte> operator()(const Welcome& welcome) const {
@@ -360,7 +494,7 @@ Result<Control, Fault> decode(std::span<const std::byte> bytes) {
     case Type::welcome:
       return decode_welcome(in);
     case Type::refusal:
-      return decode_refusal(in);
+      return decode_worded<Refusal>(in);
     case Type::entry:
       return decode_entry(in);
     case Type::need:
@@ -383,6 +517,18 @@ Result<Control, Fault> decode(std::span<const std::byte> bytes) {
       return decode_empty<Busy>(in);
     case Type::enough:
       return decode_numbered<Enough>(in);
+    case Type::ask:
+      return decode_ask(in);
+    case Type::note:
+      return decode_worded<Note>(in);
+    case Type::list:
+      return decode_list(in);
+    case Type::names:
+      return decode_names(in);
+    case Type::remove:
+      return decode_remove(in);
+    case Type::removed:
+      return decode_removed(in);
   }
   return Fault::unknown_type;
 }

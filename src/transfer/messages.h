@@ -22,7 +22,7 @@ namespace strack::transfer {
 /// What endpoints of the transfer tools tell their peers as user data: "STRKCP" and a one. The version
 /// is the hello's, so that one side can tell the other which it speaks.
 inline constexpr std::uint64_t kService = 0x5354'524b'4350'0001;
-inline constexpr std::uint16_t kVersion = 3;
+inline constexpr std::uint16_t kVersion = 4;
 
 inline constexpr std::uint32_t kBlockBytes = 1 << 20;
 inline constexpr std::size_t kMaxControlBytes = 64 << 10;
@@ -62,6 +62,21 @@ struct BlockName {
 
 // --- Control messages, in the order in which they come ---
 
+/// The first of whoever connects to fetch: the receiver of it, then, asks a `recv` that serves a folder to be the
+/// sender. The answer is a hello, or a refusal.
+struct Ask {
+  std::uint16_t version = kVersion;
+  std::string as;                  ///< what the one thing is to be called; empty: by its own name
+  std::vector<std::string> paths;  ///< below the folder; an empty one is all that is in it
+  friend bool operator==(const Ask&, const Ask&) = default;
+};
+
+/// To who has asked: something that a person should see, as a file that cannot be read.
+struct Note {
+  std::string text;
+  friend bool operator==(const Note&, const Note&) = default;
+};
+
 /// The sender's first: what it is about to send.
 struct Hello {
   std::uint16_t version = kVersion;
@@ -69,6 +84,7 @@ struct Hello {
   bool fresh = false;         ///< do not go on with what is left of an earlier attempt
   std::uint64_t entries = 0;  ///< for the display only, like `bytes`
   std::uint64_t bytes = 0;
+  bool partial = false;  ///< there was more, which could not be listed
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
@@ -96,6 +112,7 @@ enum class EntryKind : std::uint8_t {
   folder = 2,      ///< before everything in it
   link = 3,        ///< a symbolic one
   folder_end = 4,  ///< after everything in it: now it gets its permissions and time
+  hard_link = 5,   ///< another name of a file that was sent before
 };
 
 /// Entries are numbered 0, 1, 2, ... in the order of sending. Each is answered by a `Done`; that of a file, by a
@@ -105,9 +122,10 @@ struct Entry {
   EntryKind kind = EntryKind::file;
   std::uint16_t mode = 0;  ///< permissions, at most 0777
   std::int64_t mtime_ns = 0;
-  std::uint64_t size = 0;  ///< of a file; 0 otherwise
+  std::uint64_t size = 0;  ///< of a file or another name of it; 0 otherwise
   std::string path;
-  std::string target;       ///< of a link; empty otherwise
+  std::string
+      target;  ///< of a link: where it leads; of a hard one: the path that was sent; else empty
   std::uint64_t holes = 0;  ///< bytes of `size` that are zeros and take no room where it is
   friend bool operator==(const Entry&, const Entry&) = default;
 };
@@ -182,8 +200,44 @@ struct Enough {
   friend bool operator==(const Enough&, const Enough&) = default;
 };
 
-using Control = std::variant<Hello, Welcome, Refusal, Entry, Need, FileEnd, Skip, Done, Finish,
-                             Finished, StillHere, Hole, Busy, Enough>;
+/// The sender asks what is in a folder, to have removed what its own does not have. The answer is one or several
+/// `Names`, or a `Removed` with the reason.
+struct List {
+  std::uint32_t number = 0;  ///< of questions, those to remove included
+  std::string path;
+  friend bool operator==(const List&, const List&) = default;
+};
+
+struct Names {
+  struct Name {
+    bool folder = false;
+    std::string name;
+    friend bool operator==(const Name&, const Name&) = default;
+  };
+  std::uint32_t number = 0;
+  bool last = true;
+  std::uint32_t hidden = 0;  ///< others, which no message can name
+  std::vector<Name> names;
+  friend bool operator==(const Names&, const Names&) = default;
+};
+
+/// Answered by a `Removed`. A folder must be empty.
+struct Remove {
+  std::uint32_t number = 0;
+  bool folder = false;
+  std::string path;
+  friend bool operator==(const Remove&, const Remove&) = default;
+};
+
+struct Removed {
+  std::uint32_t number = 0;
+  std::string text;  ///< why not; empty: it is gone
+  friend bool operator==(const Removed&, const Removed&) = default;
+};
+
+using Control =
+    std::variant<Hello, Welcome, Refusal, Entry, Need, FileEnd, Skip, Done, Finish, Finished,
+                 StillHere, Hole, Busy, Enough, Ask, Note, List, Names, Remove, Removed>;
 
 /// Why bytes are not a control message.
 enum class Fault : std::uint8_t {

@@ -54,6 +54,17 @@ TEST(TransferMessages, EveryMessageComesBackAsItWas) {
       Busy{},
       Enough{5},
       Hole{7, {8, 9}},
+      Hello{4, false, false, 3, 4, true},
+      Entry{10, EntryKind::hard_link, 0644, 1, 12, "a/h", "a/b"},
+      Ask{4, "x/y", {"a/b"}},
+      Ask{4, "", {"", "c", "d"}},
+      Note{"a: cannot be read"},
+      List{7, "a/b"},
+      Names{7, false, 2, {{true, "d"}, {false, "f"}}},
+      Names{8, true, 0, {}},
+      Remove{9, true, "a/b"},
+      Removed{9, ""},
+      Removed{9, "is not empty"},
   };
   for (const Control& message : messages) {
     const auto decoded = decode(encode(message));
@@ -76,10 +87,10 @@ TEST(TransferMessages, BytesAreAsDocumented) {
 
 // Cut anywhere, and with a byte too many, no message is accepted.
 TEST(TransferMessages, LengthsAreExact) {
-  const std::vector<Control> messages{Hello{},           Welcome{1, 1}, Refusal{"a"}, file_entry(),
-                                      Need{1, {{0, 1}}}, FileEnd{},     Skip{},       Done{},
-                                      Finish{},          Finished{},    StillHere{},  Busy{},
-                                      Enough{}};
+  const std::vector<Control> messages{
+      Hello{},     Welcome{1, 1}, Refusal{"a"}, file_entry(),       Need{1, {{0, 1}}},
+      FileEnd{},   Skip{},        Done{},       Finish{},           Finished{},
+      StillHere{}, Busy{},        Enough{},     Ask{4, "x", {"a"}}, Note{"a"}};
   for (const Control& message : messages) {
     std::vector<std::byte> whole = encode(message);
     for (std::size_t size = 0; size < whole.size(); ++size)
@@ -95,10 +106,10 @@ TEST(TransferMessages, LengthsAreExact) {
 
 TEST(TransferMessages, WhatIsOutOfRangeIsRefused) {
   EXPECT_EQ(fault_of(bytes_of({0})), Fault::unknown_type);
-  EXPECT_EQ(fault_of(bytes_of({15})), Fault::unknown_type);
+  EXPECT_EQ(fault_of(bytes_of({21})), Fault::unknown_type);
   EXPECT_EQ(fault_of(Hello{0, false, false, 0, 0}), Fault::bad_number);
   std::vector<std::byte> hello = encode(Hello{});
-  hello[12] = std::byte{4};
+  hello[12] = std::byte{8};
   EXPECT_EQ(fault_of(hello), Fault::reserved);
   hello[1] = std::byte{'s'};
   EXPECT_EQ(fault_of(hello), Fault::bad_magic);
@@ -123,7 +134,7 @@ TEST(TransferMessages, WhatIsOutOfRangeIsRefused) {
   entry.kind = EntryKind::folder;  // with a size
   EXPECT_EQ(fault_of(entry), Fault::bad_number);
   entry = file_entry();
-  entry.kind = static_cast<EntryKind>(5);
+  entry.kind = static_cast<EntryKind>(6);
   EXPECT_EQ(fault_of(entry), Fault::bad_number);
   entry = file_entry();
   entry.target = "x";
@@ -132,6 +143,23 @@ TEST(TransferMessages, WhatIsOutOfRangeIsRefused) {
   entry.path = "../x";
   EXPECT_EQ(fault_of(entry), Fault::bad_name);
   EXPECT_EQ(fault_of(Entry{1, EntryKind::link, 0, 0, 0, "l", "/etc/passwd"}), Fault::bad_target);
+
+  EXPECT_EQ(fault_of(Entry{1, EntryKind::hard_link, 0, 0, 0, "l", "../x"}), Fault::bad_name);
+  EXPECT_EQ(fault_of(Entry{1, EntryKind::hard_link, 0, 0, 0, "l", ""}), Fault::bad_name);
+  EXPECT_EQ(fault_of(Ask{0, "", {"a"}}), Fault::bad_number);
+  EXPECT_EQ(fault_of(Ask{4, "", {}}), Fault::bad_number);
+  EXPECT_EQ(fault_of(Ask{4, "x", {"a", "b"}}), Fault::bad_number);
+  EXPECT_EQ(fault_of(Ask{4, "", {"a/../../b"}}), Fault::bad_name);
+  EXPECT_EQ(fault_of(Ask{4, "", {"/etc"}}), Fault::bad_name);
+  EXPECT_EQ(fault_of(Ask{4, "", {".strack/x"}}), Fault::bad_name);
+  EXPECT_EQ(fault_of(Ask{4, "../x", {"a"}}), Fault::bad_name);
+  EXPECT_EQ(fault_of(Note{"a\nb"}), Fault::bad_text);
+  EXPECT_EQ(fault_of(List{1, ""}), Fault::bad_name);
+  EXPECT_EQ(fault_of(Names{1, true, 0, {{false, "a/b"}}}), Fault::bad_name);
+  EXPECT_EQ(fault_of(Names{1, true, 0, {{false, ".."}}}), Fault::bad_name);
+  EXPECT_EQ(fault_of(Remove{1, false, "../a"}), Fault::bad_name);
+  EXPECT_EQ(fault_of(Remove{1, false, ".strack/a"}), Fault::bad_name);
+  EXPECT_EQ(fault_of(Removed{1, "a\nb"}), Fault::bad_text);
 
   EXPECT_EQ(fault_of(Done{1, static_cast<Outcome>(4), ""}), Fault::bad_number);
   EXPECT_EQ(fault_of(Done{1, Outcome::stored, "words"}), Fault::bad_text);

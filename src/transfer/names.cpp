@@ -73,7 +73,12 @@ std::optional<std::string> target_fault(std::string_view path, std::string_view 
   return std::nullopt;
 }
 
-Result<Destination, std::string> parse_destination(std::string_view text) {
+bool is_remote(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  return text.starts_with('[') || (colon != std::string_view::npos && colon < text.find('/'));
+}
+
+Result<Remote, std::string> parse_remote(std::string_view text) {
   const auto wrong = [&](std::string_view what) {
     return fmt::format("'{}' {}. write HOST:, HOST:NAME, HOST:PORT:NAME or [IPV6]:PORT:NAME",
                        printable(text), what);
@@ -88,20 +93,32 @@ Result<Destination, std::string> parse_destination(std::string_view text) {
   }
   if (colon == std::string_view::npos) return wrong("names no host");
   if (colon == 0) return wrong("has nothing before the ':'");
-  Destination destination{std::string(text.substr(0, colon)), {}, false};
+  Remote remote{std::string(text.substr(0, colon)), {}, {}};
   std::string_view rest = text.substr(colon + 1);
   const std::size_t next = rest.find(':');
   if (next != std::string_view::npos && is_port(rest.substr(0, next))) {
-    destination.host_and_port += fmt::format(":{}", rest.substr(0, next));
+    remote.port = rest.substr(0, next);
     rest = rest.substr(next + 1);
   }
+  remote.path = rest;
+  return remote;
+}
+
+Result<Destination, std::string> parse_destination(std::string_view text) {
+  const auto remote = parse_remote(text);
+  if (!remote) return remote.error();
+  const auto& [host, port, path] = remote.value();
+  Destination destination{host, {}, false};
+  if (!port.empty()) destination.host_and_port += ":" + port;
+  std::string_view rest = path;
   destination.folder = rest.empty() || rest.ends_with('/');
   while (rest.ends_with('/') && rest.size() > 1) rest.remove_suffix(1);
   destination.path = rest;
   if (!rest.empty()) {
     if (const auto fault = path_fault(rest))
-      return fmt::format("'{}': the name '{}' {}. it must be one below the receiver's folder",
-                         printable(text), printable(rest), *fault);
+      return fmt::format(
+          "'{}': the name '{}' {}. it must be one below the folder of the other side",
+          printable(text), printable(rest), *fault);
   }
   return destination;
 }

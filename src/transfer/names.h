@@ -33,6 +33,18 @@ inline constexpr std::size_t kMaxDepth = 256;
 [[nodiscard]] std::optional<std::string> target_fault(std::string_view path,
                                                       std::string_view target);
 
+/// Whether it is HOST:..., and not the name of something here: a colon before any slash.
+[[nodiscard]] bool is_remote(std::string_view text);
+
+/// HOST[:PORT]:[PATH] in its parts; the path is whatever follows.
+struct Remote {
+  std::string host;  ///< "name", "user@name", "[::1]"
+  std::string port;  ///< empty: none
+  std::string path;
+};
+/// Or what is wrong with it.
+[[nodiscard]] Result<Remote, std::string> parse_remote(std::string_view text);
+
 /// HOST[:PORT]:[DEST], what `strack cp` copies to.
 struct Destination {
   std::string host_and_port;  ///< as udp::resolve takes it: "name", "name:4800", "[::1]:4800"

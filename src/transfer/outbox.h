@@ -20,8 +20,9 @@ class Outbox {
   /// Cookies that it uses have this bit; a user's own must not.
   static constexpr std::uint64_t kCookie = std::uint64_t{1} << 63;
 
-  Outbox(udp::Endpoint& endpoint, udp::ConnectionId connection)
-      : endpoint_(endpoint), connection_(connection) {}
+  /// `first`: of its cookies, where another one shares the connection.
+  Outbox(udp::Endpoint& endpoint, udp::ConnectionId connection, std::uint64_t first = 0)
+      : endpoint_(endpoint), connection_(connection), next_(first) {}
 
   void send(const Control& message) { add({kControlTag, encode(message), {}, {}}); }
   /// `bytes` stay as they are until `done` is called.
@@ -75,7 +76,7 @@ class Outbox {
 
   udp::Endpoint& endpoint_;
   udp::ConnectionId connection_;
-  std::uint64_t next_ = 0;
+  std::uint64_t next_;
   std::unordered_map<std::uint64_t, Item> items_;
   std::deque<std::uint64_t> waiting_;
 };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -22,6 +23,7 @@ constexpr std::string_view kRemedy =
     "--identity (`strack key new`), or allow anybody with --insecure";
 
 using Warning = std::optional<std::string>;
+constexpr std::size_t kKeyDigits = 64;
 
 Warning warn_of_readers(const char* what, const std::string& name, unsigned mode) {
   return fmt::format("{} {} can be read by others (mode {:o}). `chmod 600 {}` keeps it secret",
@@ -99,14 +101,22 @@ Result<std::optional<std::string>, std::string> protect(const Protection& protec
   if (protection.insecure)
     return fmt::format("--key-file {} and --insecure contradict each other: give one of them",
                        name);
-  const FileHandle file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileHandle file(name == "-" ? ::dup(STDIN_FILENO)
+                                    : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file)
     return fmt::format("key file {}: {}. `strack key > {}` makes one", name, std::strerror(errno),
                        name);
   std::array<char, 4096> text;
-  const ssize_t length = ::read(file.get(), text.data(), text.size());
-  if (length < 0) return fmt::format("key file {}: {}", name, std::strerror(errno));
-  auto key = udp::parse_key({text.data(), static_cast<std::size_t>(length)});
+  // A pipe may bring it in pieces, and stay open after it.
+  std::size_t length = 0;
+  while (length < text.size() &&
+         std::string_view(text.data(), length).find('\n', kKeyDigits) == std::string_view::npos) {
+    const ssize_t count = ::read(file.get(), text.data() + length, text.size() - length);
+    if (count < 0) return fmt::format("key file {}: {}", name, std::strerror(errno));
+    if (count == 0) break;
+    length += static_cast<std::size_t>(count);
+  }
+  auto key = udp::parse_key({text.data(), length});
   ::explicit_bzero(text.data(), text.size());
   if (!key) return fmt::format("key file {}: {}", name, key.error().text);
   options.key = key.value();
@@ -183,6 +193,11 @@ std::string explain(udp::Status status, std::string_view address, std::string_vi
                        "{} has another key than {}, or none. both sides need the same "
                        "--key-file",
                        address, protection.key_file);
+    case udp::Status::unreachable:
+      return fmt::format(
+          "this host has no way to {}: no route, or nothing answers at that address in its "
+          "network. `ip route get` with the address shows which way it would take",
+          address);
     case udp::Status::not_listening:
       return fmt::format("{} takes no connections: `{}` is not what runs there", address, service);
     default:

@@ -41,10 +41,17 @@ class Pace {
       return fmt::format(
           "nothing for {} s",
           std::chrono::duration_cast<std::chrono::seconds>(last.at - moved_).count());
+    return rate_text(recent_bytes(), recent_seconds());
+  }
+  /// In the window.
+  [[nodiscard]] std::uint64_t recent_bytes() const {
     // An attempt that began anew has fewer.
-    const Sample& first = samples_.front();
-    return rate_text(last.bytes > first.bytes ? last.bytes - first.bytes : 0,
-                     std::chrono::duration<double>(last.at - first.at).count());
+    const bool more = !samples_.empty() && samples_.back().bytes > samples_.front().bytes;
+    return more ? samples_.back().bytes - samples_.front().bytes : 0;
+  }
+  [[nodiscard]] double recent_seconds() const {
+    if (samples_.empty()) return 0;
+    return std::chrono::duration<double>(samples_.back().at - samples_.front().at).count();
   }
 
  private:

@@ -58,6 +58,7 @@ void Receiver::on(const udp::Completion& completion) {
   switch (completion.kind) {
     case Kind::sent:
       session->outbox.on_sent(completion);
+      if (session->giving && session->giving->sender) session->giving->sender->on(completion);
       break;
     case Kind::received: {
       if (completion.status == udp::Status::truncated) {
@@ -77,26 +78,39 @@ void Receiver::on(const udp::Completion& completion) {
       break;
     }
     case Kind::peer_closed:
-      endpoint_.close(session->id);
+      if (session->giving && session->giving->sender) {
+        session->giving->sender->on(completion);
+      } else {
+        endpoint_.close(session->id);
+      }
       break;
     case Kind::closed:
-      end(session, session->state == Session::State::over, "the sender left before the end");
-      break;
     case Kind::failed:
+      if (session->giving && session->giving->sender) session->giving->sender->on(completion);
+      if (completion.kind == Kind::failed && session->state != Session::State::over)
+        session->summary.lost = completion.status;
       end(session, session->state == Session::State::over,
-          fmt::format("the connection was lost: {}", udp::text(completion.status)));
+          completion.kind == Kind::closed
+              ? "the peer left before the end"
+              : fmt::format("the connection was lost: {}", udp::text(completion.status)));
       break;
     default:
       break;
   }
 }
 
-void Receiver::on_accepted(const udp::Completion& completion) {
+/// A connection that has come up.
+Receiver::SessionPtr Receiver::enrol(const udp::Completion& completion) {
   auto session = std::make_shared<Session>(endpoint_, completion.connection);
   session->summary.peer = endpoint_.peer_address(completion.connection);
   sessions_.emplace(static_cast<std::uint64_t>(completion.connection), session);
   session->control.assign(kControlBuffers, std::vector<std::byte>(kMaxControlBytes));
   for (std::uint32_t i = 0; i < kControlBuffers; ++i) post_control(*session, i);
+  return session;
+}
+
+void Receiver::on_accepted(const udp::Completion& completion) {
+  const SessionPtr session = enrol(completion);
   if (completion.tag != kService)
     return refuse(session, "this is `strack recv`: it takes files from `strack cp`");
   const auto id = static_cast<std::uint64_t>(completion.connection);
@@ -122,6 +136,7 @@ void Receiver::post_data(Session& session, std::uint32_t index) {
 
 void Receiver::on_control(const SessionPtr& session, std::span<const std::byte> bytes) {
   if (session->state >= Session::State::refused) return;
+  if (session->giving) return take_for_sender(session, bytes);
   const auto message = decode(bytes);
   if (!message) {
     refuse(session, fmt::format("a message cannot be understood: {}", text(message.error())));
@@ -135,11 +150,15 @@ void Receiver::handle(const SessionPtr& session, const Hello& hello) {
   if (hello.version != kVersion)
     return refuse(session, fmt::format("the sender speaks version {}, this receiver version {}",
                                        hello.version, kVersion));
+  if (!store_) return refuse(session, "nothing is taken here: `strack recv` runs without --dir");
   session->state = Session::State::running;
   session->said_hello = true;
-  session->force = hello.force;
-  session->fresh = hello.fresh;
-  session->total_bytes = hello.bytes;
+  // Who fetches decides for itself what is replaced.
+  session->force = session->asked ? session->asked->force : hello.force;
+  session->fresh = session->asked ? session->asked->fresh : hello.fresh;
+  session->total_bytes = session->announced_bytes = hello.bytes;
+  session->announced = hello.entries;
+  session->summary.partial = hello.partial;
   session->began = Clock::now();
   session->data.assign(kDataBuffers, std::vector<std::byte>(kBlockBytes));
   for (std::uint32_t i = 0; i < kDataBuffers; ++i) post_data(*session, i);
@@ -193,6 +212,7 @@ void Receiver::handle(const SessionPtr& session, const Entry& entry) {
   if (session->open.size() >= kMostOpen || session->outbox.waiting() > kMostAnswers)
     return refuse(session, "too many entries at a time");
   session->next_number = entry.number + 1;
+  if (session->asked && !is_wanted(session, entry)) return;
   Session::OpenEntry& open = session->open[entry.number];
   open.entry = entry;
   const auto alive = alive_;
@@ -210,7 +230,8 @@ void Receiver::handle(const SessionPtr& session, const Entry& entry) {
     worker_.run(
         [store = store_, entry, verdict, force = session->force] {
           *verdict = entry.kind == EntryKind::folder ? store->make_folder(entry)
-                                                     : store->make_link(entry, force);
+                     : entry.kind == EntryKind::link ? store->make_link(entry, force)
+                                                     : store->make_hard_link(entry, force);
         },
         [this, alive, session, entry, verdict] {
           if (!*alive) return;
@@ -390,6 +411,11 @@ void Receiver::handle(const SessionPtr& session, const Finish& /*finish*/) {
   if (session->state != Session::State::running || !session->open.empty())
     return refuse(session, "the end came too early");
   session->state = Session::State::finishing;
+  prune(session);
+  finish(session);
+}
+
+void Receiver::finish(const SessionPtr& session) {
   auto synced = std::make_shared<bool>(false);
   const auto alive = alive_;
   worker_.run(
@@ -443,7 +469,7 @@ void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict
     }
   } else if (entry.kind == EntryKind::folder) {
     ++session->summary.folders;
-  } else if (entry.kind == EntryKind::link) {
+  } else if (entry.kind == EntryKind::link || entry.kind == EntryKind::hard_link) {
     ++session->summary.links;
   }
   session->outbox.send(
@@ -496,23 +522,28 @@ void Receiver::release(const SessionPtr& session) {
 void Receiver::end(const SessionPtr& session, bool finished, const std::string& problem) {
   if (sessions_.erase(static_cast<std::uint64_t>(session->id)) == 0) return;
   guests_.leave(static_cast<std::uint64_t>(session->id));
+  note_given(*session);
   session->state = Session::State::over;
-  session->summary.finished = finished;
+  session->summary.finished = finished || session->summary.finished;
+  finished = session->summary.finished;
   if (!finished && session->summary.problem.empty()) session->summary.problem = problem;
-  if (!finished)
+  if (!finished || session->giving)
     session->summary.seconds = std::chrono::duration<double>(Clock::now() - session->began).count();
   release(session);
   if (session->said_hello && events_.ended) events_.ended(session->summary);
 }
 
 bool Receiver::pump() {
-  bool any = false;
+  bool any = lister_ && lister_->deliver();
   std::vector<SessionPtr> stubborn;
   const auto now = Clock::now();
   const bool look = now - looked_at_ > limits_.patience / 8;
   if (look) looked_at_ = now;
   for (const auto& [id, session] : sessions_) {
     any = session->outbox.flush() || any;
+    any = pump_sender(session, now) || any;
+    if (session->giving && session->giving->sender && session->giving->sender->over())
+      stubborn.push_back(session);
     if (look && look_for_silence(session, now)) {
       stubborn.push_back(session);
       continue;
@@ -528,33 +559,6 @@ bool Receiver::pump() {
     end(session, session->state == Session::State::over, {});
   }
   return any;
-}
-
-/// What comes counts, not whole messages: a block takes its time on a slow link. Returns whether it is to be cut
-/// off at once: who has never said a word is not given the time to leave.
-bool Receiver::look_for_silence(const SessionPtr& session, Clock::time_point now) {
-  if (session->state >= Session::State::refused) return false;
-  const auto statistics = endpoint_.statistics(session->id);
-  if (session->waits_for_us() ||
-      (statistics && statistics.value().data_packets_received != session->packets)) {
-    if (statistics) session->packets = statistics.value().data_packets_received;
-    if (session->hushed) note(session, "it is heard again");
-    session->hushed = false;
-    session->heard = now;
-    guests_.heard(static_cast<std::uint64_t>(session->id), now);
-  }
-  if (session->state == Session::State::new_born) return now - session->began > limits_.patience;
-  if (session->state != Session::State::running) return false;
-  if (session->next_number == 0 && now - session->began > limits_.patience)
-    refuse(session, "a hello came, and nothing after it");
-  if (now - session->heard > limits_.hush && !session->hushed) {
-    session->hushed = true;
-    note(session, fmt::format("nothing has come for {:g} s",
-                              std::chrono::duration<double>(limits_.hush).count()));
-  }
-  if (now - session->heard > limits_.silence)
-    refuse(session, fmt::format("nothing came for {} s", limits_.silence.count() / 1000));
-  return false;
 }
 
 void Receiver::stop() {
@@ -574,7 +578,8 @@ std::size_t Receiver::active() const {
 Receiver::Progress Receiver::progress() const {
   Progress progress;
   for (const auto& [id, session] : sessions_) {
-    progress.bytes += session->done_bytes;
+    const Sender* sender = session->giving ? session->giving->sender.get() : nullptr;
+    progress.bytes += sender != nullptr ? sender->progress().bytes : session->done_bytes;
     progress.of += session->total_bytes;
   }
   return progress;

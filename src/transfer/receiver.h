@@ -2,6 +2,9 @@
 //
 // Everything that a peer says is checked: what breaks a rule ends its transfer with a reason and touches no
 // other. Disks and checksums are the worker's; the endpoint's thread never waits for them.
+//
+// It goes the other way, too. Where a folder is served, who connects may ask for what is in it, and a sender takes
+// over that connection; and `fetch` asks for it, over a connection of this side's own.
 #pragma once
 
 #include <chrono>
@@ -12,9 +15,11 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "transfer/digest.h"
 #include "transfer/guests.h"
+#include "transfer/source.h"
 #include "transfer/store.h"
 #include "transfer/worker.h"
 #include "udp/endpoint.h"
@@ -32,9 +37,13 @@ struct TransferSummary {
   std::uint64_t there = 0;    ///< files that were there already
   std::uint64_t refused = 0;  ///< entries
   std::uint64_t skipped = 0;  ///< files that the sender gave up: they vanished or changed there
+  std::uint64_t removed = 0;  ///< since the source does not have them
   std::uint64_t bytes = 0;    ///< received
   std::uint64_t resumed_bytes = 0;
   double seconds = 0;
+  bool given = false;    ///< the peer has fetched it from here: `bytes` are those sent
+  bool partial = false;  ///< fetched, and there was more which could not be read there
+  udp::Status lost = udp::Status::ok;  ///< what ended the connection, where it was not the transfer
 };
 
 class Receiver {
@@ -63,6 +72,10 @@ class Receiver {
     std::size_t most_folders = std::size_t{1} << 20;  ///< begun and not ended, of one transfer
     std::uint64_t most_refused = 100'000;             ///< entries of one transfer
     std::uint64_t most_notes = 100;                   ///< of one transfer, told to `Events::noted`
+    bool may_remove = false;                        ///< senders, what is in folders that they fill
+    std::size_t most_names = std::size_t{1} << 17;  ///< of a folder, told to a sender that asks
+    /// Entries that one peer may fetch; all of them together, twice that. Each takes some 300 bytes of memory.
+    std::size_t most_listed = std::size_t{1} << 20;
   };
 
   Receiver(udp::Endpoint& endpoint, Worker& worker, std::shared_ptr<Store> store, Events events,
@@ -71,12 +84,29 @@ class Receiver {
   Receiver& operator=(const Receiver&) = delete;
   ~Receiver();
 
+  /// From now on peers may fetch what is there.
+  void serve(std::shared_ptr<const Source> from) { served_ = std::move(from); }
+  struct Fetch {
+    Ask ask;
+    bool force = false;
+    bool fresh = false;
+    std::vector<std::string> exclude;  ///< patterns, as transfer::scan takes them
+    bool prune = false;                ///< what the other side does not have is removed here
+    bool dry = false;                  ///< it is only told; nothing is copied, either
+    std::function<void(const std::string& path)> removed;
+  };
+  /// Asks for it over a connection that has come up. Nothing is believed of the other side: what comes is below what
+  /// was asked for, and no more than was announced.
+  void fetch(const udp::Completion& connected, Fetch what);
+
   void on(const udp::Completion& completion);
   /// Sends what can be sent; to be called after each round of completions and of the worker.
   bool pump();
   /// Ends all transfers; what they have stays resumable.
   void stop();
 
+  /// A served folder is being read: `pump` is to be called soon, though nothing will wake it.
+  [[nodiscard]] bool listing() const { return lister_ && lister_->pending() > 0; }
   /// Transfers that have said hello and are not over.
   [[nodiscard]] std::size_t active() const;
   struct Progress {
@@ -105,8 +135,23 @@ class Receiver {
   void handle(const SessionPtr& session, const Finish& finish);
   void handle(const SessionPtr& session, const StillHere& still_here);
   void handle(const SessionPtr& session, const Hole& hole);
+  void handle(const SessionPtr& session, const Ask& ask);
+  void handle(const SessionPtr& session, const Note& note);
+  void handle(const SessionPtr& session, const List& list);
+  void handle(const SessionPtr& session, const Remove& remove);
+  void handle(const SessionPtr& session, const Refusal& refusal);
+  void handle(const SessionPtr& session, const Busy& busy);
   template <class Other>
   void handle(const SessionPtr& session, const Other& other);
+  [[nodiscard]] SessionPtr enrol(const udp::Completion& completion);
+  void finish(const SessionPtr& session);
+  void prune(const SessionPtr& session);
+  [[nodiscard]] bool is_wanted(const SessionPtr& session, const Entry& entry);
+  void leave(const SessionPtr& session, const std::string& why, udp::Status lost);
+  void give(const SessionPtr& session);
+  void take_for_sender(const SessionPtr& session, std::span<const std::byte> bytes);
+  [[nodiscard]] bool pump_sender(const SessionPtr& session, Guests::Clock::time_point now);
+  void note_given(Session& session);
   void begin_files();
   void begin_file(const SessionPtr& session, std::uint32_t number);
   void break_off(const SessionPtr& session, std::uint32_t number, const Verdict& verdict);
@@ -150,6 +195,10 @@ class Receiver {
     std::uint32_t number;
   };
   std::deque<Waiting> waiting_;  ///< files that were announced and not begun
+  std::shared_ptr<const Source> served_;
+  std::size_t listed_ = 0;  ///< entries of those who fetch
+  std::optional<Worker>
+      lister_;  ///< reads folders that are asked for; others' files do not wait for it
   /// Guards what the worker is to do on this thread after this object has gone.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

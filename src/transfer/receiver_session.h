@@ -2,16 +2,21 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "transfer/outbox.h"
+#include "transfer/prune.h"
 #include "transfer/receiver.h"
+#include "transfer/sender.h"
+#include "transfer/tree.h"
 
 namespace strack::transfer {
 
@@ -21,7 +26,7 @@ struct Receiver::Session {
   Session(udp::Endpoint& endpoint, udp::ConnectionId connection)
       : id(connection), outbox(endpoint, connection) {}
 
-  enum class State : std::uint8_t { new_born, running, finishing, refused, over };
+  enum class State : std::uint8_t { new_born, giving, running, finishing, refused, over };
 
   struct OpenEntry {
     Entry entry;
@@ -35,17 +40,37 @@ struct Receiver::Session {
   /// A slow disk of this side is not the sender's silence. Where a file is on its way it is the sender's turn,
   /// though others of it wait.
   [[nodiscard]] bool waits_for_us() const {
-    if (state == State::finishing || writing > 0) return true;
+    if (state == State::finishing || writing > 0 || (giving && !giving->sender)) return true;
     return !open.empty() && std::none_of(open.begin(), open.end(),
                                          [](const auto& one) { return one.second.receiving; });
   }
 
+  /// What a peer fetches from here.
+  struct Giving {
+    Ask ask;
+    std::atomic<bool> stop{false};
+    Tree tree;
+    std::string problem;  ///< there is no tree
+    std::size_t entries = 0;
+    std::unique_ptr<Sender> sender;  ///< when the tree is there
+    std::uint64_t sent = 0;          ///< bytes, when it was last looked at
+  };
+
   udp::ConnectionId id;
+  std::shared_ptr<Giving>
+      giving;  ///< the peer has asked; its tree is also the lister's and the worker's
+  std::unique_ptr<Fetch> asked;       ///< this side has
+  std::vector<Prune::Known> came;     ///< all that was announced, where the rest is to go
+  std::vector<std::string> roots;     ///< what may come then; an empty one: anything
+  std::uint64_t announced = 0;        ///< entries
+  std::uint64_t announced_bytes = 0;  ///< that have not been named yet
+  Clock::time_point spoke = Clock::now();
   State state = State::new_born;
   bool force = false;
   bool fresh = false;
   bool said_hello = false;
-  bool hushed = false;  ///< nothing has come for so long that a person was told
+  bool questioned = false;  ///< the sender has asked what is here
+  bool hushed = false;      ///< nothing has come for so long that a person was told
   std::uint64_t total_bytes = 0;
   std::uint64_t done_bytes = 0;
   std::uint32_t next_number = 0;

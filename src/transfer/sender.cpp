@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::uint32_t kControlBuffers = 8;
 constexpr std::size_t kMostWaiting = 64;  ///< messages in the outbox before more is announced
+/// Of a sender that was asked: the receives and sends that the asking took have others.
+constexpr std::uint64_t kAskedCookies = std::uint64_t{1} << 40;
 constexpr int kMostNeeds = 4;  ///< of one file: what is there is compared, sent, sent again
 
 }  // namespace
@@ -37,6 +39,8 @@ struct Sender::Buffer {
 /// A file that was announced.
 struct Sender::Outgoing {
   const SourceEntry* source = nullptr;
+  std::shared_ptr<const Source> from;
+  std::shared_ptr<const void> keeper;
   FileHandle handle;  ///< the worker's
   std::vector<BlockRange> ranges;
   std::size_t range = 0;       ///< the first that does not end before the cursor
@@ -63,10 +67,15 @@ Sender::Sender(udp::Endpoint& endpoint, udp::ConnectionId connection, Worker& wo
       worker_(worker),
       tree_(tree),
       options_(std::move(options)),
-      outbox_(endpoint, connection),
+      outbox_(endpoint, connection, options_.asked ? kAskedCookies : 0),
+      hard_links_from_(tree.entries.size() - tree.folder_ends - tree.hard_links),
       ends_from_(tree.entries.size() - tree.folder_ends),
       control_(kControlBuffers, std::vector<std::byte>(kMaxControlBytes)) {
   for (std::uint32_t i = 0; i < kBuffers; ++i) free_.push_back(std::make_shared<Buffer>());
+  pruned_ = !options_.prune;
+  if (!pruned_ && options_.prune->dry) next_ = ends_from_;
+  if (!options_.from) options_.from = std::make_shared<Source>();
+  if (options_.asked) return;
   for (std::uint32_t i = 0; i < kControlBuffers; ++i) post_control(i);
 }
 
@@ -86,15 +95,13 @@ void Sender::on(const udp::Completion& completion) {
         stop("who answers there is not `strack recv`");
         break;
       }
-      state_ = State::hello;
-      outbox_.send(
-          Hello{kVersion, options_.force, !options_.resume, tree_.entries.size(), tree_.bytes});
+      begin();
       break;
     case Kind::sent:
       outbox_.on_sent(completion);
       break;
     case Kind::received:
-      if (completion.status != udp::Status::ok) break;
+      if (completion.status != udp::Status::ok || options_.asked) break;
       on_control(std::span<const std::byte>(control_[completion.cookie]).first(completion.length));
       post_control(static_cast<std::uint32_t>(completion.cookie));
       break;
@@ -117,6 +124,12 @@ void Sender::on(const udp::Completion& completion) {
     default:
       break;
   }
+}
+
+void Sender::begin() {
+  state_ = State::hello;
+  outbox_.send(Hello{kVersion, options_.force, !options_.resume, tree_.entries.size(), tree_.bytes,
+                     !tree_.skipped.empty()});
 }
 
 void Sender::on_control(std::span<const std::byte> bytes) {
@@ -182,13 +195,14 @@ void Sender::handle(const Done& done) {
     const bool own = file != files_.end() && file->second->given_up && !file->second->unwanted;
     ++(own ? progress_.skipped : progress_.refused);
     const bool last_straw = done.outcome == Outcome::fatal && !giving_up_;
-    if (options_.noted && !own && !last_straw) options_.noted(why);
+    // Who asked for it knows what it refused.
+    if (options_.noted && !own && !last_straw && !options_.asked) options_.noted(why);
     if (last_straw) give_up_rest(why);
     if (file != files_.end() && file->second->needs == 0) progress_.bytes += source.entry.size;
   } else if (source.entry.kind == EntryKind::file) {
     ++progress_.files;
     if (done.outcome == Outcome::there) ++progress_.there;
-  } else if (source.entry.kind == EntryKind::link) {
+  } else if (source.entry.kind == EntryKind::link || source.entry.kind == EntryKind::hard_link) {
     ++progress_.links;
   }
   if (file != files_.end()) files_.erase(file);
@@ -209,6 +223,49 @@ void Sender::handle(const Finished& /*finished*/) {
   state_ = State::closing;
   endpoint_.close(connection_);
 }
+
+void Sender::handle(const Names& names) {
+  if (!prune_ || !prune_->on(names)) stop("the receiver answered what was not asked");
+}
+
+void Sender::handle(const Removed& removed) {
+  if (!prune_ || !prune_->on(removed)) stop("the receiver answered what was not asked");
+}
+
+/// Before folders get their times: all that is copied is there, and what is too much goes. Not if something could not
+/// be read here: it may be what would seem to be too much.
+bool Sender::prune_on() {
+  if (pruned_ || next_ != ends_from_ || open_ > 0) return false;
+  if (!prune_) {
+    if (!tree_.skipped.empty() || progress_.skipped > 0 || giving_up_) {
+      pruned_ = true;
+      if (options_.noted) options_.noted("nothing is removed, since not everything could be read");
+      return true;
+    }
+    std::vector<Prune::Known> known;
+    for (std::size_t i = 0; i < ends_from_; ++i) {
+      const Entry& entry = tree_.entries[i].entry;
+      known.push_back({entry.path, entry.kind == EntryKind::folder});
+    }
+    prune_ = std::make_unique<Prune>(known, *options_.prune);
+  }
+  bool any = false;
+  while (outbox_.waiting() < kMostWaiting) {
+    const auto message = prune_->next();
+    if (!message) break;
+    outbox_.send(*message);
+    any = true;
+  }
+  if (!prune_->over()) return any;
+  progress_.removed = prune_->count();
+  pruned_ = true;
+  prune_.reset();
+  if (options_.prune->dry) next_ = tree_.entries.size();
+  return true;
+}
+
+/// It is at work: it reads what it has already.
+void Sender::handle(const StillHere& /*still_here*/) {}
 
 template <class Other>
 void Sender::handle(const Other& /*other*/) {
@@ -235,6 +292,7 @@ void Sender::give_up_rest(const std::string& why) {
     options_.noted(fmt::format("and {} more were not begun", left - kMostNamed));
   // Ends are in the order of folders, turned round.
   next_ = ends_from_ = tree_.entries.size() - folders;
+  hard_links_from_ = SIZE_MAX;
 }
 
 /// It cannot go on. The receiver keeps what it has.
@@ -249,11 +307,12 @@ bool Sender::pump() {
   bool any = outbox_.flush();
   if (state_ != State::running) return any;
   any = announce() || any;
+  any = prune_on() || any;
   any = read_on() || any;
   const auto now = std::chrono::steady_clock::now();
   if (!outbox_.empty()) sent_at_ = now;
   if (now - sent_at_ > kStillHereAfter) outbox_.send(StillHere{});
-  if (next_ == tree_.entries.size() && open_ == 0 && state_ == State::running) {
+  if (next_ == tree_.entries.size() && open_ == 0 && pruned_ && state_ == State::running) {
     state_ = State::finishing;
     outbox_.send(Finish{});
     any = true;
@@ -265,11 +324,15 @@ bool Sender::announce() {
   bool any = false;
   while (next_ < tree_.entries.size() && open_ < most_open_ && outbox_.waiting() < kMostWaiting) {
     // A folder gets its time when nothing in it changes any more.
-    if (next_ == ends_from_ && open_ > 0) break;
+    // A file has its other names after its own.
+    if ((next_ == ends_from_ || next_ == hard_links_from_) && open_ > 0) break;
+    if (next_ == ends_from_ && !pruned_) break;
     const SourceEntry& source = tree_.entries[next_];
     if (source.entry.kind == EntryKind::file) {
       auto file = std::make_shared<Outgoing>();
       file->source = &source;
+      file->from = options_.from;
+      file->keeper = options_.keeper;
       files_.emplace(source.entry.number, std::move(file));
     }
     ++open_;
@@ -287,9 +350,7 @@ void Sender::read_block(Outgoing& file, Buffer& buffer) {
     buffer.problem = fmt::format("{}: {}", printable(file.source->local),
                                  what.empty() ? std::string_view(std::strerror(errno)) : what);
   };
-  if (buffer.block == 0)
-    file.handle = FileHandle(
-        ::open(file.source->local.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (buffer.block == 0) file.handle = file.from->open(file.source->local, O_RDONLY | O_NONBLOCK);
   if (!file.handle) return fail(errno == ENOENT ? "has vanished" : "");
   const auto read = [&](std::byte* to, std::size_t size, std::uint64_t offset) {
     ssize_t count = 0;

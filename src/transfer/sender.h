@@ -7,11 +7,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "transfer/outbox.h"
+#include "transfer/prune.h"
 #include "transfer/tree.h"
 #include "transfer/worker.h"
 #include "udp/endpoint.h"
@@ -25,6 +27,14 @@ class Sender {
     bool resume = true;
     /// An entry that was not copied, with its path and why.
     std::function<void(const std::string& text)> noted;
+    /// What the tree does not have is removed at the other side, in the folders that it has.
+    std::optional<Prune::Options> prune;
+    /// Where the tree's files are; nothing: where their names say.
+    std::shared_ptr<const Source> from;
+    /// Who keeps the tree, where that is not the caller: held as long as the worker may use it.
+    std::shared_ptr<const void> keeper;
+    /// The other side has asked for it, over a connection whose messages come by `take`: the caller posts receives.
+    bool asked = false;
   };
   /// `connection` has been asked for with `cookie`; the tree must not change.
   Sender(udp::Endpoint& endpoint, udp::ConnectionId connection, Worker& worker, const Tree& tree,
@@ -34,6 +44,10 @@ class Sender {
   ~Sender();
 
   void on(const udp::Completion& completion);
+  /// A control message, where the caller posts receives.
+  void take(std::span<const std::byte> bytes) { on_control(bytes); }
+  /// Says hello; by itself when the connection is up, unless it was asked for.
+  void begin();
   bool pump();
 
   [[nodiscard]] bool over() const { return state_ == State::over; }
@@ -51,6 +65,7 @@ class Sender {
     std::uint64_t links = 0;       ///< stored or there
     std::uint64_t refused = 0;     ///< entries, by the receiver
     std::uint64_t skipped = 0;     ///< files that vanished or changed here meanwhile
+    std::uint64_t removed = 0;     ///< at the other side
   };
   [[nodiscard]] const Progress& progress() const { return progress_; }
 
@@ -72,6 +87,10 @@ class Sender {
   void handle(const Done& done);
   void handle(const Enough& enough);
   void handle(const Finished& finished);
+  void handle(const StillHere& still_here);
+  void handle(const Names& names);
+  void handle(const Removed& removed);
+  bool prune_on();
   template <class Other>
   void handle(const Other& other);
   void give_up_rest(const std::string& why);
@@ -96,11 +115,14 @@ class Sender {
   udp::Status lost_ = udp::Status::ok;
   Outbox outbox_;
   std::uint32_t most_open_ = 0;
-  std::size_t next_ = 0;   ///< the next entry to announce
-  std::size_t ends_from_;  ///< the first folder's end, before which nothing may be open
-  std::size_t open_ = 0;   ///< announced, without an answer
+  std::size_t next_ = 0;         ///< the next entry to announce
+  std::size_t hard_links_from_;  ///< before the first of them nothing may be open
+  std::size_t ends_from_;        ///< the same for folders' ends
+  std::size_t open_ = 0;         ///< announced, without an answer
   std::unordered_map<std::uint32_t, std::shared_ptr<Outgoing>>
-      files_;  ///< those of these that are files
+      files_;                     ///< those of these that are files
+  std::unique_ptr<Prune> prune_;  ///< while it is at that
+  bool pruned_ = false;           ///< or is to be no more
   std::deque<std::shared_ptr<Outgoing>> to_read_;
   std::vector<std::shared_ptr<Buffer>> free_;
   std::vector<std::vector<std::byte>> control_;

@@ -1,5 +1,6 @@
 #include "transfer/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ Result<std::shared_ptr<Store>, std::string> Store::open(const std::string& folde
   return std::shared_ptr<Store>(new Store(std::move(handle)));
 }
 
-Result<FileHandle, Verdict> Store::parent_of(std::string_view path) {
+Result<FileHandle, Verdict> Store::parent_of(std::string_view path, bool make) {
   FileHandle at(::fcntl(folder_.get(), F_DUPFD_CLOEXEC, 0));
   if (!at) return failure("the folder cannot be opened", errno);
   for (std::size_t slash = path.find('/'); slash != std::string_view::npos;
@@ -55,7 +56,7 @@ Result<FileHandle, Verdict> Store::parent_of(std::string_view path) {
     const std::string name(path.substr(0, slash));
     path = path.substr(slash + 1);
     FileHandle next(::openat(at.get(), name.c_str(), kFolderFlags));
-    if (!next && errno == ENOENT) {
+    if (!next && errno == ENOENT && make) {
       if (::mkdirat(at.get(), name.c_str(), 0777) != 0 && errno != EEXIST)
         return failure(fmt::format("the folder '{}' cannot be made", printable(name)), errno);
       next = FileHandle(::openat(at.get(), name.c_str(), kFolderFlags));
@@ -178,6 +179,90 @@ Verdict Store::make_link(const Entry& entry, bool force) {
   }
   set_time();
   return {};
+}
+
+Verdict Store::make_hard_link(const Entry& entry, bool force) {
+  auto parent = parent_of(entry.path);
+  if (!parent) return parent.error();
+  auto from = parent_of(entry.target);
+  if (!from) return from.error();
+  const int folder = parent.value().get();
+  const std::string name(last_name(entry.path));
+  const std::string other(last_name(entry.target));
+  struct stat found {};
+  // Where the file was refused, something else may have its name.
+  if (::fstatat(from.value().get(), other.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(found.st_mode) || static_cast<std::uint64_t>(found.st_size) != entry.size ||
+      std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec != entry.mtime_ns)
+    return {Outcome::refused,
+            fmt::format("is another name of '{}', which was not copied", printable(entry.target))};
+  if (::linkat(from.value().get(), other.c_str(), folder, name.c_str(), 0) == 0) return {};
+  if (errno != EEXIST) return not_added("the name cannot be added", entry.path, errno);
+  struct stat there {};
+  if (::fstatat(folder, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+      there.st_dev == found.st_dev && there.st_ino == found.st_ino)
+    return {Outcome::there, {}};
+  if (!force || S_ISDIR(there.st_mode))
+    return {Outcome::refused, "is there already and is something else; --force replaces files"};
+  auto parts_folder = parts();
+  if (!parts_folder) return parts_folder.error();
+  const int parts = parts_folder.value().get();
+  const std::string id = path_id(entry.path) + ".link";
+  ::unlinkat(parts, id.c_str(), 0);
+  if (::linkat(from.value().get(), other.c_str(), parts, id.c_str(), 0) != 0)
+    return failure("the name cannot be added", errno);
+  if (::renameat(parts, id.c_str(), folder, name.c_str()) == 0) return {};
+  const int error = errno;
+  ::unlinkat(parts, id.c_str(), 0);
+  return not_added("the name cannot replace what is there", entry.path, error);
+}
+
+Store::Listing Store::list(const std::string& path, std::size_t most) {
+  Listing out;
+  auto parent = parent_of(path, false);
+  if (!parent) {
+    out.problem = parent.error().text;
+    return out;
+  }
+  FileHandle handle(
+      ::openat(parent.value().get(), std::string(last_name(path)).c_str(), kFolderFlags));
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(
+      handle ? ::fdopendir(handle.get()) : nullptr,
+      [](DIR* one) { return one ? ::closedir(one) : 0; });
+  if (!folder) {
+    out.problem = fmt::format("cannot be read: {}", std::strerror(errno));
+    return out;
+  }
+  handle.release();
+  errno = 0;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    struct stat found {};
+    if (path_fault(path + "/" + name) ||
+        ::fstatat(::dirfd(folder.get()), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
+      ++out.hidden;
+    } else {
+      out.names.push_back({S_ISDIR(found.st_mode), name});
+    }
+    if (out.names.size() > most) {
+      out.problem = fmt::format("has more than {} names", most);
+      return out;
+    }
+    errno = 0;
+  }
+  if (errno != 0) out.problem = fmt::format("cannot be read: {}", std::strerror(errno));
+  return out;
+}
+
+std::string Store::remove(const std::string& path, bool folder) {
+  auto parent = parent_of(path, false);
+  if (!parent) return parent.error().text;
+  if (::unlinkat(parent.value().get(), std::string(last_name(path)).c_str(),
+                 folder ? AT_REMOVEDIR : 0) == 0 ||
+      errno == ENOENT)
+    return {};
+  return fmt::format("cannot be removed: {}", std::strerror(errno));
 }
 
 bool Store::may_add(std::string_view path) const {

@@ -41,6 +41,17 @@ class Store {
   /// Permissions and time, where this or an earlier attempt has made it; else it stays as it is.
   [[nodiscard]] Verdict finish_folder(const Entry& entry);
   [[nodiscard]] Verdict make_link(const Entry& entry, bool force);
+  /// Another name for a file that was stored before: one of this size and time.
+  [[nodiscard]] Verdict make_hard_link(const Entry& entry, bool force);
+  struct Listing {
+    std::vector<Names::Name> names;
+    std::uint32_t hidden = 0;  ///< those that no message can name
+    std::string problem;       ///< it cannot be read
+  };
+  /// What is in a folder, but for unfinished files; of one that has more than `most`, that is the problem.
+  [[nodiscard]] Listing list(const std::string& path, std::size_t most);
+  /// A file, a link, or an empty folder. Says what is wrong, or nothing.
+  [[nodiscard]] std::string remove(const std::string& path, bool folder);
   /// Until everything is on the disk. False if the disk says no.
   [[nodiscard]] bool sync();
   /// Removes the folder of unfinished files where it is empty.
@@ -50,7 +61,7 @@ class Store {
   friend class IncomingFile;
   explicit Store(FileHandle folder) : folder_(std::move(folder)) {}
   /// The folder that a path's last name is in, made where it is missing; or why there is none.
-  [[nodiscard]] Result<FileHandle, Verdict> parent_of(std::string_view path);
+  [[nodiscard]] Result<FileHandle, Verdict> parent_of(std::string_view path, bool make = true);
   [[nodiscard]] Result<FileHandle, Verdict> parts();
   [[nodiscard]] Verdict make_noted(int parent, const std::string& name, std::string_view path);
   /// Asked before a file comes: false if it could not be given its name in the end.

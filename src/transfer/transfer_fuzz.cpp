@@ -32,7 +32,13 @@ void run(std::span<const std::byte> bytes) {
   STRACK_CHECK(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()));
   if (const Entry* entry = std::get_if<Entry>(&decoded.value())) {
     check_path(entry->path);
-    STRACK_CHECK((entry->kind == EntryKind::link) == !entry->target.empty());
+    STRACK_CHECK((entry->kind == EntryKind::link || entry->kind == EntryKind::hard_link) ==
+                 !entry->target.empty());
+  }
+  if (const Ask* ask = std::get_if<Ask>(&decoded.value())) {
+    for (const std::string& path : ask->paths) {
+      if (!path.empty()) check_path(path);
+    }
   }
 }
 
@@ -46,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   // The same as every type, so that few inputs end at the first byte.
   std::vector<std::byte> typed(bytes.begin(), bytes.end());
-  for (std::uint8_t type = 1; type <= 11; ++type) {
+  for (std::uint8_t type = 1; type <= 20; ++type) {
     typed[0] = std::byte{type};
     run(typed);
   }

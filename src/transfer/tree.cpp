@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,13 +22,18 @@ namespace {
 
 class Scan {
  public:
-  Scan(Tree& tree, const std::vector<std::string>& exclude) : tree_(tree), exclude_(exclude) {}
+  Scan(Tree& tree, const ScanOptions& options, const Source& from)
+      : tree_(tree), options_(options), from_(from) {}
 
   /// Returns what is wrong, or an empty text.
   std::string add(const std::string& local, const std::string& path) {
+    const FileHandle thing = from_.open(local, O_PATH);
     struct stat found {};
-    if (::lstat(local.c_str(), &found) != 0)
-      return fmt::format("{}: {}", printable(local), std::strerror(errno));
+    if (!thing || ::fstat(thing.get(), &found) != 0)
+      return fmt::format("{}: {}", printable(local),
+                         errno == ELOOP && !from_.is_anywhere()
+                             ? "the way there is a link, and none is followed"
+                             : std::strerror(errno));
     const std::pair identity{found.st_dev, found.st_ino};
     const auto [before, first] = sources_.emplace(path, identity);
     if (!first && before->second == identity) {
@@ -38,32 +44,49 @@ class Scan {
       return fmt::format("{}: two things would be called '{}' at the receiver", printable(local),
                          printable(path));
     const std::size_t entries = tree_.entries.size();
-    root_ = path.size() + 1;
-    add(local, path, found);
+    root_ = path.size();
+    add(local, path, thing, found);
     if (S_ISLNK(found.st_mode) && tree_.entries.size() > entries)
       tree_.named_links.push_back(fmt::format("{}: a link to '{}'", printable(local),
                                               printable(tree_.entries.back().entry.target)));
     return {};
   }
 
-  std::vector<SourceEntry>& folders() { return folders_; }
+  /// Everything in the folder itself, but for what is not finished there.
+  std::string add_all(const std::string& path) {
+    std::vector<std::string> names;
+    if (!list({}, names)) return fmt::format("the folder cannot be read: {}", std::strerror(errno));
+    for (const std::string& name : names) {
+      if (name == kPartsFolder) continue;
+      std::string wrong = add(name, path.empty() ? name : path + "/" + name);
+      if (!wrong.empty()) tree_.skipped.push_back(std::move(wrong));
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool is_too_much() const { return too_much_; }
+
+  /// Names of files last, when these are there; innermost folders first: to set a folder's time is to change nothing
+  /// in it afterwards.
+  void finish() {
+    tree_.hard_links = hard_links_.size();
+    std::move(hard_links_.begin(), hard_links_.end(), std::back_inserter(tree_.entries));
+    tree_.folder_ends = folders_.size();
+    std::move(folders_.rbegin(), folders_.rend(), std::back_inserter(tree_.entries));
+    for (std::size_t i = 0; i < tree_.entries.size(); ++i)
+      tree_.entries[i].entry.number = static_cast<std::uint32_t>(i);
+  }
 
  private:
   void skip(const std::string& local, std::string_view why) {
     tree_.skipped.push_back(fmt::format("{}: {}", printable(local), why));
   }
-  [[nodiscard]] bool is_excluded(const std::string& name, const std::string& path) const {
-    return std::any_of(exclude_.begin(), exclude_.end(), [&](const std::string& pattern) {
-      const bool whole = pattern.find('/') != std::string::npos;
-      const std::string& text = whole ? path : name;
-      return ::fnmatch(pattern.c_str(), text.c_str() + (whole ? root_ : 0), FNM_PATHNAME) == 0;
-    });
-  }
   void skip_unreadable(const std::string& local) {
     skip(local, fmt::format("cannot be read: {}", std::strerror(errno)));
   }
 
-  void add(const std::string& local, const std::string& path, const struct stat& found) {
+  void add(const std::string& local, const std::string& path, const FileHandle& thing,
+           const struct stat& found) {
     if (const auto fault = path_fault(path)) return skip(local, fmt::format("its name {}", *fault));
     SourceEntry source;
     source.local = local;
@@ -71,24 +94,41 @@ class Scan {
     source.entry.mode = static_cast<std::uint16_t>(found.st_mode & 0777);
     source.entry.mtime_ns =
         std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
-    if (S_ISLNK(found.st_mode)) return add_link(std::move(source));
+    if (S_ISLNK(found.st_mode)) return add_link(std::move(source), thing);
     if (S_ISDIR(found.st_mode)) return add_folder(std::move(source));
     if (!S_ISREG(found.st_mode)) return skip(local, "neither a file, a folder nor a link");
+    add_file(std::move(source), thing, found);
+  }
+
+  void add_file(SourceEntry source, const FileHandle& thing, const struct stat& found) {
+    const std::string& local = source.local;
     source.entry.size = static_cast<std::uint64_t>(found.st_size);
     const auto room = static_cast<std::uint64_t>(found.st_blocks) * 512;
     source.entry.holes = source.entry.size - std::min(source.entry.size, room);
     if (source.entry.size > kMaxFileBytes)
       return skip(local, fmt::format("{} bytes are more than the 2^50 that a file can have",
                                      source.entry.size));
-    if (::access(local.c_str(), R_OK) != 0) return skip_unreadable(local);
+    if (::faccessat(thing.get(), "", R_OK, AT_EMPTY_PATH | AT_EACCESS) != 0 && errno == EACCES)
+      return skip_unreadable(local);
+    if (options_.hard_links && found.st_nlink > 1) {
+      const auto [before, first] =
+          names_.emplace(std::pair{found.st_dev, found.st_ino}, source.entry.path);
+      if (!first) {
+        source.entry.kind = EntryKind::hard_link;
+        source.entry.target = before->second;
+        source.entry.holes = 0;
+        hard_links_.push_back(std::move(source));
+        return;
+      }
+    }
     ++tree_.files;
     tree_.bytes += source.entry.size;
     tree_.entries.push_back(std::move(source));
   }
 
-  void add_link(SourceEntry source) {
+  void add_link(SourceEntry source, const FileHandle& thing) {
     std::array<char, kMaxPathBytes + 1> target;
-    const ssize_t length = ::readlink(source.local.c_str(), target.data(), target.size());
+    const ssize_t length = ::readlinkat(thing.get(), "", target.data(), target.size());
     if (length < 0) return skip_unreadable(source.local);
     source.entry.kind = EntryKind::link;
     source.entry.target.assign(target.data(), static_cast<std::size_t>(length));
@@ -98,91 +138,132 @@ class Scan {
     tree_.entries.push_back(std::move(source));
   }
 
+  /// False where it cannot be opened; what was found before an error is copied.
+  bool list(const std::string& local, std::vector<std::string>& names) {
+    FileHandle handle = from_.open(local, O_RDONLY | O_DIRECTORY);
+    if (!handle) return false;
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(handle.get()), ::closedir);
+    if (!folder) return false;
+    handle.release();
+    errno = 0;
+    while (const dirent* entry = ::readdir(folder.get())) {
+      const std::string name = entry->d_name;
+      if (name != "." && name != "..") names.push_back(name);
+      errno = 0;
+      if (names.size() > options_.most) break;
+    }
+    if (errno != 0) skip_unreadable(local);
+    std::sort(names.begin(), names.end());
+    return true;
+  }
+
   void add_folder(SourceEntry source) {
     source.entry.kind = EntryKind::folder;
     const std::string local = source.local;
     const std::string path = source.entry.path;
     std::vector<std::string> names;
-    {
-      const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(local.c_str()), ::closedir);
-      if (!folder) return skip_unreadable(local);
-      errno = 0;
-      while (const dirent* entry = ::readdir(folder.get())) {
-        const std::string name = entry->d_name;
-        if (name != "." && name != "..") names.push_back(name);
-        errno = 0;
-      }
-      if (errno != 0) skip_unreadable(local);  // what was found of it is copied
-    }
+    if (!list(local, names)) return skip_unreadable(local);
     folders_.push_back(source);
     folders_.back().entry.kind = EntryKind::folder_end;
     tree_.entries.push_back(std::move(source));
-    std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
-      struct stat found {};
-      const std::string within = local + "/" + name;
-      if (is_excluded(name, path + "/" + name)) {
-        ++tree_.excluded;
-      } else if (::lstat(within.c_str(), &found) != 0) {
-        skip(within, std::strerror(errno));
-      } else if (std::string called = path + "/" + name; seen_.insert(called).second) {
-        add(within, called, found);
-      } else {
-        skip(within, fmt::format("another source is called '{}' at the receiver already",
-                                 printable(called)));
-      }
+      if (stopped()) return;
+      if (local.empty() && name == kPartsFolder) continue;
+      add_within(local.empty() ? name : local + "/" + name, path + "/" + name);
     }
   }
 
+  void add_within(const std::string& local, const std::string& path) {
+    if (is_excluded(options_.exclude, path, root_)) {
+      ++tree_.excluded;
+      return;
+    }
+    const FileHandle thing = from_.open(local, O_PATH);
+    struct stat found {};
+    if (!thing || ::fstat(thing.get(), &found) != 0) return skip(local, std::strerror(errno));
+    if (!seen_.insert(path).second)
+      return skip(local, fmt::format("another source is called '{}' at the receiver already",
+                                     printable(path)));
+    add(local, path, thing, found);
+  }
+
+  [[nodiscard]] bool stopped() {
+    too_much_ = too_much_ ||
+                tree_.entries.size() + folders_.size() + hard_links_.size() > options_.most ||
+                tree_.skipped.size() > options_.most;
+    return too_much_ ||
+           (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed));
+  }
+
   Tree& tree_;
-  const std::vector<std::string>& exclude_;
-  std::size_t root_ = 0;  ///< where in a path the part below its source begins
+  const ScanOptions& options_;
+  const Source& from_;
+  bool too_much_ = false;
+  std::size_t root_ = 0;  ///< the length of the path that its source has
   std::vector<SourceEntry> folders_;
+  std::vector<SourceEntry> hard_links_;
   std::set<std::string> seen_;
   std::map<std::string, std::pair<dev_t, ino_t>> sources_;  ///< by what they will be called
+  std::map<std::pair<dev_t, ino_t>, std::string> names_;    ///< of files that have several
 };
 
 /// "a/b" is called "b"; ".", ".." and "/" have no name of their own.
-std::string own_name(const std::string& source) {
-  const std::string name = source.substr(source.rfind('/') + 1);
-  return name == "." || name == ".." ? std::string{} : name;
+std::string own_name(std::string_view source) {
+  const std::string_view name = source.substr(source.rfind('/') + 1);
+  return name == "." || name == ".." ? std::string{} : std::string(name);
 }
 
 }  // namespace
 
+bool is_excluded(const std::vector<std::string>& patterns, std::string_view path,
+                 std::size_t root) {
+  for (std::size_t end = path.find('/', root + 1); !patterns.empty() && root < path.size();
+       end = path.find('/', end + 1)) {
+    const std::string below(
+        path.substr(root + (root > 0 ? 1 : 0), end - root - (root > 0 ? 1 : 0)));
+    const std::string name = own_name(below);
+    for (const std::string& pattern : patterns) {
+      const std::string& text = pattern.find('/') != std::string::npos ? below : name;
+      if (::fnmatch(pattern.c_str(), text.c_str(), FNM_PATHNAME) == 0) return true;
+    }
+    if (end == std::string_view::npos) break;
+  }
+  return false;
+}
+
+std::string name_at(const Destination& destination, std::string_view source) {
+  if (!destination.folder) return destination.path;
+  const std::string name = own_name(source);
+  if (name.empty()) return {};
+  return destination.path.empty() ? name : destination.path + "/" + name;
+}
+
 Result<Tree, std::string> scan(const std::vector<std::string>& sources,
-                               const Destination& destination,
-                               const std::vector<std::string>& exclude) {
+                               const Destination& destination, const ScanOptions& options,
+                               const Source& from) {
   if (sources.size() > 1 && !destination.folder)
     return fmt::format(
         "{} things cannot all be called '{}'. end the destination with a slash to "
         "make it a folder",
         sources.size(), printable(destination.path));
   Tree tree;
-  Scan scan(tree, exclude);
+  Scan scan(tree, options, from);
   for (std::string source : sources) {
     while (source.size() > 1 && source.ends_with('/')) source.pop_back();
-    std::string path = destination.path;
-    if (destination.folder) {
-      const std::string name = own_name(source);
-      if (name.empty())
-        return fmt::format(
-            "'{}' has no name to be called by at the receiver. give the folder by its name, or a "
-            "destination that does not end in a slash",
-            printable(source));
-      path += (path.empty() ? "" : "/") + name;
-    }
-    std::string wrong = scan.add(source, path);
+    const bool all = source.empty() && !from.is_anywhere();
+    const std::string path = all ? destination.path : name_at(destination, source);
+    if (path.empty() && !all)
+      return fmt::format(
+          "'{}' has no name to be called by at the receiver. give the folder by its name, or a "
+          "destination that does not end in a slash",
+          printable(source));
+    std::string wrong = all && destination.folder ? scan.add_all(path) : scan.add(source, path);
     if (!wrong.empty()) return wrong;
   }
-  // Innermost first: to set a folder's time is to change nothing in it afterwards.
-  tree.folder_ends = scan.folders().size();
-  std::move(scan.folders().rbegin(), scan.folders().rend(), std::back_inserter(tree.entries));
-  if (tree.entries.size() > kMaxEntries)
-    return fmt::format("{} files and folders are more than the {} of one transfer",
-                       tree.entries.size(), kMaxEntries);
-  for (std::size_t i = 0; i < tree.entries.size(); ++i)
-    tree.entries[i].entry.number = static_cast<std::uint32_t>(i);
+  scan.finish();
+  if (scan.is_too_much() || tree.entries.size() > options.most)
+    return fmt::format("more than the {} files and folders that one transfer may have",
+                       options.most);
   return tree;
 }
 

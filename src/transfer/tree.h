@@ -1,13 +1,17 @@
 // What `strack cp` is to copy: the files, folders and links below the names that were given.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "transfer/messages.h"
 #include "transfer/names.h"
+#include "transfer/source.h"
 
 namespace strack::transfer {
 
@@ -19,6 +23,7 @@ struct SourceEntry {
 struct Tree {
   /// In the order of sending, numbered: folders before what is in them, their ends after everything else.
   std::vector<SourceEntry> entries;
+  std::size_t hard_links = 0;   ///< how many of these, before the ends of folders
   std::size_t folder_ends = 0;  ///< how many of these, at the end
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
@@ -34,8 +39,24 @@ struct Tree {
 /// where a source itself is not there, or two things would have one name: better now than after an hour. The same
 /// thing twice is one. What is below a source and matches one of the patterns to exclude is left out: as
 /// fnmatch(3) does, by its own name or, where the pattern has a slash, by its path below the source.
+struct ScanOptions {
+  std::vector<std::string> exclude;
+  bool hard_links = false;         ///< a file's second name is told as such
+  std::size_t most = kMaxEntries;  ///< entries; more are a mistake
+  const std::atomic<bool>* stop =
+      nullptr;  ///< set by another thread: the result is of no use any more
+};
+/// Below a folder, an empty source is everything in it.
 [[nodiscard]] Result<Tree, std::string> scan(const std::vector<std::string>& sources,
                                              const Destination& destination,
-                                             const std::vector<std::string>& exclude = {});
+                                             const ScanOptions& options = {},
+                                             const Source& from = {});
+
+/// Whether a pattern leaves out the path, or a folder on the way to it; `root` is the length of its source's own.
+[[nodiscard]] bool is_excluded(const std::vector<std::string>& patterns, std::string_view path,
+                               std::size_t root);
+/// What a source is called at its destination: its path if that is no folder, else its own name in it; nothing
+/// where it has none.
+[[nodiscard]] std::string name_at(const Destination& destination, std::string_view source);
 
 }  // namespace strack::transfer

@@ -117,7 +117,7 @@ TEST(Tree, WhatIsExcludedIsLeftOut) {
   write_file(folder / "t/src/b.o", "2");
   write_file(folder / "t/src/b.c", "3");
   const auto found = [&](const std::vector<std::string>& exclude) {
-    const auto tree = scan({(folder / "t").string()}, below("", true), exclude);
+    const auto tree = scan({(folder / "t").string()}, below("", true), {.exclude = exclude});
     EXPECT_TRUE(tree.ok());
     return tree.value();
   };

@@ -1,0 +1,162 @@
+#include "cli/copy_attempts.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/interrupt.h"
+#include "cli/text.h"
+#include "cli/udp_options.h"
+#include "transfer/messages.h"
+#include "transfer/reconnect.h"
+
+namespace strack::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kSlots = 128;  ///< messages under way of a connection
+
+int give_up(const std::string& problem, const Totals& totals) {
+  fail(problem, 1);
+  if (totals.attempts > 0)
+    fmt::print(stderr, "       {} of {} are there: the same command goes on where it was\n",
+               size_of(totals.most), size_of(totals.all));
+  return 1;
+}
+
+int interrupted(const Totals& totals) {
+  fmt::print(stderr, "interrupted after {} of {}: the same command goes on where it was\n",
+             size_of(totals.most), size_of(totals.all));
+  return interrupted_status();
+}
+
+void nap(std::chrono::milliseconds time, const std::atomic<bool>& stop) {
+  const auto end = Clock::now() + time;
+  while (Clock::now() < end && !stop.load(std::memory_order_relaxed))
+    std::this_thread::sleep_for(std::min<Clock::duration>(kNap, end - Clock::now()));
+}
+
+}  // namespace
+
+std::string size_of(std::uint64_t count) {
+  return size_text(bytes(static_cast<std::int64_t>(count)));
+}
+
+std::string plural(std::uint64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+bool prepare(const std::string& peer_timeout, const transfer::Protection& protection,
+             udp::EndpointOptions& settings) {
+  const auto timeout = parse_peer_timeout(peer_timeout);
+  if (!timeout) {
+    fail(timeout.error());
+    return false;
+  }
+  settings.peer_timeout = timeout.value();
+  const auto warning = transfer::protect(protection, settings);
+  if (!warning) {
+    fail(warning.error());
+    return false;
+  }
+  if (warning.value()) fmt::print(stderr, "warning: {}\n", *warning.value());
+  settings.user_data = transfer::kService;
+  settings.message_slots = kSlots;
+  return true;
+}
+
+std::string progress_text(std::uint64_t done, std::uint64_t all, double seconds,
+                          const std::string& what, transfer::Pace& pace) {
+  const double part =
+      all == 0 ? 1 : static_cast<double>(std::min(done, all)) / static_cast<double>(all);
+  pace.note(done, Clock::now());
+  return fmt::format("{} of {}  {:.1f} %  {}{}  {}", size_of(done), size_of(all), 100 * part, what,
+                     pace.text(), time_left(seconds, part));
+}
+
+std::string paths_text(const udp::ConnectionStatistics& of, const transfer::Pace& pace) {
+  const std::uint64_t used = std::min<std::uint64_t>(of.paths_used, of.paths - of.paths_barred);
+  if (used == 0 || pace.recent_bytes() == 0) return {};
+  return fmt::format("  {} of {} paths, {} each", used, of.paths,
+                     transfer::rate_text(pace.recent_bytes() / used, pace.recent_seconds()));
+}
+
+void Totals::add(const Attempt& attempt) {
+  const transfer::Sender::Progress& progress = attempt.progress;
+  last = progress;
+  ++attempts;
+  most = std::max(most, progress.bytes);
+  copied += progress.files - progress.there;
+  sent += progress.sent_bytes;
+  all = std::max(all, attempt.all);
+}
+
+std::string Totals::text(double seconds, std::size_t skipped) const {
+  const std::string what =
+      plural(copied, "file") + (last.links > 0 ? ", " + plural(last.links, "link") : "");
+  const std::uint64_t there = last.files > copied ? last.files - copied : 0;
+  const std::uint64_t sent_before = sent - last.sent_bytes;
+  const std::uint64_t kept = last.kept_bytes > sent_before ? last.kept_bytes - sent_before : 0;
+  // What an earlier attempt sent and the last one found there counts, what had to be sent again does not.
+  const std::uint64_t arrived = last.sent_bytes + last.kept_bytes - kept;
+  std::string text = fmt::format("copied {}, {} in {:.1f} s, {}", what, size_of(arrived), seconds,
+                                 transfer::rate_text(arrived, seconds));
+  if (sent > arrived) text += fmt::format("; {} sent twice", size_of(sent - arrived));
+  if (there > 0) text += fmt::format("; {} there already", plural(there, "file"));
+  if (kept > 0 && last.files > there)
+    text += fmt::format("; {} did not have to be sent", size_of(kept));
+  if (attempts > 1) text += fmt::format("; connected again {}", plural(attempts - 1, "time"));
+  if (last.removed > 0) text += fmt::format("; {} removed", last.removed);
+  if (last.refused > 0) text += fmt::format("; {} refused", last.refused);
+  if (skipped + last.skipped > 0) text += fmt::format("; {} skipped", skipped + last.skipped);
+  return text;
+}
+
+std::optional<int> attempt_until_done(const Course& course, Totals& totals,
+                                      const std::atomic<bool>& stop) {
+  transfer::Reconnect again(course.reconnect, std::random_device{}());
+  bool waits_in_turn = false;  // which is said once
+  while (true) {
+    std::string problem;
+    udp::Status lost = udp::Status::ok;
+    const auto addresses = course.addresses();
+    if (stop.load()) return interrupted(totals);
+    if (!addresses)
+      return totals.attempts == 0 ? fail(addresses.error()) : give_up(addresses.error(), totals);
+    auto dialled = transfer::dial(addresses.value(), course.settings, stop);
+    if (dialled) {
+      const std::uint64_t most = totals.most;
+      const Attempt attempt = course.attempt(dialled.value(), totals.attempts > 0);
+      if (attempt.lost != udp::Status::busy) totals.add(attempt);
+      if (attempt.stopped) return interrupted(totals);
+      if (attempt.problem.empty()) return std::nullopt;
+      if (attempt.lost == udp::Status::ok) return fail(attempt.problem, 1);
+      if (totals.most > most) again.progressed();
+      problem = attempt.problem;
+      lost = attempt.lost;
+    } else {
+      const transfer::NotDialled& why = dialled.error();
+      if (why.stopped) return interrupted(totals);
+      if (!why.mistake.empty()) return fail(why.mistake);
+      problem = transfer::explain(why.status, why.address, "strack recv", course.protection);
+      lost = why.status;
+      if (totals.attempts == 0 && !waits_in_turn && lost != udp::Status::busy)
+        return fail(problem, 1);
+    }
+    const auto wait =
+        transfer::Reconnect::worthwhile(lost) ? again.next(Clock::now()) : std::nullopt;
+    if (!wait) return give_up(problem, totals);
+    const bool in_turn = lost == udp::Status::busy;
+    if ((in_turn ? !waits_in_turn : dialled.ok()) && !course.quiet)
+      fmt::print(stderr, "{}; {}, for up to {}\n", problem,
+                 in_turn ? "waiting for a turn" : "connecting again", text_of(again.limit()));
+    waits_in_turn = in_turn || (waits_in_turn && !dialled);
+    nap(*wait, stop);
+  }
+}
+
+}  // namespace strack::cli

@@ -1,0 +1,108 @@
+// What both ways of `strack cp`, and `strack recv`, have in common: how they connect, take turns, and say how far
+// they are; and how a copy goes on after a connection was lost.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/progress.h"
+#include "transfer/dial.h"
+#include "transfer/event_wait.h"
+#include "transfer/protection.h"
+#include "transfer/rate.h"
+#include "transfer/sender.h"
+#include "transfer/worker.h"
+#include "udp/endpoint.h"
+
+namespace strack::cli {
+
+inline constexpr auto kSpin = std::chrono::microseconds(50);
+inline constexpr auto kNap = std::chrono::milliseconds(100);
+
+[[nodiscard]] std::string size_of(std::uint64_t count);
+[[nodiscard]] std::string plural(std::uint64_t count, std::string_view one);
+
+/// What both sides say about the transport; false after an error was printed.
+[[nodiscard]] bool prepare(const std::string& peer_timeout, const transfer::Protection& protection,
+                           udp::EndpointOptions& settings);
+
+/// Polls endpoint, worker and `side` until nothing is to be done, then sleeps.
+template <class Side>
+void turn(udp::Endpoint& endpoint, transfer::Worker& worker, Side& side,
+          std::chrono::steady_clock::time_point& busy_at, std::chrono::milliseconds nap = kNap) {
+  std::array<udp::Completion, 256> taken;
+  bool any = endpoint.poll();
+  for (const udp::Completion& completion : endpoint.completions(taken)) {
+    side.on(completion);
+    any = true;
+  }
+  any = worker.deliver() || any;
+  any = side.pump() || any;
+  const auto now = std::chrono::steady_clock::now();
+  if (any) {
+    busy_at = now;
+  } else if (now - busy_at > kSpin) {
+    transfer::sleep_for_event(endpoint, worker, nap);
+  }
+}
+
+[[nodiscard]] std::string progress_text(std::uint64_t done, std::uint64_t all, double seconds,
+                                        const std::string& what, transfer::Pace& pace);
+/// "  12 of 256 paths, 80.000 Mb/s each": those that are used and not left out for losses. Nothing before there is
+/// anything to tell.
+[[nodiscard]] std::string paths_text(const udp::ConnectionStatistics& of,
+                                     const transfer::Pace& pace);
+
+struct PacedLine : ProgressLine {
+  using ProgressLine::ProgressLine;
+  transfer::Pace pace;
+};
+
+/// What came of one connection's life.
+struct Attempt {
+  bool stopped = false;
+  std::string problem;
+  udp::Status lost = udp::Status::ok;  ///< how the connection ended, where that is the problem
+  transfer::Sender::Progress progress;
+  std::uint64_t all = 0;  ///< bytes that there are to copy, as far as it is known
+};
+
+/// Of all attempts. What one has stored is there already for the next.
+struct Totals {
+  transfer::Sender::Progress last;
+  std::uint64_t attempts = 0;
+  std::uint64_t most = 0;    ///< bytes that were done when it came furthest
+  std::uint64_t copied = 0;  ///< files
+  std::uint64_t sent = 0;
+  std::uint64_t all = 0;
+
+  void add(const Attempt& attempt);
+  [[nodiscard]] std::string text(double seconds, std::size_t skipped) const;
+};
+
+/// A copy, whichever way it goes.
+struct Course {
+  std::string peer_timeout;
+  std::chrono::milliseconds reconnect{0};
+  bool quiet = false;
+  transfer::Protection protection;
+  udp::EndpointOptions settings;
+  /// Where to connect; asked before every attempt. Or says what is wrong.
+  std::function<Result<std::vector<std::string>, std::string>()> addresses;
+  /// `again`: an earlier one has brought something.
+  std::function<Attempt(transfer::Dialled& dialled, bool again)> attempt;
+};
+/// Until all is copied or it makes no sense to go on. Returns the program's status once it has said why; nothing
+/// after a good end.
+[[nodiscard]] std::optional<int> attempt_until_done(const Course& course, Totals& totals,
+                                                    const std::atomic<bool>& stop);
+
+}  // namespace strack::cli

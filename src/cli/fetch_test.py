@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""`strack cp HOST:PATH LOCAL`, both ways over ssh, hard links, and what `strack perf` tells, over loopback.
+
+usage: fetch_test.py PROGRAM [unittest arguments]
+"""
+
+import csv
+import io
+import json
+import os
+import stat
+import unittest
+
+import udp_test
+from udp_test import MB, digest_of, tree_of
+
+
+class FilesTest(udp_test.UdpTest):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out"
+        self.into = self.folder / "in"
+        self.out.mkdir()
+        self.into.mkdir()
+
+    def serve(self, *words, **options):
+        return self.start("recv", "--bind", self.address, "--serve", self.out, *words, **options)
+
+    def of(self, path=""):
+        return f"{self.address}:{path}"
+
+    def write(self, name, content=b"x"):
+        path = self.out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def make_tree(self):
+        self.write("t/big", os.urandom(5 * MB))
+        self.write("t/d/empty", b"")
+        self.write("t/it's a \"name\" $HOME", b"odd")
+        (self.out / "t/l").symlink_to("d/empty")
+        (self.out / "t/d").chmod(0o555)
+
+
+class FetchTest(FilesTest):
+    def test_a_tree(self):
+        self.make_tree()
+        key = self.key()
+        server = self.serve("--once", "--key-file", key)
+        said = self.good("cp", self.of("t"), self.into, "--key-file", key)
+        self.assertRegex(said, r"\Acopied 3 files, 1 link, 5 MB in ")
+        self.assertEqual(tree_of(self.out / "t"), tree_of(self.into / "t"))
+        self.assertEqual(os.listdir(self.into), ["t"])
+        out, err = self.finish(server)
+        self.assertRegex(out, r": fetched 3 files, 1 link, 5 MB in ")
+        self.assertEqual(err, "")
+
+    def test_where_things_go(self):
+        self.write("d/a", b"a")
+        self.write("b", b"b")
+        self.serve()
+        self.good("cp", self.of("d/a"), self.into)
+        self.good("cp", self.of("d/a"), self.into / "renamed")
+        self.good("cp", self.of("d/a"), self.of("b"), f"{self.into}/new/")
+        self.good("cp", self.of(), self.into / "all")
+        self.good("cp", self.of(), self.into)
+        found = sorted(str(path.relative_to(self.into)) for path in self.into.rglob("*") if path.is_file())
+        self.assertEqual(found, ["a", "all/b", "all/d/a", "b", "d/a", "new/a", "new/b", "renamed"])
+
+    def test_what_may_not_be_fetched(self):
+        (self.folder / "secret").write_text("secret")
+        (self.out / "up").symlink_to("..")
+        self.serve()
+        for path, wanted in (("../secret", "'..'"), ("/etc/passwd", "is not relative"), ("no", "No such file or directory"),
+                             ("up/secret", "the way there is a link, and none is followed"), (".strack/x", "begins with '.strack'")):
+            said = self.bad("cp", self.of(path), self.into, status=1 if path in ("no", "up/secret") else 2)
+            self.assertIn(wanted, said)
+        self.assertEqual(os.listdir(self.into), [])
+        self.assertIn("nothing is taken here", self.bad("cp", self.folder / "secret", self.of(), status=1))
+        self.assertIn("different hosts", self.bad("cp", self.of("a"), "other:b", self.into))
+        self.assertIn("cannot all be called", self.bad("cp", self.of("a"), self.of("b"), self.into / "x"))
+
+    def test_who_serves_nothing(self):
+        self.start("recv", "--bind", self.address, "--dir", self.into)
+        self.assertIn("runs without --serve", self.bad("cp", self.of("a"), self.out, status=1))
+        self.assertIn("--dir DIR is missing", self.bad("recv", "--bind", self.address))
+
+    def test_a_server_that_is_started_again(self):
+        """What has come stays, and only the rest comes from the next one."""
+        self.write("f", os.urandom(60 * MB))
+        server = self.serve()
+        client = self.start("cp", self.of("f"), self.into, ready=False)
+        self.until(lambda: any(path.suffix == ".part" for path in self.into.rglob("*")), "something has come")
+        server.kill()
+        server.wait()
+        self.serve()
+        out, err = self.finish(client)
+        self.assertEqual(digest_of(self.out / "f"), digest_of(self.into / "f"))
+        if "connected again" in out:  # or it was quicker than this test
+            self.assertRegex(err, r"connecting again, for up to 60 s")
+
+    def test_what_cannot_be_read_is_told(self):
+        self.write("t/f", b"1")
+        (self.out / "t/l").symlink_to("/etc/passwd")
+        self.serve()
+        done = self.strack("cp", self.of("t"), self.into)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("t/l: a link to '/etc/passwd'", done.stderr)
+        self.assertTrue((self.into / "t/f").exists())
+
+    def test_exclude(self):
+        for name in ("t/a.o", "t/a.c", "t/d/b.o"):
+            self.write(name)
+        self.serve()
+        self.good("cp", self.of("t"), self.into, "--exclude", "*.o")
+        self.assertEqual(sorted(path.name for path in self.into.rglob("*")), ["a.c", "d", "t"])
+
+    def test_delete(self):
+        self.write("t/a", b"a")
+        self.write("t/d/b", b"b")
+        server = self.start("recv", "--bind", self.address, "--dir", self.into, "--serve", self.out, "--allow-delete")
+        self.good("cp", self.out / "t", self.of())
+        for name in ("t/x", "t/d/y.o", "t/e/z", "beside"):
+            (self.into / name).parent.mkdir(exist_ok=True)
+            (self.into / name).write_text("x")
+        words = ("--delete", "--exclude", "*.o")
+        self.assertEqual(sorted(self.good("cp", self.out / "t", self.of(), *words, "--dry-run").splitlines()),
+                         ["would remove t/e", "would remove t/e/z", "would remove t/x"])
+        self.assertIn("; 3 removed", self.good("cp", self.out / "t", self.of(), *words))
+        found = sorted(str(path.relative_to(self.into)) for path in self.into.rglob("*") if path.is_file())
+        self.assertEqual(found, ["beside", "t/a", "t/d/b", "t/d/y.o"])
+        (self.into / "t/e").mkdir()
+        self.assertEqual(self.good("cp", self.of("t"), self.into, *words, "--dry-run"), "would remove t/e\n")
+        self.assertIn("; 1 removed", self.good("cp", self.of("t"), self.into, "--delete", "--exclude", "*.o"))
+        self.assertEqual(sorted(os.listdir(self.into / "t")), ["a", "d"])
+        self.assertIn("is for --delete", self.bad("cp", self.out / "t", self.of(), "--dry-run"))
+        del server
+
+    def test_delete_is_not_for_everybody(self):
+        self.write("t/a", b"a")
+        (self.into / "t").mkdir()
+        (self.into / "t/x").write_text("x")
+        self.start("recv", "--bind", self.address, "--dir", self.into)
+        said = self.bad("cp", self.out / "t", self.of(), "--delete", status=1)
+        self.assertIn("t: nothing is removed here: `strack recv` runs without --allow-delete", said)
+        self.assertTrue((self.into / "t/x").exists())
+
+    def test_hard_links(self):
+        self.write("t/a", os.urandom(2 * MB))
+        (self.out / "t/d").mkdir()
+        os.link(self.out / "t/a", self.out / "t/d/b")
+        self.start("recv", "--bind", self.address, "--dir", self.into)
+        self.good("cp", "-H", self.out / "t", self.of())
+        self.assertEqual((self.into / "t/a").stat().st_ino, (self.into / "t/d/b").stat().st_ino)
+        self.good("cp", "-H", self.out / "t", self.of())
+        self.good("cp", self.out / "t", self.of("apart"))
+        self.assertEqual((self.into / "apart/a").stat().st_nlink, 1)
+
+
+class SshTest(FilesTest):
+    """The other side is started; in the place of ssh is a script that runs the command here."""
+
+    def setUp(self):
+        super().setUp()
+        self.ssh = self.folder / "ssh"
+        self.ssh.write_text('#!/bin/sh\n[ "$1" = -G ] && { echo "user me"; echo "hostname 127.0.0.1"; exit; }\n'
+                            'echo "$1" >> "$0.hosts"; shift; exec sh -c "$*"\n')
+        self.ssh.chmod(self.ssh.stat().st_mode | stat.S_IXUSR)
+
+    def over_ssh(self, *words):
+        return ("cp", "--ssh", "--ssh-command", self.ssh, "--remote-strack", udp_test.PROGRAM, *words)
+
+    def test_to_and_from(self):
+        self.make_tree()
+        self.good(*self.over_ssh(self.out / "t", f"me@far:{self.into}/"))
+        self.assertEqual(tree_of(self.out / "t"), tree_of(self.into / "t"))
+        self.good(*self.over_ssh(self.out / "t", f"me@far:{self.into}/n$ew 'one"))
+        self.assertEqual(tree_of(self.out / "t"), tree_of(self.into / "n$ew 'one"))
+        back = self.folder / "back"
+        back.mkdir()
+        self.good(*self.over_ssh(f"far:{self.into}/t", back))
+        self.assertEqual(tree_of(self.out / "t"), tree_of(back / "t"))
+        self.assertEqual((self.folder / "ssh.hosts").read_text().split(), ["me@far", "me@far", "far"])
+
+    def test_what_goes_wrong(self):
+        self.write("a")
+        done = self.strack("cp", "--ssh", "--ssh-command", self.ssh, "--remote-strack", "/no/such", self.out / "a", "far:")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--remote-strack says where", done.stderr.splitlines()[-1])  # after what the shell says
+        self.assertIn("a key of its own", self.bad("cp", "--ssh", "--insecure", self.out / "a", "far:"))
+        self.assertIn("different folders", self.bad("cp", "--ssh", "far:a/b", "far:c/d", self.into))
+        self.assertIn("No such file", self.bad(*self.over_ssh(f"far:{self.out}/no", self.into), status=1))
+
+
+class PerfTest(udp_test.UdpTest):
+    def setUp(self):
+        super().setUp()
+        self.start("perf", "server", "--bind", self.address)
+
+    def client(self, *words):
+        return self.good("perf", "client", self.address, "--paths", "8", "--size", "100KB", "--count", "50", *words)
+
+    def test_both_ways(self):
+        found = json.loads(self.client("--both", "--json"))
+        self.assertEqual((found["both"], found["bytes"], found["received_bytes"]), (True, 5 * MB, 5 * MB))
+        self.assertEqual(found["server"]["sent_bytes"], 5 * MB)
+        self.assertGreater(found["server"]["cpu_seconds"], 0)
+        self.assertRegex(self.client("--both"), r"\Aboth ways stream .*\n.*\n  from there  .*\n(.*\n)+  CPU .* % of one here, \d+ % there\n")
+
+    def test_path_by_path(self):
+        found = json.loads(self.client("--per-path", "--json"))
+        self.assertEqual(sum(path["packets"] for path in found["per_path"]), found["packets"])
+        self.assertEqual(len(found["per_path"]), found["paths_used"])
+        rows = list(csv.DictReader(io.StringIO(self.client("--csv"))))
+        self.assertTrue(rows)
+        self.assertEqual(list(rows[0]), ["path", "packets", "lost", "sacks", "marks", "rtt_us", "lowest_rtt_us"])
+        self.assertRegex(self.client("--per-path"), r"  path     packets   share    lost   marks      RTT us   lowest us\n")
+        self.assertNotIn("per_path", self.client("--json"))
+
+
+if __name__ == "__main__":
+    unittest.main()

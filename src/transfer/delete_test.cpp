@@ -1,0 +1,120 @@
+// `cp --delete` over loopback sockets, and senders that would remove what they may not.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "transfer/session_testing.h"
+
+namespace strack::transfer {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Puppet;
+using testing::SessionTest;
+using testing::write_file;
+
+class DeleteTest : public SessionTest {
+ protected:
+  DeleteTest() {
+    Receiver::Limits limits = patient();
+    limits.may_remove = true;
+    open_receiver(limits);
+    fs::create_directories(out("t/d"));
+    write_file(out("t/d/f"), "1");
+    fs::create_directories(in("t/d"));
+    fs::create_directories(in("t/old/deep"));
+    write_file(in("t/old/deep/x"), "x");
+    write_file(in("t/d/gone"), "x");
+    write_file(in("t/d/keep.o"), "x");
+    write_file(in("beside"), "x");
+    fs::create_symlink("nowhere", in("t/l"));
+  }
+  Sender::Options deleting() {
+    Sender::Options options;
+    options.noted = [this](const std::string& text) { told_.push_back(text); };
+    options.prune.emplace();
+    options.prune->exclude = {"*.o"};
+    options.prune->noted = options.noted;
+    options.prune->removed = [this](const std::string& path) { removed_.push_back(path); };
+    return options;
+  }
+  std::vector<std::string> told_;
+  std::vector<std::string> removed_;
+};
+
+TEST_F(DeleteTest, WhatTheSourceLacksGoes) {
+  EXPECT_EQ(copy({out("t").string()}, "", deleting()), "");
+  wait_for_end(1);
+  EXPECT_FALSE(fs::exists(in("t/old")));
+  EXPECT_FALSE(fs::exists(in("t/d/gone")));
+  EXPECT_FALSE(fs::is_symlink(in("t/l")));
+  EXPECT_TRUE(fs::exists(in("t/d/keep.o"))) << "excluded";
+  EXPECT_TRUE(fs::exists(in("t/d/f")));
+  EXPECT_TRUE(fs::exists(in("beside"))) << "outside of what is copied";
+  EXPECT_EQ(progress_.removed, 5u);
+  EXPECT_EQ(ended_[0].removed, 5u);
+  EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(DeleteTest, ADryRunTouchesNothing) {
+  Sender::Options options = deleting();
+  options.prune->dry = true;
+  EXPECT_EQ(copy({out("t").string()}, "", options), "");
+  EXPECT_EQ(removed_.size(), 5u);
+  EXPECT_TRUE(fs::exists(in("t/old/deep/x")));
+  EXPECT_FALSE(fs::exists(in("t/d/f"))) << "nothing is copied, either";
+}
+
+// What could not be read here may be what seems to be too much there.
+TEST_F(DeleteTest, NotAfterErrors) {
+  fs::create_symlink("/etc", out("t/skipped"));
+  EXPECT_EQ(copy({out("t").string()}, "", deleting()), "");
+  EXPECT_TRUE(fs::exists(in("t/old/deep/x")));
+  EXPECT_EQ(told_,
+            (std::vector<std::string>{"nothing is removed, since not everything could be read"}));
+}
+
+TEST_F(DeleteTest, NotWhereItIsNotAllowed) {
+  open_receiver(patient());
+  EXPECT_EQ(copy({out("t").string()}, "", deleting()), "");
+  EXPECT_TRUE(fs::exists(in("t/old/deep/x")));
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_[0], "t: nothing is removed here: `strack recv` runs without --allow-delete");
+}
+
+// [D110] Below folders that the transfer fills, and nowhere else.
+TEST_F(DeleteTest, NothingElseIsRemoved) {
+  for (const char* path : {"beside", "t/d/gone", "other/t/x"}) {
+    Puppet puppet(address());
+    puppet.say(Hello{});
+    puppet.say(Entry{0, EntryKind::folder, 0755, 0, 0, "t/old", ""});
+    puppet.say(Remove{0, false, path});
+    run(puppet, [&] { return puppet.last<Refusal>() != nullptr; });
+    EXPECT_EQ(puppet.last<Refusal>()->text, "it may not remove that") << path;
+  }
+  EXPECT_TRUE(fs::exists(in("beside")));
+  EXPECT_TRUE(fs::exists(in("t/d/gone")));
+}
+
+// A link to a folder is removed itself, and nothing behind it.
+TEST_F(DeleteTest, NothingBehindALinkIsRemoved) {
+  fs::create_directories(folder_ / "outside");
+  write_file(folder_ / "outside/x", "x");
+  fs::create_directory_symlink("../../outside", in("t/way"));
+  EXPECT_EQ(copy({out("t").string()}, "", deleting()), "");
+  EXPECT_FALSE(fs::is_symlink(in("t/way")));
+  EXPECT_TRUE(fs::exists(folder_ / "outside/x"));
+  Puppet puppet(address());
+  fs::create_directory_symlink("../../outside", in("t/way"));
+  puppet.say(Hello{});
+  puppet.say(Entry{0, EntryKind::folder, 0755, 0, 0, "t", ""});
+  puppet.say(Remove{0, false, "t/way/x"});
+  run(puppet, [&] { return puppet.last<Removed>() != nullptr; });
+  EXPECT_EQ(puppet.last<Removed>()->text, "'way' is there and is not a folder");
+  EXPECT_TRUE(fs::exists(folder_ / "outside/x"));
+}
+
+}  // namespace
+}  // namespace strack::transfer
