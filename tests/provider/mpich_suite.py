@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """MPICH's own tests, built against Open MPI, over the provider and over tcp;ofi_rxm: none may fail over the first alone.
 
-    mpich_suite.py PROVIDER_FOLDER [--folders pt2pt,coll,comm,datatype,rma] [--every N] [--only WORD]
+    mpich_suite.py PROVIDER_FOLDER [--folders pt2pt,coll,comm,datatype,rma,io] [--every N] [--only WORD]
 
 Needs the suite, built: MPICH_TESTS names the folder. Debian has its source in its package mpich (`apt source mpich`, test/mpi); in a folder of its own:
-CC=mpicc .../test/mpi/configure --disable-fortran --disable-cxx --enable-strictmpi --disable-spawn --disable-io --disable-threads, then make -k in dtpools, util
+CC=mpicc .../test/mpi/configure --disable-fortran --disable-cxx --enable-strictmpi --disable-spawn --disable-threads, then make -k in dtpools, util
 and each folder. Tests that Open MPI cannot build are named as such. More than 4 ranks are 4; of lines that differ only in MPICH's own settings the first one counts.
 """
 
@@ -52,7 +52,7 @@ def run(program, ranks, arguments, provider, path, work):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("provider")
-    parser.add_argument("--folders", default="pt2pt,coll,comm,datatype,rma")
+    parser.add_argument("--folders", default="pt2pt,coll,comm,datatype,rma,io")
     parser.add_argument("--every", type=int, default=1, help="only every so manieth test")
     parser.add_argument("--only", default="", help="only tests with this in their names")
     options = parser.parse_args()
