@@ -4,7 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-if(NOT STRACK_PLAIN_BUILD)
+if(NOT STRACK_PLAIN_BUILD OR STRACK_COVERAGE)
   install(CODE "message(FATAL_ERROR \"this build is instrumented, for tests only. \
 install the release build: cmake --preset release\")")
   return()

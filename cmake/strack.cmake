@@ -4,7 +4,7 @@
 #   strack_library(NAME [PURE] [SOURCES ...] [LINKS ...])
 #   strack_program(NAME SOURCES ... [LINKS ...])
 #   strack_ship(NAME)
-#   strack_test(NAME SOURCES ... [LINKS ...] [SHARDS n] [LABELS ...] [TIMEOUT seconds])
+#   strack_test(NAME SOURCES ... [LINKS ...] [SHARDS n] [LABELS ...] [TIMEOUT seconds] [FIGURES cases])
 #   strack_fuzz(NAME SOURCE file [LINKS ...] [CORPUS folder] [RUNS n] [MAX_LEN bytes])
 #   strack_registry(NAME DESCRIPTORS ...)
 #   strack_check_transport(FOLDER OTHERS)
@@ -68,13 +68,19 @@ if(sanitizers)
   add_link_options(-fsanitize=${sanitizers})
 endif()
 
+# Clang counts in its front end, so that optimised code tells of lines too and one build serves both as second opinion and for
+# coverage. Options for cc1 rather than for the driver, whose -fprofile- would make ccache take every clone for another.
 if(STRACK_COVERAGE)
-  add_compile_options(--coverage -fprofile-abs-path -fprofile-update=atomic)
-  add_link_options(--coverage)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "coverage is counted by clang: cmake --preset clang")
+  endif()
+  add_compile_options("SHELL:-Xclang -fprofile-instrument=clang -Xclang -fcoverage-mapping"
+    -fcoverage-compilation-dir=. -fcoverage-prefix-map=${up}=)
+  add_link_options(-fprofile-instr-generate)
 endif()
 
-# True where the object code is what users get: nothing in it that only a kind of test put there.
-if(STRACK_SANITIZE OR STRACK_FUZZ OR STRACK_COVERAGE OR STRACK_DCHECK)
+# True where the object code does what users get, at that speed: nothing in it but counters that only a kind of test put there.
+if(STRACK_SANITIZE OR STRACK_FUZZ OR STRACK_DCHECK)
   set(STRACK_PLAIN_BUILD FALSE)
 else()
   set(STRACK_PLAIN_BUILD TRUE)
@@ -251,12 +257,20 @@ function(strack_ship name)
     VERBATIM)
 endfunction()
 
+# Where what has run is counted, the counts of unit tests and swarms are kept, each program's in a few files that its runs add to; what other
+# tests run has counters too, and nobody asks for them (CMakePresets.json).
+set(STRACK_COUNTS)
+if(STRACK_COVERAGE)
+  set(STRACK_COUNTS LLVM_PROFILE_FILE=${PROJECT_BINARY_DIR}/profiles/%4m.profraw)
+endif()
+
 # GoogleTest cases: one process for all of them, or SHARDS processes that take every SHARDS-th case.
 # As ctest tests they are called NAME or NAME/SHARD. What each case did is left in cases/NAME-SHARD.xml
 # of the build tree, where tools/ctest_report.py finds it. A test of more than some seconds has the label
 # "long", and then only the release build runs it. One case alone: NAME --gtest_filter=Suite.Case
+# FIGURES are patterns of cases that measure over long runs; builds with sanitizers, ten times as slow, leave them out.
 function(strack_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS;TIMEOUT" "SOURCES;LINKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS;TIMEOUT" "SOURCES;LINKS;LABELS;FIGURES")
   if(NOT arg_SOURCES)
     message(WARNING "${name}: no sources, so nothing is tested")  # a pattern that matched no file
     return()
@@ -268,9 +282,6 @@ function(strack_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
   endif()
-  if(STRACK_COVERAGE)
-    math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}")  # counting every line takes its time
-  endif()
   if(NOT arg_SHARDS)
     set(arg_SHARDS 1)
   endif()
@@ -278,6 +289,11 @@ function(strack_test name)
   target_compile_options(${name} PRIVATE ${test_options})
   add_dependencies(units ${name})
   target_precompile_headers(${name} REUSE_FROM strack_test_headers)
+  set(filter)
+  if(STRACK_SANITIZE AND arg_FIGURES)
+    list(JOIN arg_FIGURES ":" filter)
+    set(filter GTEST_FILTER=-${filter})
+  endif()
   math(EXPR last "${arg_SHARDS} - 1")
   foreach(shard RANGE ${last})
     set(test ${name})
@@ -286,7 +302,7 @@ function(strack_test name)
     endif()
     add_test(NAME ${test} COMMAND ${name} --gtest_output=xml:${PROJECT_BINARY_DIR}/cases/${name}-${shard}.xml)
     set_tests_properties(${test} PROPERTIES LABELS "unit;${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}")
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard};${STRACK_COUNTS};${filter}")
   endforeach()
 endfunction()
 
