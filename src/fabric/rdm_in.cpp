@@ -97,6 +97,8 @@ void Rdm::keep(Messages& all, Unexpected message) {
       ++full_;
       reply(link, Type::full, 0, 0);
     }
+    // Who goes on and on is no provider.
+    if (link.full && ++link.beyond > kMostBeyond) static_cast<void>(endpoint_.abort(link.id));
   }
   all.keep(std::move(message));
 }
@@ -108,6 +110,7 @@ std::optional<Unexpected> Rdm::take_kept(Messages& all, const Pattern<Peer>& pat
   if (full_ == 0 || unexpected_ > limits_.unexpected / 2) return taken;
   for (auto& [number, link] : links_) {
     if (!std::exchange(link->full, false)) continue;
+    link->beyond = 0;
     --full_;
     reply(*link, Type::room, 0, 0);
   }

@@ -21,6 +21,8 @@ struct Cookie {
 inline constexpr std::size_t kMostActive = 64;
 inline constexpr std::size_t kMostAsked = 65'536;
 inline constexpr std::size_t kMostOwed = 131'072;
+/// Of messages that are kept after the peer was told that there is no room: more than any provider has under way.
+inline constexpr std::uint32_t kMostBeyond = 65'536;
 
 struct Link {
   udp::ConnectionId id{};
@@ -39,8 +41,9 @@ struct Link {
   bool left = false;        ///< the peer has
 
   // [D104] Messages that wait for a receive.
-  bool full = false;    ///< this side has said so
-  bool offers = false;  ///< the peer has: every message is offered
+  bool full = false;         ///< this side has said so
+  std::uint32_t beyond = 0;  ///< so many have come since
+  bool offers = false;       ///< the peer has: every message is offered
 
   // [D94] Reads and long writes of the peer's.
   struct Asked {

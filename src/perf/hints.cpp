@@ -97,16 +97,15 @@ std::vector<std::string> hints(const ClientResult& result, const Plan& plan,
                                const SystemLimits& after) {
   std::vector<std::string> out;
   if (result.messages == 0) return out;
-  const double threads = plan.threads;
   const auto saturated = [&](double cpu) {
-    return result.total_seconds > 0.5 && cpu > kSaturated * threads * result.total_seconds;
+    return result.total_seconds > 0.5 && cpu > kSaturated * result.total_seconds;
   };
   const bool here = saturated(result.cpu_seconds);
   const bool there = saturated(result.server_cpu_seconds);
   if (plan.pattern != Pattern::pingpong && plan.target_bps == 0 && (here || there))
     out.push_back(fmt::format(
         "{} CPU has no time left: larger packets (--payload, where the MTU allows), --burst 8 "
-        "(where there is one path) and more --threads at both sides help",
+        "(where there is one path) and several clients and servers side by side help",
         here && there ? "either side's"
         : here        ? "this side's"
                       : "the server's"));

@@ -74,9 +74,6 @@ TEST(PerfHints, ABusyCpuIsTold) {
   Plan paced = plan();
   paced.target_bps = 1;
   EXPECT_TRUE(hints(busy, paced, {}, roomy(), roomy()).empty()) << "it was not to be faster";
-  Plan two = plan();
-  two.threads = 2;
-  EXPECT_TRUE(hints(busy, two, {}, roomy(), roomy()).empty()) << "one of two cores";
 }
 
 TEST(PerfHints, LostDatagramsAndASmallMtuAreTold) {

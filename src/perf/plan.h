@@ -37,7 +37,6 @@ struct Plan {
   std::chrono::nanoseconds time{0};  ///< 0: until the count is reached
   std::uint32_t connections = 1;
   std::uint32_t depth = 1;
-  std::uint32_t threads = 1;  ///< that the connections are spread over
   std::chrono::nanoseconds interval{0};
   Direction direction = Direction::client;
   std::uint64_t target_bps = 0;         ///< 0: as fast as it goes

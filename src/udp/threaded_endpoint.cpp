@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -32,6 +33,8 @@ constexpr std::uint32_t kMostThreads = 64;
 constexpr std::size_t kMostWaiting = std::size_t{1} << 16;
 /// A sleeper does not see what comes to the ports that only send, which resets do.
 constexpr nanoseconds kLongestSleep = std::chrono::milliseconds(20);
+/// How often a shard's thread lets callers go first between two of its rounds.
+constexpr int kMostTurns = 16;
 
 [[nodiscard]] ConnectionId global(std::size_t shard, ConnectionId id) {
   return ConnectionId{static_cast<std::uint64_t>(shard) << kIdBits |
@@ -61,6 +64,7 @@ class Mailbox {
   }
   std::span<const Completion> take(std::span<Completion> out, nanoseconds timeout) {
     constexpr nanoseconds kLongest = std::chrono::hours(24);
+    if (out.empty()) return out;  // who takes nothing wakes nobody in vain
     std::unique_lock lock(mutex_);
     filled_.wait_for(lock, std::clamp(timeout, nanoseconds(0), kLongest),
                      [this] { return !queue_.empty(); });
@@ -97,6 +101,7 @@ class Shard {
     if (bell_ >= 0) ::close(bell_);
   }
   void start() {
+    if (bell_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
     thread_ = std::thread([this] { run(); });
   }
 
@@ -127,8 +132,9 @@ class Shard {
         busy = endpoint_.poll();
         busy |= tell();
       }
-      // Otherwise who waits for the lock might wait for long: it goes to who asks first.
-      while (callers_ > 0) std::this_thread::yield();
+      // Otherwise who waits for the lock might wait for long: it goes to who asks first. Many who ask all the time must
+      // not keep this thread from its rounds, though.
+      for (int turn = 0; callers_ > 0 && turn < kMostTurns; ++turn) std::this_thread::yield();
       const Clock::time_point now = Clock::now();
       if (busy) {
         idle_since = now;
@@ -157,6 +163,7 @@ class Shard {
     nanoseconds longest = kLongestSleep;
     {
       const std::lock_guard lock(mutex_);
+      if (tell()) return;  // of what a call has completed since the last round
       longest = std::min(longest, endpoint_.next_deadline());
       p = {{{bell_, POLLIN, 0}, {endpoint_.file_descriptor(), POLLIN, 0}}};
       asleep_ = true;
@@ -227,7 +234,11 @@ Outcome<ThreadedEndpoint> ThreadedEndpoint::open(const EndpointOptions& options,
     impl->shards.push_back(
         std::make_unique<Shard>(std::move(endpoint), one.shard, options.spin, impl->mailbox));
   }
-  for (const auto& shard : impl->shards) shard->start();
+  try {
+    for (const auto& shard : impl->shards) shard->start();
+  } catch (const std::system_error& error) {
+    return Error{std::string("a thread cannot be started: ") + error.what()};
+  }
   return ThreadedEndpoint(std::move(impl));
 }
 
