@@ -88,7 +88,7 @@ class Draw {
     std::string text = "[topology]\nhosts = 16\nhosts_per_rack = 2\n";
     if (three) text += "tiers = 3\nracks_per_pod = 4\n";
     text += fmt::format("oversubscription = \"{}:1\"\n", of<int>({1, 2}));
-    text += fmt::format("host_gbps = {}\n", of<int>({100, 400}));
+    text += fmt::format("host_gbps = {}\n", of<int>({400, 800}));
     if (one_in(4)) {
       const std::uint32_t rack = below(8);
       const std::uint32_t from = below(30);

@@ -43,7 +43,7 @@ class Cluster {
   [[nodiscard]] virtual Instant now() const = 0;
   /// Before it runs: what this job does, its driver decides. All its ranks begin at the same time.
   virtual void drive(std::uint32_t /*job*/, workload::Driver& /*driver*/) {
-    STRACK_CHECK(!"only a cluster that this process runs alone has drivers");
+    STRACK_CHECK(false);  // only a cluster that this process runs alone has drivers
   }
 };
 

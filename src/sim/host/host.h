@@ -28,7 +28,6 @@
 #include "sim/host/protocol.h"
 #include "sim/host/report.h"
 #include "sim/host/server_links.h"
-#include "sim/net/fetch_ahead.h"
 #include "sim/net/port.h"
 #include "sim/net/topology.h"
 #include "sim/net/wire.h"
@@ -94,18 +93,6 @@ class Host : private Protocol::Nic,
     if (server != nullptr) [[unlikely]]
       server->hand_over(context);
     return keep(mail);
-  }
-
-  /// Asks for this host, whose turn comes soon (fetch_ahead.h); and then for what it leads to.
-  void fetch_ahead() const { sim::fetch_ahead(this, sizeof(*this)); }
-  void fetch_ends_ahead(std::uint64_t window) const {
-    in->fetch_ahead(window);
-    port.wire.lane->fetch_room_ahead(window);
-    // Of several connections it is not known which comes first.
-    if (outgoing_.size() == 1 && outgoing_[0])
-      sim::fetch_ahead(outgoing_[0].get(), sizeof(OutgoingEnd));
-    if (incoming_.size() == 1 && incoming_[0])
-      sim::fetch_ahead(incoming_[0].get(), sizeof(IncomingEnd));
   }
 
   // ---- run() in parts, for engines that run many hosts in step ----
