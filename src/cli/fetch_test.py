@@ -15,25 +15,12 @@ import udp_test
 from udp_test import MB, digest_of, tree_of
 
 
-class FilesTest(udp_test.UdpTest):
-    def setUp(self):
-        super().setUp()
-        self.out = self.folder / "out"
-        self.into = self.folder / "in"
-        self.out.mkdir()
-        self.into.mkdir()
-
+class ServedTest(udp_test.FilesTest):
     def serve(self, *words, **options):
         return self.start("recv", "--bind", self.address, "--serve", self.out, *words, **options)
 
     def of(self, path=""):
         return f"{self.address}:{path}"
-
-    def write(self, name, content=b"x"):
-        path = self.out / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        return path
 
     def make_tree(self):
         self.write("t/big", os.urandom(5 * MB))
@@ -43,7 +30,7 @@ class FilesTest(udp_test.UdpTest):
         (self.out / "t/d").chmod(0o555)
 
 
-class FetchTest(FilesTest):
+class FetchTest(ServedTest):
     def test_a_tree(self):
         self.make_tree()
         key = self.key()
@@ -158,7 +145,7 @@ class FetchTest(FilesTest):
         self.assertEqual((self.into / "apart/a").stat().st_nlink, 1)
 
 
-class SshTest(FilesTest):
+class SshTest(ServedTest):
     """The other side is started; in the place of ssh is a script that runs the command here."""
 
     def setUp(self):

@@ -472,19 +472,12 @@ def digest_of(path):
     return digest.hexdigest()
 
 
-class CopyTest(UdpTest):
+class FilesTest(UdpTest):
     def setUp(self):
         super().setUp()
-        self.out = self.folder / "out"
-        self.into = self.folder / "in"
-        self.out.mkdir()
-        self.into.mkdir()
-
-    def receive(self, *words, **options):
-        return self.start("recv", "--bind", self.address, "--dir", self.into, *words, **options)
-
-    def to(self, destination=""):
-        return f"{self.address}:{destination}"
+        self.out, self.into = self.folder / "out", self.folder / "in"
+        os.mkdir(self.out)
+        os.mkdir(self.into)
 
     def write(self, name, content=b"x"):
         path = self.out / name
@@ -492,11 +485,17 @@ class CopyTest(UdpTest):
         path.write_bytes(content)
         return path
 
+
+class CopyTest(FilesTest):
+    def receive(self, *words, **options):
+        return self.start("recv", "--bind", self.address, "--dir", self.into, *words, **options)
+
+    def to(self, destination=""):
+        return f"{self.address}:{destination}"
+
     def large(self, name, megabytes):
         path = self.out / name
-        with open(path, "wb") as file:
-            for _ in range(megabytes):
-                file.write(os.urandom(MB))
+        path.write_bytes(b"".join(os.urandom(MB) for _ in range(megabytes)))
         return path
 
     def test_a_tree(self):
