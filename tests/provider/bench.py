@@ -1,26 +1,31 @@
 #!/usr/bin/env python3
-"""Latency and throughput of libfabric's providers side by side, in turns: fabtests' tagged ping-pong and bandwidth.
+"""Latency and throughput of libfabric's providers side by side, in turns: fabtests' tagged ping-pong and bandwidth; and Open MPI's own TCP, by pingpong.c.
 
     bench.py PROVIDER_FOLDER [--rounds N] [--quiet] [--over loopback|veth|fabric] [--loss SHARE] [--size BYTES]
 
 --over veth: between two network namespaces with a cable of MTU 9000; fabric: across that of tests/fabric, where --loss is what each of its middle links loses. Both need root.
 --quiet runs both ends at real-time priority, for moments: on a machine that others use it shows what the providers themselves take. It needs root.
-Needs fabtests, as fabtests.py does. Prints a table of medians: microseconds one way, and MB/s; and how the first provider's compare, the median of the ratios in one round.
+Needs fabtests, as fabtests.py does; without Open MPI its column is empty. Prints a table of medians: microseconds one way, and MB/s; and how the first provider's compare, the median of the ratios in one round.
 """
 
 import argparse
 import contextlib
 import os
 import pathlib
+import re
+import shutil
 import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fabric"))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "fabric"))
 from fabric import Fabric, run_main, tool  # noqa: E402
 
-PROVIDERS = ("strack", "udp;ofi_rxd", "tcp;ofi_rxm")
+OPEN_MPI = "Open MPI TCP"
+PROVIDERS = ("strack", "udp;ofi_rxd", "tcp;ofi_rxm", OPEN_MPI)
 CASES = (("fi_rdm_tagged_pingpong", 64, 2000), ("fi_rdm_tagged_pingpong", 65536, 300), ("fi_rdm_tagged_pingpong", 1 << 20, 40),
          ("fi_rdm_tagged_bw", 65536, 1000), ("fi_rdm_tagged_bw", 1 << 20, 100))
 
@@ -29,7 +34,7 @@ class Side:
     """Where one of the two programs runs: what stands before its name, and its address."""
 
     def __init__(self, address, before=(), device=None):
-        self.address, self.before = address, list(before)
+        self.address, self.before, self.device = address, list(before), device
         self.env = {} if device is None else {"FI_STRACK_ADDRESS": address, "FI_STRACK_INSECURE": "1", "FI_TCP_IFACE": device, "FI_UDP_IFACE": device}
 
     def free_port(self):
@@ -89,6 +94,37 @@ def measure(sides, folder, provider, program, size, count, env, before):
         server.wait()
 
 
+class OpenMpi:
+    """pingpong.c over Open MPI's own TCP. Where the sides are namespaces, mpirun takes them for two machines."""
+
+    def __init__(self, sides, folder):
+        self.sides, self.folder = sides, folder
+        self.there = shutil.which("mpicc") is not None and shutil.which("mpirun") is not None
+        if not self.there:
+            return
+        subprocess.run(["mpicc", "-O2", "-o", folder / "pingpong", HERE / "pingpong.c"], check=True)
+        names = "".join(f"{side.address} side{number}\n" for number, side in enumerate(sides))
+        (folder / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
+        cases = " ".join(f"side{number}) shift; {' '.join(side.before)} unshare --uts --mount sh -c \"mount --bind {folder}/hosts /etc/hosts; hostname side{number}; $*\";;"
+                         for number, side in enumerate(sides))
+        (folder / "agent").write_text(f"#!/bin/sh\ncase $1 in {cases} esac\n")
+        (folder / "agent").chmod(0o755)
+
+    def measure(self, program, size, count, env, before):
+        """As `measure` does."""
+        if not self.there:
+            return None
+        apart = self.sides[0].device is not None
+        device = ",".join(dict.fromkeys(side.device or "lo" for side in self.sides))
+        env = {**env, "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": device, "OMPI_MCA_plm_rsh_agent": str(self.folder / "agent"),
+               "TMPDIR": str(self.folder), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        words = ["timeout", "30", "mpirun", "--oversubscribe", "--bind-to", "none", "-n", "2", *(["-H", "side0,side1"] if apart else []), *before,
+                 str(self.folder / "pingpong"), "latency" if program.endswith("pingpong") else "bandwidth", str(size), str(count)]
+        done = subprocess.run([str(self.folder / "agent"), "side0", "exec", *words] if apart else words, env=env, capture_output=True, text=True, check=False)
+        took = re.search(r"^took (\S+) (\S+)$", done.stdout, re.M)
+        return (float(took[1]), float(took[2])) if took and done.returncode == 0 else None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("provider")
@@ -103,11 +139,14 @@ def main():
     cases = CASES if options.size is None else (("fi_rdm_tagged_pingpong", options.size, 1000),)
     place = {"loopback": loopback, "veth": veth, "fabric": lambda: across_fabric(options.loss)}[options.over]
     found = {}
-    with place() as sides:
+    before = ["chrt", "-r", "1"] if options.quiet else []
+    with place() as sides, tempfile.TemporaryDirectory(prefix="strack_bench_") as own:
+        open_mpi = OpenMpi(sides, pathlib.Path(own))
         for _ in range(options.rounds):
             for program, size, count in cases:
                 for provider in PROVIDERS:
-                    one = measure(sides, folder, provider, program, size, count, env, ["chrt", "-r", "1"] if options.quiet else [])
+                    one = (open_mpi.measure(program, size, count, env, before) if provider == OPEN_MPI else
+                           measure(sides, folder, provider, program, size, count, env, before))
                     found.setdefault((program, size, provider), []).append(one)
     print("| | " + " | ".join(PROVIDERS) + " | " + " | ".join(f"of {name}'s" for name in PROVIDERS[1:]) + " |\n|---|" + "---|" * (2 * len(PROVIDERS) - 1))
     for program, size, _ in cases:
