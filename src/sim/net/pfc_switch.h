@@ -143,6 +143,8 @@ class BasicPfcSwitch : public SwitchBase {
   /// [D56] As collect(); ports among which the choice is by queue have then taken what is theirs.
   [[gnu::noinline]] Instant spray(const PortRules& rules, WindowContext& context,
                                   Scratch& scratch) {
+    QueueSheet& queues = scratch.queues;
+    note_queues(ports_, queues);
     const auto arrival_of = [](const SprayArrival& a) {
       return PfcArrival{a.time, a.packet, a.ingress, static_cast<std::uint32_t>(a.egress)};
     };
@@ -155,15 +157,19 @@ class BasicPfcSwitch : public SwitchBase {
           scratch.list(static_cast<std::size_t>(a.egress)).push_back(arrival_of(a));
         },
         [&](std::uint32_t p, Instant now) {
-          ports_[p].advance(now, rules, context, fingerprint, drops, buffer_);
-          next_event_[p] = ports_[p].next_event();
-          return ports_[p].load();
+          if (queues.next[p] < now) {
+            ports_[p].advance(now, rules, context, fingerprint, drops, buffer_);
+            queues.note(p, ports_[p]);
+            next_event_[p] = queues.next[p];
+          }
+          return queues.load[p];
         },
         [&](const SprayArrival& a) {
-          const auto p = static_cast<std::size_t>(a.egress);
+          const auto p = static_cast<std::uint32_t>(a.egress);
           ports_[p].advance(a.time, rules, context, fingerprint, drops, buffer_);
           ports_[p].take(arrival_of(a), rules, buffer_);
-          next_event_[p] = ports_[p].next_event();
+          queues.note(p, ports_[p]);
+          next_event_[p] = queues.next[p];
         });
   }
 

@@ -74,6 +74,8 @@ class BasicSwitch : public SwitchBase {
   /// [D56] As collect(); ports among which the choice is by queue have then taken what is theirs.
   [[gnu::noinline]] Instant spray(const PortRules& rules, WindowContext& context,
                                   Scratch& scratch) {
+    QueueSheet& queues = scratch.queues;
+    note_queues(ports_, queues);
     return collect_sprayed(
         context, scratch,
         [&](std::uint32_t, const Transit& transit) { return route_or_open(transit); },
@@ -81,14 +83,19 @@ class BasicSwitch : public SwitchBase {
           scratch.list(static_cast<std::size_t>(a.egress)).push_back({a.time, a.packet});
         },
         [&](std::uint32_t p, Instant now) {
-          ports_[p].advance(now, ports_[p].rules_here(rules), context, fingerprint, drops);
-          return ports_[p].load();
+          if (queues.next[p] < now) {
+            ports_[p].advance(now, ports_[p].rules_here(rules), context, fingerprint, drops);
+            queues.note(p, ports_[p]);
+          }
+          return queues.load[p];
         },
         [&](const SprayArrival& a) {
-          PortType& port = ports_[static_cast<std::size_t>(a.egress)];
+          const auto p = static_cast<std::uint32_t>(a.egress);
+          PortType& port = ports_[p];
           const PortRules& here = port.rules_here(rules);
           port.advance(a.time, here, context, fingerprint, drops);
           port.take({a.time, a.packet}, here, fingerprint, drops);
+          queues.note(p, port);
         });
   }
 

@@ -28,6 +28,23 @@ struct SprayArrival {
   std::int32_t egress;
 };
 
+/// What choosing by queues looks at, port beside port: whoever takes the shortest of many looks at all of them for each packet.
+struct QueueSheet {
+  std::vector<Instant> next;       ///< by port: its next event
+  std::vector<std::int64_t> load;  ///< by port: what waits
+
+  void prepare(std::size_t ports) {
+    if (next.size() >= ports) return;
+    next.resize(ports);
+    load.resize(ports);
+  }
+  template <class Port>
+  void note(std::uint32_t p, const Port& port) {
+    next[p] = port.next_event();
+    load[p] = port.load();
+  }
+};
+
 /// A thread's working memory for switches: the window's arrivals, by port. Shared by all switches a
 /// thread runs.
 template <class Arrival>
@@ -41,6 +58,7 @@ class ArrivalLists {
 
   std::vector<SprayArrival> sprayed;
   std::vector<SprayArrival> sprayed_merged;
+  QueueSheet queues;
 
  private:
   std::vector<std::vector<Arrival>> lists_;
@@ -178,6 +196,14 @@ class SwitchBase {
 
   /// Whether there is ever anything to choose.
   [[nodiscard]] bool sprays() const { return !sprayed_.empty(); }
+
+  /// Notes the ports of a switch that chooses by their queues; others have no use for it.
+  template <class Ports>
+  void note_queues(const Ports& ports, QueueSheet& sheet) const {
+    if (!sprayer_.reads_queues()) return;
+    sheet.prepare(port_count_);
+    for (std::uint32_t p = 0; p < port_count_; ++p) sheet.note(p, ports[p]);
+  }
 
   /// As route(); kOpen where choose() has to say, once it is this packet's turn.
   [[nodiscard]] std::int32_t route_or_open(const Transit& transit) {
