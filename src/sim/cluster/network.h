@@ -99,10 +99,10 @@ class Network {
         const PortInfo& port = info.ports[p];
         Wire& wire = sw->port(p).wire;
         wire = make_wire(port.link, port.peer, port.rate, port.latency);
-        wire.last_hop = port.ref.tier == LinkRef::Tier::host;
+        wire.last_hop = topology.is_last_hop(port);
         sw->port(p).seed(marks.next());
         sw->connect(p, &lanes[port.reverse]);
-        if (wire.last_hop) hosts[port.peer].in = &lanes[port.link];
+        if (port.ref.tier == LinkRef::Tier::host) hosts[port.peer].in = &lanes[port.link];
       }
     }
   }

@@ -4,10 +4,7 @@
 // onto the wire, and nothing queues in the NIC but what receivers say. A pause frame from the ToR
 // holds data back, not control.
 //
-// A NIC of several ports (planes) has several of these: each its own wire, pause, control queue and
-// turns. A connection takes its turn at the port its next packet's entropy names, so a poll that
-// yields a packet for another port leaves it there; what a receiver says goes out by the port its
-// packet came in by. Nothing else in a host knows about ports.
+// A NIC of several ports, one in each plane, is a switch beyond this port [D112].
 #pragma once
 
 #include <algorithm>

@@ -25,6 +25,7 @@ struct NetworkGraph {
   std::vector<std::string> switches;
   std::vector<Link> links;
   std::vector<std::uint32_t> host_links;  ///< by host: its link
+  std::vector<bool> nics;                 ///< by switch, or empty: [D112] it is its host's NIC
 
   [[nodiscard]] std::uint32_t host_count() const {
     return static_cast<std::uint32_t>(hosts.size());
@@ -35,6 +36,7 @@ struct NetworkGraph {
   [[nodiscard]] const Link& link_of_host(std::uint32_t host) const {
     return links[host_links[host]];
   }
+  [[nodiscard]] bool is_nic(std::size_t place) const { return !nics.empty() && nics[place]; }
   /// The switch that a host is at, by its place in `switches`.
   [[nodiscard]] std::uint32_t switch_of(std::uint32_t host) const {
     const Link& link = link_of_host(host);

@@ -127,6 +127,8 @@ class SwitchBase {
     if (group.count == 1) return table.ports[group.first];
     if (group.count == 0) [[unlikely]]
       return kNone;
+    if (nic_of_ != kNoHost) [[unlikely]]
+      return table.ports[group.first + plane_of(packet, group.count)];
     // ECMP: a hash of the header, salted by switch, scaled to the live ports.
     const std::uint64_t hash = mix64(packet.header() ^ salt_) >> 32;
     return table.ports[group.first + static_cast<std::uint32_t>((hash * group.count) >> 32)];
@@ -141,7 +143,8 @@ class SwitchBase {
         salt_(salt),
         racks_per_turn_(topology.tiers == 3 && info.ref.tier == SwitchRef::Tier::agg
                             ? topology.racks_per_pod
-                            : 1) {
+                            : 1),
+        nic_of_(info.nic ? host_of(info) : kNoHost) {
     in_.resize(port_count_);
     held_.resize(port_count_);
   }
@@ -298,8 +301,18 @@ class SwitchBase {
   static bool is_tor(const SwitchInfo& info, const TopologyParams& topology) {
     return info.ref.tier == SwitchRef::Tier::tor && topology.graph == nullptr;
   }
+  static std::uint32_t host_of(const SwitchInfo& nic) {
+    const auto is_host = [](const PortInfo& p) { return p.ref.tier == LinkRef::Tier::host; };
+    return std::find_if(nic.ports.begin(), nic.ports.end(), is_host)->peer;
+  }
   [[nodiscard]] std::uint32_t rack_of(std::uint32_t host) const {
     return static_cast<std::uint32_t>((host * rack_reciprocal_) >> 32);
+  }
+  /// [D112] A NIC's ports take entropies in turn, from one that its host and the other one have drawn together: what is sent
+  /// and what answers it are in one plane.
+  [[nodiscard]] std::uint32_t plane_of(const SimPacket& packet, std::uint32_t ports) const {
+    const std::uint64_t first = mix64(mix64(nic_of_) + mix64(packet.dst())) >> 32;
+    return static_cast<std::uint32_t>((first + packet.entropy()) % ports);
   }
   [[nodiscard]] std::size_t version_at(Instant now) const {
     std::size_t v = 0;
@@ -339,6 +352,7 @@ class SwitchBase {
     sprayed_version_ = 0;
   }
 
+  static constexpr std::uint32_t kNoHost = ~std::uint32_t{0};
   static constexpr std::uint32_t kLanesAhead = 8;
   static constexpr std::uint32_t kArrivalsAhead = 3;
 
@@ -348,6 +362,7 @@ class SwitchBase {
   std::uint32_t first_host_;
   std::uint64_t salt_;
   std::uint32_t racks_per_turn_;  ///< [D58] a turn is a rack's, or above ToRs a pod's
+  std::uint32_t nic_of_;          ///< [D112] a host, or kNoHost
   std::vector<const Lane*> in_;
   std::vector<std::vector<Transit>> held_;
   std::vector<std::pair<std::uint32_t, std::size_t>> to_hold_;

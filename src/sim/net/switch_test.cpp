@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/testing.h"
+#include "sim/net/network_graph.h"
 #include "sim/net/switch_testing.h"
 #include "sim/testing.h"
 
@@ -224,6 +227,62 @@ TEST(Switch, Routes_NoneLeft) {
   EXPECT_EQ(bench.sw.drops.no_route, 1u);
   EXPECT_EQ(bench.sw.drops.total(), 1u);
   EXPECT_EQ(bench.out[1].size(), 1u);
+}
+
+/// Hosts whose NICs have a port in each of three planes, of one leaf switch each.
+TopologyParams three_planes(std::uint32_t hosts) {
+  NetworkGraph graph;
+  for (std::uint32_t h = 0; h < hosts; ++h) {
+    graph.hosts.push_back("host" + std::to_string(h));
+    graph.switches.push_back("nic" + std::to_string(h));
+    graph.nics.push_back(true);
+    graph.host_links.push_back(h);
+    graph.links.push_back({h, hosts + h, gbps(600), us(1), {}});
+  }
+  for (std::uint32_t l = 0; l < 3; ++l) {
+    graph.switches.push_back("leaf" + std::to_string(l));
+    graph.nics.push_back(false);
+    for (std::uint32_t h = 0; h < hosts; ++h)
+      graph.links.push_back({hosts + h, 2 * hosts + l, gbps(200), us(1), {}});
+  }
+  TopologyParams params = leaf_spine(hosts, 1, 3);
+  params.graph = std::make_shared<const NetworkGraph>(std::move(graph));
+  return params;
+}
+
+// [D112] A NIC's ports take entropies in turn, from one that is drawn for each pair of hosts: what goes there and what comes
+// back are in one plane.
+TEST(Switch, Nic_PortsTakeEntropiesInTurn) {
+  constexpr std::uint32_t kHosts = 8;
+  const TopologyParams params = three_planes(kHosts);
+  const Topology topology(params);
+  const Bench there(params, topology.switches()[0], 1);
+  std::vector<std::int32_t> firsts;
+  for (std::uint32_t other = 1; other < kHosts; ++other) {
+    const Bench back(params, topology.switches()[other], 2);
+    const std::int32_t first = there.sw.route(data_packet(other, 0, 0), t(0));
+    firsts.push_back(first);
+    for (std::uint32_t entropy = 0; entropy < 256; ++entropy) {
+      const auto path = static_cast<core::PathId>(entropy);
+      // Port 0 is the host's.
+      const std::int32_t port = 1 + (first - 1 + static_cast<std::int32_t>(entropy)) % 3;
+      EXPECT_EQ(there.sw.route(data_packet(other, 5, path), t(0)), port);
+      EXPECT_EQ(back.sw.route(SimPacket::ack({0, 7}, path), t(0)), port);
+    }
+  }
+  EXPECT_EQ(firsts, (std::vector<std::int32_t>{1, 1, 1, 2, 2, 3, 2}));
+}
+
+// [D112] What a leaf sends to a NIC is for its host: the last hop, as is what the NIC hands on.
+TEST(Switch, Nic_IsBehindTheLastHop) {
+  const Topology topology(three_planes(2));
+  const SwitchInfo& nic = topology.switches()[1];
+  const SwitchInfo& leaf = topology.switches()[2];
+  EXPECT_TRUE(nic.nic);
+  EXPECT_FALSE(leaf.nic);
+  EXPECT_TRUE(topology.is_last_hop(nic.ports[0]));
+  EXPECT_FALSE(topology.is_last_hop(nic.ports[1]));
+  EXPECT_TRUE(topology.is_last_hop(leaf.ports[0]));
 }
 
 }  // namespace

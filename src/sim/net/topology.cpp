@@ -101,7 +101,7 @@ void Topology::build_graph() {
   STRACK_CHECK_OP(graph.hosts.size(), ==, hosts);
   switches_.resize(graph.switches.size());
   for (std::uint32_t s = 0; s < switches_.size(); ++s)
-    switches_[s] = {hosts + s, {SwitchRef::Tier::tor, s}, {}, 0};
+    switches_[s] = {hosts + s, {SwitchRef::Tier::tor, s}, {}, 0, graph.is_nic(s)};
   const auto add = [&](NodeId at, NodeId peer, const LinkRef& ref, LinkWay sends,
                        const NetworkGraph::Link& link) {
     if (at >= hosts)

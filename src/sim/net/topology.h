@@ -44,6 +44,7 @@ struct SwitchInfo {
   SwitchRef ref;
   std::vector<PortInfo> ports;
   std::uint32_t down_ports = 0;
+  bool nic = false;  ///< [D112] of one host, with a port in each plane
 };
 
 class Topology {
@@ -80,6 +81,10 @@ class Topology {
   [[nodiscard]] HostLink host_link(std::uint32_t host) const;
   [[nodiscard]] Picoseconds smallest_latency() const;  ///< of links inside servers too
   [[nodiscard]] std::string name(NodeId node) const;
+  /// Nothing but a host comes after, and its NIC where that has several ports.
+  [[nodiscard]] bool is_last_hop(const PortInfo& port) const {
+    return port.ref.tier == LinkRef::Tier::host || switches_[port.peer - hosts()].nic;
+  }
 
   /// Links of a failure: one, or all of a switch's. Lower and upper end as LinkRef names them.
   [[nodiscard]] std::vector<LinkRef> links_of(const Failure& failure) const;

@@ -105,6 +105,11 @@ class Parser {
       declare(line, graph_.hosts, kMostHosts, "hosts");
     } else if (word == "switches" || word == "switch") {
       declare(line, graph_.switches, kMostSwitches, "switches");
+    } else if (word == "nics" || word == "nic") {
+      const std::size_t first = graph_.switches.size();
+      declare(line, graph_.switches, kMostSwitches, "switches");
+      graph_.nics.resize(first);
+      graph_.nics.resize(graph_.switches.size(), true);
     } else if (word == "link" || word == "links") {
       links(line);
     } else if (word == "rate" || word == "latency") {
@@ -115,8 +120,8 @@ class Parser {
       }
       check(line.number, word == "rate", word != "rate", usual_);
     } else {
-      fail(line.number, fmt::format("{} is no statement. a line begins with hosts, switches, link, "
-                                    "rate or latency",
+      fail(line.number, fmt::format("{} is no statement. a line begins with hosts, switches, nics, "
+                                    "link, rate or latency",
                                     quoted(word)));
     }
   }
@@ -299,7 +304,27 @@ class Parser {
         fail(0, fmt::format("the host {} has no link. write one, such as link {} leaf0",
                             quoted(graph_.hosts[h]), graph_.hosts[h]));
     }
+    if (!graph_.nics.empty()) check_nics();
     check_size();
+  }
+
+  /// [D112] A NIC has one host, and the network at its other ports.
+  void check_nics() {
+    graph_.nics.resize(graph_.switches.size());
+    std::vector<std::uint32_t> served(graph_.switches.size());
+    for (std::uint32_t h = 0; h < graph_.host_count(); ++h) {
+      const std::uint32_t at = graph_.switch_of(h);
+      if (graph_.nics[at] && ++served[at] > 1) {
+        fail(lines_[graph_.host_links[h]],
+             fmt::format("the NIC {} has two hosts. it has one: name it in a line switches",
+                         quoted(graph_.switches[at])));
+      }
+    }
+    for (std::uint32_t s = 0; s < served.size(); ++s) {
+      if (graph_.nics[s] && served[s] == 0)
+        fail(0, fmt::format("the NIC {} has no host. link one to it, or name it in a line switches",
+                            quoted(graph_.switches[s])));
+    }
   }
 
   void check_size() const {
@@ -355,6 +380,9 @@ std::uint64_t fingerprint(const NetworkGraph& graph) {
       for (const char c : name) value = mix64(value ^ static_cast<unsigned char>(c));
       value = mix64(value ^ (std::uint64_t{name.size()} << 8));
     }
+  }
+  for (std::size_t s = 0; s < graph.nics.size(); ++s) {
+    if (graph.nics[s]) value = mix64(value ^ s);
   }
   return value;
 }

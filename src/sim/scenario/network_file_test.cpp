@@ -64,9 +64,9 @@ TEST(NetworkFile, WhatIsWrongIsNamed) {
   const std::string start = "rate 1Gbps\nlatency 1us\nhosts a b\nswitches s t\n";
   const auto after = [&](std::string_view rest) { return error_of(start + std::string(rest)); };
   EXPECT_EQ(error_of(""), "0: the network has 0 hosts. it needs two or more");
-  EXPECT_EQ(
-      error_of("node a"),
-      "1: \"node\" is no statement. a line begins with hosts, switches, link, rate or latency");
+  EXPECT_EQ(error_of("node a"),
+            "1: \"node\" is no statement. a line begins with hosts, switches, nics, link, rate or "
+            "latency");
   EXPECT_EQ(error_of("hosts a[3-1]"),
             "1: \"a[3-1]\" has no range in its brackets. write whole numbers without leading "
             "zeros, the smaller one first, 65536 of them at most, such as leaf[0-3]");
@@ -101,6 +101,24 @@ TEST(NetworkFile, WhatIsWrongIsNamed) {
       error_of("rate 1Gbps\nhosts a b\nswitches s\nlink a s"),
       "4: the link has no latency. add one, such as 500ns, or a line latency 500ns before it");
   EXPECT_EQ(error_of("hosts h[0-99999]").substr(0, 22), "1: \"h[0-99999]\" has no");
+}
+
+// [D112]
+TEST(NetworkFile, NicsHaveOneHost) {
+  const std::string start = "rate 1Gbps\nlatency 1us\nhosts a b\nswitch s\nnics n[0-1]\n";
+  const NetworkGraph graph =
+      read(start + "switch t\nlink a n0\nlink b n1\nlink n[0-1] s\nlink s t");
+  EXPECT_EQ(graph.switches, (std::vector<std::string>{"s", "n0", "n1", "t"}));
+  EXPECT_EQ(graph.nics, (std::vector<bool>{false, true, true, false}));
+  EXPECT_TRUE(graph.is_nic(1));
+  EXPECT_FALSE(graph.is_nic(3));
+  EXPECT_NE(fingerprint(graph),
+            fingerprint(read("rate 1Gbps\nlatency 1us\nhosts a b\nswitch s n[0-1] t\n"
+                             "link a n0\nlink b n1\nlink n[0-1] s\nlink s t")));
+  EXPECT_EQ(error_of(start + "link a n0\nlink b n0\nlink n[0-1] s"),
+            "7: the NIC \"n0\" has two hosts. it has one: name it in a line switches");
+  EXPECT_EQ(error_of(start + "link a n0\nlink b s\nlink n[0-1] s"),
+            "0: the NIC \"n1\" has no host. link one to it, or name it in a line switches");
 }
 
 // Each would do something else than it says.
@@ -213,6 +231,8 @@ TEST(Planes, ANicHasAPortInEach) {
   EXPECT_EQ(graph.link_of_host(3).rate, gbps(800));
   EXPECT_EQ(graph.links.size(), 16u + 2 * 16 + 2 * 16);
   EXPECT_EQ(graph_diameter(graph), 6);
+  EXPECT_TRUE(graph.is_nic(15));
+  EXPECT_FALSE(graph.is_nic(16));
 }
 
 }  // namespace

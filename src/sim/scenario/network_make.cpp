@@ -127,11 +127,11 @@ Result<std::string, workload::TextError> make_planes(const PlanesParams& p) {
   std::string text = fmt::format(
       "# {} hosts, whose NICs have {} ports, each in a plane of its own: {} leaf switches of {} "
       "hosts "
-      "below {} spines.\n# A NIC is a switch: packets go to its ports by the hash of their "
-      "headers.\n",
+      "below {} spines.\n# A NIC is a switch, whose ports take the entropies of a connection in "
+      "turn.\n",
       hosts, p.planes, p.leaves, p.hosts, p.spines);
   text += figures(p.links);
-  text += fmt::format("hosts host[0-{}]\nswitches nic[0-{}]\n", hosts - 1, hosts - 1);
+  text += fmt::format("hosts host[0-{}]\nnics nic[0-{}]\n", hosts - 1, hosts - 1);
   for (std::uint32_t plane = 0; plane < p.planes; ++plane)
     text += fmt::format("switches p{}leaf[0-{}] p{}spine[0-{}]\n", plane, p.leaves - 1, plane,
                         p.spines - 1);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "sim/net/network_graph.h"
 #include "sim/scenario/lossless.h"
+#include "sim/scenario/network_make.h"
 #include "sim/scenario/scenario.h"
 
 namespace strack::sim {
@@ -75,6 +76,28 @@ TEST_F(Networks, SetsOfRoutesAreBounded) {
   ASSERT_TRUE(few.ok() && more.ok());
   EXPECT_EQ(memory_estimate(more.value()) - memory_estimate(few.value()),
             20 * bytes(4'096 * 512 * 4));
+}
+
+// [MRC.planes] MRC has as many planes as NICs have ports.
+TEST_F(Networks, MrcKnowsThePlanes) {
+  write("planes.net", make_planes({}).value());
+  const auto planes = [&](const std::string& file, const std::string& more = "") {
+    const auto scenario =
+        load_text("[topology]\nfile = \"" + file + "\"\n[transport]\nscheme = \"mrc\"\n" + more,
+                  "x.toml", folder_, {});
+    if (!scenario) return scenario.error().text();
+    const std::string text = to_toml(scenario.value());
+    const std::size_t at = text.find("planes = ");
+    return text.substr(at, text.find_first_of(" \n", at + 9) - at);
+  };
+  EXPECT_EQ(planes("planes.net"), "planes = 2");
+  EXPECT_EQ(planes("two.net"), "planes = 1");
+  EXPECT_EQ(planes("planes.net", "[mrc]\nplanes = 1"), "planes = 1");
+  EXPECT_EQ(planes("planes.net", "[mrc]\nplanes = 9").substr(0, 9), "x.toml:6:");
+  write("uneven.net",
+        "rate 400Gbps\nlatency 500ns\nhosts a b\nnics n0 n1\nswitches s t\nlink a n0\nlink b n1\n"
+        "link n0 s\nlink n1 s\nlink n1 t\nlink s t\n");
+  EXPECT_EQ(planes("uneven.net"), "planes = 1");
 }
 
 // [D100]

@@ -2,12 +2,15 @@
 #include "transports/descriptor.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/param_error.h"
+#include "sim/net/network_graph.h"
 #include "sim/scenario/fields.h"
 #include "sim/scenario/resolution.h"
 #include "sim/transport.h"
@@ -28,7 +31,7 @@ constexpr Scheme kSchemes[] = {
      .label = "MRC",
      .role = "mrc",
      .help = "MRC (OCP, 2026): NSCC over entropies that are skipped, replaced and probed, without "
-             "rerouting; on one plane",
+             "rerouting",
      .ecn_last_hop = false,
      .reroutes = false},
 };
@@ -57,8 +60,33 @@ constexpr sim::Key kKeys[] = {
          .otherwise = "the base RTT",
          .needs = "a time is from 1 ns to 1 s, such as probe_every_us = 8",
          .help = "How often a connection probes one of the entropies that are assumed bad."}),
+    param<&Entropies::planes>(
+        {.name = "planes",
+         .kind = Kind::integer,
+         .otherwise = "the ports of a NIC, if all have as many",
+         .needs = "it is from 1 to 8, such as planes = 4",
+         .help = "Planes: entropy e is of plane e modulo planes, by which backups are chosen, and "
+                 "which is left out when nothing comes by it."}),
 };
 constexpr std::string_view kSection = "mrc";
+
+/// [MRC.planes] Ports of the NICs towards the network; 1 where they differ, or are more than can be told apart.
+std::uint32_t planes_of(const sim::TopologyParams& topology) {
+  if (topology.graph == nullptr) return 1;
+  const sim::NetworkGraph& graph = *topology.graph;
+  std::vector<std::uint32_t> ports(graph.switches.size());
+  for (const sim::NetworkGraph::Link& link : graph.links) {
+    if (std::min(link.a, link.b) < graph.host_count()) continue;
+    for (const std::uint32_t end : {link.a, link.b}) ++ports[end - graph.host_count()];
+  }
+  std::uint32_t planes = 0;
+  for (std::size_t s = 0; s < ports.size(); ++s) {
+    if (!graph.is_nic(s)) continue;
+    if (planes != 0 && ports[s] != planes) return 1;
+    planes = ports[s];
+  }
+  return planes >= 1 && planes <= Entropies::kMostPlanes ? planes : 1;
+}
 
 std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const Scheme* scheme) {
   sim::Group& set = resolution.all.plain;
@@ -67,6 +95,7 @@ std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const
   nscc.net_base_rtt = resolution.out.base_rtt;
   if (scheme != nullptr) nscc = resolve_nscc(resolution);
   core::MrcParams params = core::MrcParams::of(nscc);
+  params.entropies.planes = planes_of(resolution.out.config.topology);
   take_fields(set, kSection, kKeys, params.entropies);
   if (!set.given("mrc.min_active"))
     params.entropies.min_active = std::min(params.entropies.min_active, params.entropies.active);

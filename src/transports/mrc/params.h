@@ -29,7 +29,7 @@ struct MrcParams : UetParams {
     MrcParams p{uet, {}};
     p.sleek = true;  // [MRC.loss]
     p.spray.paths = MrcPathParams::kMost;
-    p.entropies.probe_every = uet.net_base_rtt;
+    p.entropies.probe_every = p.entropies.plane_silence = uet.net_base_rtt;
     return p;
   }
   [[nodiscard]] constexpr Result<MrcParams, ParamError> validated() const {

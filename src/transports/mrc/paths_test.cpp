@@ -124,9 +124,9 @@ TEST(MrcPaths, ProbesComeBack) {
   const MrcPathParams params = small();
   MrcPaths paths(params);
   lose(paths, params, {2, 5});
-  paths.on_probe(2, false);
-  paths.on_probe(5, true);
-  paths.on_probe(6, true);  // of one that is in use: says nothing
+  paths.on_probe(params, 2, false, kNow);
+  paths.on_probe(params, 5, true, kNow);
+  paths.on_probe(params, 6, true, kNow);  // of one that is in use: says nothing
   EXPECT_EQ(paths.state(2), State::good);
   EXPECT_EQ(paths.state(5), State::skip);
   EXPECT_EQ(paths.state(6), State::good);
@@ -147,7 +147,7 @@ TEST(MrcPaths, Denied) {
   paths.deny(params, 4);
   EXPECT_EQ(paths.assumed_bad(), 0u);
   lose(paths, params, {4});
-  paths.on_probe(4, false);
+  paths.on_probe(params, 4, false, kNow);
   paths.feedback(params, 4, PathNews::marked, kNow);
   EXPECT_EQ(paths.state(4), State::denied);
   EXPECT_FALSE(paths.poll_probe(params, kNow + ms(1)));
@@ -156,6 +156,88 @@ TEST(MrcPaths, Denied) {
   paths.allow(5);
   EXPECT_EQ(paths.state(4), State::good);
   EXPECT_EQ(paths.state(5), State::good);
+}
+
+/// Two planes: even entropies, with 8 as their backup, and odd ones, with 9.
+MrcPathParams two_planes() {
+  MrcPathParams params = small();
+  params.planes = 2;
+  params.plane_silence = us(10);
+  return params;
+}
+
+// [MRC.backup] [MRC.planes] A backup is of the same plane; without one the others have the round to themselves.
+TEST(MrcPaths, BackupsAreOfThePlane) {
+  const MrcPathParams params = two_planes();
+  MrcPaths paths(params);
+  for (const PathId path : {PathId{0}, PathId{1}})
+    paths.feedback(params, path, PathNews::clean, kNow);
+  lose(paths, params, {3});
+  EXPECT_EQ(round(paths, params), (std::vector<PathId>{0, 1, 2, 4, 5, 6, 7, 9}));
+  lose(paths, params, {5});
+  EXPECT_EQ(round(paths, params, 7), (std::vector<PathId>{0, 1, 2, 4, 6, 7, 9}));
+}
+
+// [MRC.plane.down] [D113] The second of its entropies is lost, and nothing came by the plane for 10 us: all of it is left out,
+// and its backup too.
+TEST(MrcPaths, APlaneGoesDown) {
+  const MrcPathParams params = two_planes();
+  MrcPaths paths(params);
+  for (const PathId path : {PathId{0}, PathId{1}})
+    paths.feedback(params, path, PathNews::clean, kNow - us(10));
+  lose(paths, params, {3});
+  EXPECT_FALSE(paths.is_down(params, 1));  // one loss says little
+  lose(paths, params, {5});
+  EXPECT_TRUE(paths.is_down(params, 1));
+  EXPECT_FALSE(paths.is_down(params, 0));
+  EXPECT_EQ(paths.assumed_bad(), 0u);
+  EXPECT_EQ(round(paths, params, 4), (std::vector<PathId>{0, 2, 4, 6}));
+  lose(paths, params, {7});  // says nothing new
+  EXPECT_EQ(paths.assumed_bad(), 0u);
+}
+
+// [MRC.plane.down] Something came by it a moment ago: entropies are bad one by one.
+TEST(MrcPaths, APlaneIsHeardOf) {
+  const MrcPathParams params = two_planes();
+  for (const PathNews news : {PathNews::clean, PathNews::marked, PathNews::trimmed}) {
+    MrcPaths paths(params);
+    paths.feedback(params, 1, news, kNow - us(10) + ns(1));
+    lose(paths, params, {3, 5});
+    EXPECT_FALSE(paths.is_down(params, 1));
+    EXPECT_EQ(paths.assumed_bad(), 2u);
+  }
+}
+
+// [MRC.plane.down] The last plane that is left is kept, and one that is alone.
+TEST(MrcPaths, OnePlaneIsKept) {
+  const MrcPathParams params = two_planes();
+  MrcPaths paths(params);
+  lose(paths, params, {3, 5, 0, 2});
+  EXPECT_TRUE(paths.is_down(params, 1));
+  EXPECT_FALSE(paths.is_down(params, 0));
+  EXPECT_EQ(paths.assumed_bad(), 2u);
+  MrcPaths alone(small());
+  lose(alone, small(), {0, 1, 2, 3});
+  EXPECT_FALSE(alone.is_down(small(), 0));
+}
+
+// [MRC.plane.probe] Its entropies are probed one after the other; the first that comes back brings back all.
+TEST(MrcPaths, APlaneComesBack) {
+  const MrcPathParams params = two_planes();
+  MrcPaths paths(params);
+  lose(paths, params, {3, 5});
+  EXPECT_EQ(paths.next_probe(), kNow + us(10));
+  EXPECT_EQ(paths.poll_probe(params, kNow + us(10)), PathId{1});
+  EXPECT_EQ(paths.poll_probe(params, kNow + us(20)), PathId{3});
+  paths.on_probe(params, 1, false, kNow + us(25));
+  EXPECT_FALSE(paths.is_down(params, 1));
+  EXPECT_EQ(paths.next_probe(), Instant::never());
+  EXPECT_EQ(round(paths, params).size(), 8u);
+  EXPECT_EQ(paths.state(3), State::good);
+  // It counts as heard: two losses more are two bad entropies.
+  paths.feedback(params, 1, PathNews::timed_out, kNow + us(30));
+  paths.feedback(params, 7, PathNews::timed_out, kNow + us(30));
+  EXPECT_EQ(paths.assumed_bad(), 2u);
 }
 
 TEST(MrcPaths, Faults) {
@@ -174,6 +256,13 @@ TEST(MrcPaths, Faults) {
   p = small();
   p.min_active = 9;
   EXPECT_EQ(fault_of(p), "min_active");
+  p = small();
+  p.planes = 9;
+  EXPECT_EQ(fault_of(p), "planes");
+  p = small();
+  p.active = 4;
+  p.planes = 5;
+  EXPECT_EQ(fault_of(p), "planes");
   p = small();
   p.probe_every = ps(0);
   EXPECT_EQ(fault_of(p), "probe_every");

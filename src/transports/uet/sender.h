@@ -333,7 +333,7 @@ class UetSender {
     heard_ = now;
     probe_asked_ = Instant::distant_past();
     if constexpr (kProbesPaths) {
-      if (sack.for_probe) paths_.on_probe(sack.path_id, sack.ecn);
+      if (sack.for_probe) paths_.on_probe(params_->path_params(), sack.path_id, sack.ecn, now);
     }
     if (!sack.for_probe) {
       paths_.feedback(params_->path_params(), sack.path_id,
