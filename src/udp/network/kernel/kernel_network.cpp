@@ -1,5 +1,6 @@
 #include "udp/network/kernel/kernel_network.h"
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -223,6 +224,15 @@ int open_socket(const Address& local, bool shared, int* error) {
   return fd;
 }
 
+/// Makes room in the process's table of descriptors for `count` more, now. Where there are threads the kernel waits
+/// for all processors each time that the table grows, milliseconds to tens of them, and paths open their sockets with
+/// the first packets that take them.
+void reserve_descriptors(int fd, std::size_t count) {
+  constexpr int kOthers = 8;  // that the program may open meanwhile
+  const int highest = fcntl(fd, F_DUPFD_CLOEXEC, fd + static_cast<int>(count) + kOthers);
+  if (highest >= 0) ::close(highest);
+}
+
 /// [D107] Which of the sockets at one port gets a packet: the one whose number the connection id has, modulo their
 /// count; of questions, which name none, the nonce, so that a hello, its repetitions and its connect go to the same.
 bool steer(int fd, std::uint32_t shards) {
@@ -304,6 +314,7 @@ std::optional<Error> KernelNetwork::open(const Address& local) {
   }
   primary_ = fd;
   local_ = from_kernel(bound);
+  reserve_descriptors(fd, entropies_.size());
   set_option(fd, SOL_SOCKET, SO_RCVBUF, static_cast<int>(receive_buffer_ / 2));  // it doubles it
   set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, static_cast<int>(receive_buffer_ / 2));
   set_option(fd, SOL_SOCKET, SO_SNDBUF, static_cast<int>(send_buffer_ / 2));

@@ -2,6 +2,7 @@
 #include "udp/network/kernel/kernel_network.h"
 
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -275,6 +276,37 @@ TEST_P(KernelNetworkTest, ResetsAreReceivedOnEntropyPorts) {
     EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), got[0].bytes.begin(), got[0].bytes.end()));
     EXPECT_EQ(got[0].from, b_->address());
   }
+}
+
+/// Places in the table of descriptors of the thread that asks.
+int table_size() {
+  std::ifstream status("/proc/thread-self/status");
+  for (std::string word; status >> word;) {
+    int size = 0;
+    if (word == "FDSize:" && status >> size) return size;
+  }
+  return 0;
+}
+
+// The table of descriptors grows before the first packet is sent and not on its way: among threads that takes long.
+TEST(KernelNetworkDescriptors, TheirTableGrowsWhenItIsOpened) {
+  std::thread([] {
+    ASSERT_EQ(unshare(CLONE_FILES), 0);  // a table of its own, as large as what is open takes
+    EndpointOptions options;
+    options.paths = 256;
+    KernelNetwork network(options);
+    ASSERT_FALSE(network.open(*Address::parse("127.0.0.1:0")));
+    const int opened = table_size();
+    EXPECT_GT(opened, network.file_descriptor() + 256);
+    const Piece piece{"x", 1};
+    for (std::uint16_t path = 0; path < 256; ++path) {
+      const Address to = network.address();
+      const Outgoing out{
+          .to = &to, .pieces = {&piece, 1}, .bytes = 1, .entropy = path, .segment = 0, .ect = true};
+      ASSERT_EQ(network.send({&out, 1}), SendResult::ok);
+    }
+    EXPECT_EQ(table_size(), opened);
+  }).join();
 }
 
 TEST(KernelNetworkErrors, NamesTheAddressAndTheReason) {
