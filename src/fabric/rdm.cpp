@@ -214,6 +214,11 @@ void Rdm::part_from_idle() {
   }
 }
 
+std::size_t Rdm::parted() const {
+  return static_cast<std::size_t>(std::count_if(
+      links_.begin(), links_.end(), [](const auto& one) { return one.second->parted; }));
+}
+
 void Rdm::on_bye(Link& link) {
   link.left = true;
   if (quiet(link)) close(link);

@@ -187,6 +187,8 @@ class Rdm {
   [[nodiscard]] std::size_t least_multi_receive() const { return limits_.least_multi_receive; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
   [[nodiscard]] std::size_t connections() const { return links_.size(); }
+  /// Of these, those that this side has parted from.
+  [[nodiscard]] std::size_t parted() const;
   /// Bytes of messages that no receive was posted for.
   [[nodiscard]] std::size_t unexpected() const { return unexpected_; }
   [[nodiscard]] udp::Endpoint& endpoint() { return endpoint_; }
