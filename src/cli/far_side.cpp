@@ -129,8 +129,9 @@ Result<std::unique_ptr<FarSide>, std::string> FarSide::start(const Options& opti
   far->from_ = std::move(child.value().from);
   far->key_ = udp::new_key();
   ::signal(SIGPIPE, SIG_IGN);
-  const std::string line = udp::key_text(far->key_) + "\n";
+  std::string line = udp::key_text(far->key_) + "\n";
   [[maybe_unused]] const auto written = ::write(far->to_.get(), line.data(), line.size());
+  ::explicit_bzero(line.data(), line.size());
   const std::string ready = first_line(far->from_, stop);
   if (stop.load()) return std::string("interrupted");
   if (!ready.starts_with(kReady))
@@ -149,6 +150,7 @@ bool FarSide::is_alive() {
 }
 
 FarSide::~FarSide() {
+  ::explicit_bzero(key_.data(), key_.size());
   to_.reset();
   // A moment for what it has to put in order there.
   for (int i = 0; i < 200 && is_alive(); ++i)

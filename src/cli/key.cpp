@@ -32,7 +32,7 @@ int key_show(const std::string& file) {
 }
 
 int key_trust(const std::string& file, const std::string& name, const std::string& key) {
-  const auto parsed = udp::parse_key(key);
+  const auto parsed = udp::parse_public_key(key);
   if (!parsed)
     return fail(fmt::format("public key {}: {}. `strack key show` prints it on the peer's host",
                             key, parsed.error().text));

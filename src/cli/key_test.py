@@ -34,6 +34,10 @@ class HostKeysTest(udp_test.UdpTest):
         self.assertIn("is there already", self.bad("key", "new", "a.id"))
         self.assertIn("another key for a", self.bad("key", "trust", "of-b", "a", self.public["c"]))
         self.assertIn("64 hexadecimal digits", self.bad("key", "trust", "of-b", "d", "12"))
+        self.assertIn("is no public key: nobody has an identity for it", self.bad("key", "trust", "of-b", "d", "0" * 64))
+        self.assertIn("there is no key in it", self.bad("perf", "server", "--identity", "a.id", "--trust", "/dev/null"))
+        colons = ":".join(self.public["a"][i:i + 2] for i in range(0, 64, 2))
+        self.assertIn("a was in of-b", self.good("key", "trust", "of-b", "a", colons))
         self.assertEqual((self.folder / "of-b").read_text(), f"a {self.public['a']}\n")
 
     def test_copies_and_measures(self):

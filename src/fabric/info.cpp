@@ -119,7 +119,9 @@ bool read_flag(const char* name, bool& out) {
 bool read_key(udp::EndpointOptions& options) {
   std::string hex;
   if (const char* file = text_of("key_file")) {
-    std::ifstream in(file);
+    std::ifstream in;
+    in.rdbuf()->pubsetbuf(nullptr, 0);  // no copy that nobody wipes
+    in.open(file);
     if (!(in >> hex)) {
       return complain(variable("key_file") + " is '" + file +
                       "', and no key can be read there. `strack key` makes one");
@@ -130,11 +132,13 @@ bool read_key(udp::EndpointOptions& options) {
     return true;
   }
   auto parsed = udp::parse_key(hex);
+  ::explicit_bzero(hex.data(), hex.size());
   if (!parsed) {
     return complain(variable(text_of("key_file") != nullptr ? "key_file" : "key") + ": " +
                     parsed.error().text);
   }
   options.key = parsed.value();
+  ::explicit_bzero(parsed.value().data(), parsed.value().size());
   return true;
 }
 

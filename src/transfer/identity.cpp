@@ -66,7 +66,7 @@ std::optional<std::string> wrong_with(std::string_view name) {
   });
   if (name.empty() || !printable)
     return fmt::format("name \"{}\": it takes printable characters without spaces and #", name);
-  if (udp::parse_key(name))
+  if (udp::parse_key(name) || udp::parse_public_key(name))
     return fmt::format("name \"{}\" is a key itself, and --peer would not know which is meant",
                        name);
   return std::nullopt;
@@ -88,7 +88,8 @@ Result<std::vector<TrustedPeer>, std::string> parse_trusted(const std::string& f
     line.remove_prefix(start);
     const std::size_t name_end = std::min(line.find_first_of(" \t\r"), line.size());
     const std::string name(line.substr(0, name_end));
-    const auto key = udp::parse_key(line.substr(name_end));
+    const auto key = udp::parse_public_key(
+        line.substr(std::min(line.find_first_not_of(" \t\r", name_end), line.size())));
     if (!key)
       return fmt::format("{}:{}: {}. a line is NAME PUBLICKEY, as `strack key trust` writes it",
                          file, number, key.error().text);
@@ -103,6 +104,8 @@ Result<std::vector<TrustedPeer>, std::string> parse_trusted(const std::string& f
 }
 
 }  // namespace
+
+Identity::~Identity() { ::explicit_bzero(secret.data(), secret.size()); }
 
 Result<udp::Key, std::string> new_identity(const std::string& file) {
   const FileHandle handle(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -137,12 +140,14 @@ Result<Identity, std::string> read_identity(const std::string& file) {
         "{} is no identity. `strack key new FILE` makes one; a shared key goes with "
         "--key-file",
         file);
-  const auto key = udp::parse_key(std::string_view(*text).substr(kMark.size()));
+  auto key = udp::parse_key(std::string_view(*text).substr(kMark.size()));
   ::explicit_bzero(text->data(), text->size());
   if (!key) return fmt::format("identity {}: {}", file, key.error().text);
   struct stat found {};
   const bool is_file = ::fstat(handle.get(), &found) == 0 && S_ISREG(found.st_mode);
-  return Identity{key.value(), is_file ? found.st_mode & 0777u : 0u};
+  Identity identity{key.value(), is_file ? found.st_mode & 0777u : 0u};
+  ::explicit_bzero(key.value().data(), key.value().size());
+  return identity;
 }
 
 Result<std::vector<TrustedPeer>, std::string> read_trusted(const std::string& file) {

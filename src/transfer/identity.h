@@ -16,6 +16,8 @@ struct Identity {
   unsigned mode = 0;  ///< the file's, where it is one: who may read it
 
   [[nodiscard]] bool readable_by_others() const { return (mode & 077) != 0; }
+  /// Wipes the secret, of every copy.
+  ~Identity();
 };
 
 /// Writes a new one, readable by its owner only; a file that is there stays as it is. Gives the public key, or says what

@@ -121,7 +121,7 @@ TEST(Identity, WarnsOfOthers) {
   words.identity_file = (folder / "id").string();
   words.trust_file = (folder / "peers").string();
   ASSERT_TRUE(new_identity(words.identity_file).ok());
-  ASSERT_TRUE(trust(words.trust_file, "a", udp::Key{}).ok());
+  ASSERT_TRUE(trust(words.trust_file, "a", udp::public_key(udp::Key{})).ok());
   fs::permissions(words.trust_file, fs::perms(0644));
   udp::EndpointOptions options;
   EXPECT_EQ(protect(words, options).value(), std::nullopt);
@@ -157,6 +157,18 @@ TEST(Identity, ProtectsByName) {
   EXPECT_NE(protect(words, options).error().find("has no peer nobody"), std::string::npos);
   words.peer = udp::key_text(other);
   EXPECT_TRUE(protect(words, options).ok());
+  words.peer.clear();
+  words.trust_file = "/dev/null";
+  EXPECT_EQ(protect(words, options).error(),
+            "--trust /dev/null: there is no key in it, so nobody could connect. `strack key trust "
+            "/dev/null NAME PUBLICKEY` adds one");
+  words.trust_file = peers;
+  words.peer = udp::key_text(udp::Key{});
+  EXPECT_NE(protect(words, options).error().find("has no peer 0000"), std::string::npos);
+  write_file(folder / "zero", "z " + udp::key_text(udp::Key{}) + "\n");
+  EXPECT_NE(read_trusted((folder / "zero").string()).error().find("zero:1: 0000"),
+            std::string::npos);
+  words.peer = udp::key_text(other);
   EXPECT_EQ(listen_address("", words).value().text, "0.0.0.0:4794");
   words.trust_file.clear();
   EXPECT_NE(listen_address("", words).error().find("--trust"), std::string::npos);

@@ -61,13 +61,18 @@ Result<Warning, std::string> protect_by_identity(const Protection& protection,
     auto read = read_trusted(protection.trust_file);
     if (!read) return read.error();
     peers = std::move(read.value());
+    if (peers.empty() && protection.peer.empty())
+      return fmt::format(
+          "--trust {}: there is no key in it, so nobody could connect. `strack key trust {} NAME "
+          "PUBLICKEY` adds one",
+          protection.trust_file, protection.trust_file);
     for (const TrustedPeer& peer : peers) options.trusted.push_back(peer.key);
   }
   if (!protection.peer.empty()) {
     const auto named = std::find_if(peers.begin(), peers.end(), [&](const TrustedPeer& peer) {
       return peer.name == protection.peer;
     });
-    const auto key = udp::parse_key(protection.peer);
+    const auto key = udp::parse_public_key(protection.peer);
     if (named == peers.end() && !key)
       return protection.trust_file.empty()
                  ? fmt::format("--peer {}: {}. for a name give the file that has it with --trust",

@@ -253,7 +253,7 @@ struct EndpointOptions {
   std::size_t receive_buffer = std::size_t{8} << 20;
   std::size_t send_buffer = std::size_t{4} << 20;
 
-  /// Wipes `key` and `identity`, of every copy.
+  /// Wipes `key` and `identity`, of every copy, and what was there before they were reset.
   ~EndpointOptions();
 };
 
@@ -488,6 +488,9 @@ class ThreadedEndpoint {
 /// A key from 64 hexadecimal digits, as `openssl rand -hex 32` prints them; white space around is
 /// fine.
 [[nodiscard]] Outcome<Key> parse_key(std::string_view hex);
+/// A public key, of 64 hexadecimal digits, perhaps with colons between bytes, or as `openssl pkey -pubout` prints it
+/// between its first and last line. What no identity has (a point of low order, such as zero) is none.
+[[nodiscard]] Outcome<Key> parse_public_key(std::string_view text);
 /// The same digits again.
 [[nodiscard]] std::string key_text(const Key& key);
 /// 32 random bytes: a shared key, or an identity.

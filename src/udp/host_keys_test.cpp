@@ -58,8 +58,44 @@ TEST(Secrets, OptionsWipeTheirs) {
   EXPECT_TRUE(holds(copies, identity(7)) && holds(copies, identity(9)));
   first->~EndpointOptions();
   EXPECT_TRUE(holds(copies, identity(7)) && holds(copies, identity(9)));
+  second->key.reset();
+  second->identity = std::nullopt;
+  EXPECT_TRUE(holds(copies, identity(7)) && holds(copies, identity(9)));
   second->~EndpointOptions();
   EXPECT_FALSE(holds(copies, identity(7)) || holds(copies, identity(9)));
+}
+
+// As hexadecimal digits, with colons or not, and as OpenSSL prints them: Alice's key of RFC 7748, 6.1.
+TEST(PublicKeys, AreReadInSeveralWays) {
+  const std::string digits = "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a";
+  const Key key = parse_public_key(" " + digits + "\n").value();
+  EXPECT_EQ(key_text(key), digits);
+  std::string colons;
+  for (std::size_t i = 0; i < digits.size(); i += 2)
+    colons += (i > 0 ? ":" : "") + digits.substr(i, 2);
+  EXPECT_EQ(parse_public_key(colons).value(), key);
+  EXPECT_EQ(
+      parse_public_key("MCowBQYDK2VuAyEAhSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=\n").value(),
+      key);
+  EXPECT_FALSE(parse_public_key("MCowBQYDK2VwAyEAhSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo="))
+      << "another kind of key";
+  EXPECT_NE(parse_public_key(digits.substr(2)).error().text.find("this has 62"), std::string::npos);
+}
+
+// Points of low order, of the curve and of its twist, and what is equal to them modulo 2^255 - 19.
+TEST(PublicKeys, LowOrderIsNone) {
+  for (const char* point : {"0000000000000000000000000000000000000000000000000000000000000000",
+                            "0100000000000000000000000000000000000000000000000000000000000000",
+                            "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+                            "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+                            "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+                            "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+                            "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"}) {
+    const auto parsed = parse_public_key(point);
+    ASSERT_FALSE(parsed) << point;
+    EXPECT_EQ(parsed.error().text,
+              std::string(point) + " is no public key: nobody has an identity for it");
+  }
 }
 
 /// Two hosts that know each other.

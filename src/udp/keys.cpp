@@ -48,15 +48,44 @@ Key key_of(const Secret& secret) {
 }  // namespace
 
 EndpointOptions::~EndpointOptions() {
-  for (std::optional<Key>* secret : {&key, &identity}) {
-    if (*secret) sodium_memzero((*secret)->data(), (*secret)->size());
-  }
+  // One that is empty may have had a key.
+  static_assert(std::is_trivially_copyable_v<std::optional<Key>>);
+  for (std::optional<Key>* secret : {&key, &identity})
+    sodium_memzero(static_cast<void*>(secret), sizeof *secret);
 }
 
 Key new_key() {
   STRACK_CHECK(crypto_ready());  // rather no program than a key that everybody knows
   Key key;
   randombytes_buf(key.data(), key.size());
+  return key;
+}
+
+Outcome<Key> parse_public_key(std::string_view text) {
+  // What comes before a key in SubjectPublicKeyInfo (RFC 8410), whose base64 OpenSSL prints.
+  constexpr std::array<std::uint8_t, 12> kX25519{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
+                                                 0x2b, 0x65, 0x6e, 0x03, 0x21, 0x00};
+  STRACK_CHECK(crypto_ready());
+  std::array<std::uint8_t, kX25519.size() + sizeof(Key)> info{};
+  std::size_t length = 0;
+  Key key{};
+  if (sodium_base642bin(info.data(), info.size(), text.data(), text.size(), " \t\r\n", &length,
+                        nullptr, sodium_base64_VARIANT_ORIGINAL) == 0 &&
+      length == info.size() && std::equal(kX25519.begin(), kX25519.end(), info.begin())) {
+    std::memcpy(key.data(), info.data() + kX25519.size(), key.size());
+  } else {
+    std::string digits(text);
+    if (digits.size() == 3 * sizeof(Key) - 1) std::erase(digits, ':');
+    const auto parsed = parse_key(digits);
+    if (!parsed) return parsed.error();
+    key = parsed.value();
+  }
+  // What multiplies to nothing has low order, whatever it is multiplied with.
+  const Secret point = secret_of(key);
+  const Secret any{1};
+  Secret product;
+  if (crypto_scalarmult(product.data(), any.data(), point.data()) != 0)
+    return Error{key_text(key) + " is no public key: nobody has an identity for it"};
   return key;
 }
 
