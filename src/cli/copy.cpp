@@ -40,6 +40,7 @@ Prepared prepare_course(const CopyOptions& options) {
   course.settings.paths = options.paths;
   course.settings.burst = options.burst;
   course.settings.max_payload = options.payload;
+  course.settings.path_statistics = !options.quiet;
   course.settings.connect_timeout = std::chrono::seconds(5);
   course.settings.transport = transport_of(options.scheme);
   course.quiet = options.quiet;
@@ -127,16 +128,18 @@ Attempt send_once(transfer::Dialled& dialled, const transfer::Tree& tree,
   transfer::Sender sender(endpoint, connected.connection, worker, tree, sending);
   sender.on(connected);
   transfer::Pace pace;
+  PathPace paths;
   auto busy_at = Clock::now();
   while (!sender.over() && !stop.load(std::memory_order_relaxed)) {
     turn(endpoint, worker, sender, busy_at);
     if (!line.due()) continue;
     const auto& progress = sender.progress();
     const auto statistics = endpoint.statistics(connected.connection);
+    paths.note(endpoint.path_statistics(connected.connection), Clock::now());
     line.show(progress_text(progress.bytes, tree.bytes, line.seconds(),
                             fmt::format("{} of {}  ", progress.files, plural(tree.files, "file")),
                             pace) +
-              (statistics ? paths_text(statistics.value(), pace) : std::string()));
+              (statistics ? paths.text(statistics.value().paths, pace) : std::string()));
   }
   line.clear();
   if (!sender.over()) endpoint.abort(connected.connection);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -78,11 +79,33 @@ std::string progress_text(std::uint64_t done, std::uint64_t all, double seconds,
                      pace.text(), time_left(seconds, part));
 }
 
-std::string paths_text(const udp::ConnectionStatistics& of, const transfer::Pace& pace) {
-  const std::uint64_t used = std::min<std::uint64_t>(of.paths_used, of.paths - of.paths_barred);
-  if (used == 0 || pace.recent_bytes() == 0) return {};
-  return fmt::format("  {} of {} paths, {} each", used, of.paths,
-                     transfer::rate_text(pace.recent_bytes() / used, pace.recent_seconds()));
+void PathPace::note(const std::vector<udp::PathStatistics>& paths, Clock::time_point now) {
+  Sample& sample = samples_.emplace_back(Sample{now, {}});
+  for (const udp::PathStatistics& one : paths) sample.packets[one.path] = one.packets;
+  while (samples_.size() > 2 && now - samples_[1].at >= transfer::Pace::kWindow)
+    samples_.pop_front();
+}
+
+std::string PathPace::text(std::uint32_t of, const transfer::Pace& pace) const {
+  if (samples_.size() < 2 || pace.recent_bytes() == 0) return {};
+  const auto& before = samples_.front().packets;
+  std::vector<std::uint64_t> carried;
+  for (const auto& [path, packets] : samples_.back().packets) {
+    const auto found = before.find(path);
+    const std::uint64_t lately = packets - (found == before.end() ? 0 : found->second);
+    if (lately > 0) carried.push_back(lately);
+  }
+  if (carried.empty()) return {};
+  const double all =
+      static_cast<double>(std::accumulate(carried.begin(), carried.end(), std::uint64_t{0}));
+  const auto rate = [&](std::uint64_t packets) {
+    const double bytes =
+        static_cast<double>(pace.recent_bytes()) * static_cast<double>(packets) / all;
+    return transfer::rate_text(static_cast<std::uint64_t>(bytes), pace.recent_seconds());
+  };
+  const auto [fewest, most] = std::minmax_element(carried.begin(), carried.end());
+  return fmt::format("  {} of {} paths, {} to {} each", carried.size(), of, rate(*fewest),
+                     rate(*most));
 }
 
 void Totals::add(const Attempt& attempt) {

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,10 +58,25 @@ void turn(udp::Endpoint& endpoint, transfer::Worker& worker, Side& side,
 
 [[nodiscard]] std::string progress_text(std::uint64_t done, std::uint64_t all, double seconds,
                                         const std::string& what, transfer::Pace& pace);
-/// "  12 of 256 paths, 80.000 Mb/s each": those that are used and not left out for losses. Nothing before there is
-/// anything to tell.
-[[nodiscard]] std::string paths_text(const udp::ConnectionStatistics& of,
-                                     const transfer::Pace& pace);
+
+/// What each path has carried lately, as `transfer::Pace` has it for all of them.
+class PathPace {
+ public:
+  using Clock = transfer::Pace::Clock;
+
+  /// `paths`: as an endpoint counts them, those that packets have taken.
+  void note(const std::vector<udp::PathStatistics>& paths, Clock::time_point now);
+  /// "  12 of 256 paths, 61.000 Mb/s to 95.000 Mb/s each": those that carried something lately. Nothing before there is
+  /// anything to tell.
+  [[nodiscard]] std::string text(std::uint32_t of, const transfer::Pace& pace) const;
+
+ private:
+  struct Sample {
+    Clock::time_point at;
+    std::map<std::uint32_t, std::uint64_t> packets;  ///< by path
+  };
+  std::deque<Sample> samples_;
+};
 
 struct PacedLine : ProgressLine {
   using ProgressLine::ProgressLine;
