@@ -90,7 +90,8 @@ std::string first_line(const FileHandle& from, const std::atomic<bool>& stop) {
 std::string host_of(const FarSide::Options& options, const std::atomic<bool>& stop) {
   std::string host = options.host.substr(options.host.find('@') + 1);  // npos + 1: all of it
   std::vector<std::string> words = words_of(options.ssh);
-  words.insert(words.end(), {"-G", options.host});
+  // Without -T it says that there is no terminal, though it is only to print its settings.
+  words.insert(words.end(), {"-G", "-T", options.host});
   auto child = spawn(words);
   if (!child) return host;
   child.value().to.reset();

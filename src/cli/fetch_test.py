@@ -4,15 +4,38 @@
 usage: fetch_test.py PROGRAM [unittest arguments]
 """
 
+import contextlib
 import csv
 import io
 import json
 import os
+import pathlib
+import pwd
+import shutil
+import socket
 import stat
+import subprocess
 import unittest
 
 import udp_test
 from udp_test import MB, digest_of, tree_of
+
+# By its whole path, which is what it wants to be started by.
+SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin")
+
+
+def is_open(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def end(process):
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 class ServedTest(udp_test.FilesTest):
@@ -178,6 +201,69 @@ class SshTest(ServedTest):
         self.assertIn("a key of its own", self.bad("cp", "--ssh", "--insecure", self.out / "a", "far:"))
         self.assertIn("different folders", self.bad("cp", "--ssh", "far:a/b", "far:c/d", self.into))
         self.assertIn("No such file", self.bad(*self.over_ssh(f"far:{self.out}/no", self.into), status=1))
+
+
+@unittest.skipUnless(SSHD and shutil.which("ssh"), "no ssh here: apt-get install openssh-client openssh-server brings it")
+class RealSshTest(ServedTest):
+    """The same with an sshd of its own on loopback: its keys, its settings, and nobody's but ours may come in."""
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() == 0:
+            pathlib.Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # where it would confine itself
+        for name in ("host", "user"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True, timeout=60)
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.port = probe.getsockname()[1]
+        settings = self.folder / "sshd_config"
+        settings.write_text(f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {self.folder}/host\nPidFile none\n"
+                            f"AuthorizedKeysFile {self.folder}/user.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
+                            "KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nLoginGraceTime 60\n")
+        host_key = (self.folder / "host.pub").read_text()
+        (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {host_key}")
+        ours = self.folder / "ssh_config"
+        ours.write_text(f"Host far\n  HostName 127.0.0.1\n  Port {self.port}\n  User {pwd.getpwuid(os.geteuid()).pw_name}\n"
+                        f"  IdentityFile {self.folder}/user\n  IdentitiesOnly yes\n  BatchMode yes\n  ConnectTimeout 60\n"
+                        f"  UserKnownHostsFile {self.folder}/known_hosts\n  StrictHostKeyChecking yes\n")
+        self.log = open(self.folder / "sshd.log", "w+")
+        self.addCleanup(self.log.close)
+        sshd = subprocess.Popen([SSHD, "-D", "-e", "-f", settings], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        self.addCleanup(end, sshd)
+        self.until(lambda: sshd.poll() is not None or is_open(self.port), "sshd listens")
+        self.assertIsNone(sshd.poll(), (self.folder / "sshd.log").read_text())
+
+    def over_ssh(self, *words):
+        return ("cp", "--ssh", "--ssh-command", f"ssh -F {self.folder}/ssh_config", "--remote-strack", udp_test.PROGRAM, *words)
+
+    def test_there_and_back(self):
+        self.make_tree()
+        self.good(*self.over_ssh(self.out / "t", f"far:{self.into}/"))
+        self.assertEqual(tree_of(self.out / "t"), tree_of(self.into / "t"))
+        back = self.folder / "back"
+        back.mkdir()
+        self.good(*self.over_ssh(f"far:{self.into}/t", back))
+        self.assertEqual(tree_of(self.out / "t"), tree_of(back / "t"))
+        # Nobody is left behind: with its session the far side ends.
+        self.until(lambda: not self.far_sides(), "the far sides have ended")
+
+    def test_who_may_not_come_in(self):
+        self.write("a")
+        (self.folder / "user.pub").write_text("")
+        done = self.strack(*self.over_ssh(self.out / "a", f"far:{self.into}/"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("Permission denied", done.stderr)
+        self.assertIn("has not started the other side on far", done.stderr.splitlines()[-1])
+        self.assertEqual(os.listdir(self.into), [])
+
+    def far_sides(self):
+        """Processes that take or give files in this test's folder."""
+        found = []
+        for line in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                words = line.read_bytes().split(b"\0")
+                if b"--until-eof" in words and any(word.startswith(bytes(self.folder)) for word in words):
+                    found.append(line.parent.name)
+        return found
 
 
 class PerfTest(udp_test.UdpTest):
