@@ -39,7 +39,8 @@ class _Options(ctypes.Structure):
                 + [(name, ctypes.c_uint32) for name in (
                     "insecure", "paths", "burst", "max_payload", "oblivious", "message_slots", "unexpected_messages", "max_connections",
                     "max_receives", "max_regions", "complete_in_order", "peer_timeout_ms", "connect_timeout_ms", "spin_us")]
-                + [("identity", ctypes.c_char_p), ("trusted", ctypes.c_char_p), ("trusted_count", ctypes.c_size_t), ("peer", ctypes.c_char_p)])
+                + [("identity", ctypes.c_char_p), ("trusted", ctypes.c_char_p), ("trusted_count", ctypes.c_size_t), ("peer", ctypes.c_char_p),
+                   ("threads", ctypes.c_uint32), ("reserved", ctypes.c_uint32)])
 
 
 class _Completion(ctypes.Structure):
@@ -212,7 +213,7 @@ class Endpoint:
         library = _library()
         given = _Options()
         _check(library.strack_options_init_size(ctypes.byref(given), ctypes.sizeof(given)))
-        known = {name for name, _ in _Options._fields_} - {"size", "listen", "key", "identity", "trusted", "trusted_count", "peer"}
+        known = {name for name, _ in _Options._fields_} - {"size", "listen", "key", "identity", "trusted", "trusted_count", "peer", "reserved"}
         for name, value in options.items():
             if name not in known:
                 raise TypeError(f"{name} is no option of an endpoint. they are listen, key, identity, trusted, {', '.join(sorted(known))}")

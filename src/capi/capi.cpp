@@ -198,7 +198,7 @@ constexpr std::string_view kNoEndpoint = "endpoint is NULL. it needs what strack
 
 // No padding, so that a field added later cannot lie where an older program left bytes unset.
 static_assert(sizeof(strack_options) ==
-              sizeof(std::size_t) * 5 + 6 * sizeof(void*) + 2 * 8 + 14 * sizeof(std::uint32_t));
+              sizeof(std::size_t) * 5 + 6 * sizeof(void*) + 2 * 8 + 16 * sizeof(std::uint32_t));
 static_assert(sizeof(strack_options) % sizeof(std::uint64_t) == 0);
 static_assert(sizeof(strack_completion) == 64);
 
@@ -264,6 +264,7 @@ udp::EndpointOptions endpoint_options(const strack_options& from) {
   to.spin = std::chrono::microseconds(from.spin_us);
   to.receive_buffer = from.receive_buffer;
   to.send_buffer = from.send_buffer;
+  to.threads = from.threads;
   return to;
 }
 
@@ -290,26 +291,11 @@ const char* strack_error_text(strack_status status) {
 }
 
 const char* strack_kind_text(uint32_t kind) {
-  switch (kind) {
-    case STRACK_SENT:
-      return "sent";
-    case STRACK_WRITTEN:
-      return "written";
-    case STRACK_RECEIVED:
-      return "received";
-    case STRACK_CONNECTED:
-      return "connected";
-    case STRACK_ACCEPTED:
-      return "accepted";
-    case STRACK_PEER_CLOSED:
-      return "peer closed";
-    case STRACK_CLOSED:
-      return "closed";
-    case STRACK_FAILED:
-      return "failed";
-    default:
-      return "not a kind of this library";
-  }
+  // By their numbers, which begin with 1 and are promised.
+  static_assert(STRACK_SENT == 1 && STRACK_FAILED == 8);
+  constexpr std::array kTexts{"sent",     "written",     "received", "connected",
+                              "accepted", "peer closed", "closed",   "failed"};
+  return kind >= 1 && kind <= kTexts.size() ? kTexts[kind - 1] : "not a kind of this library";
 }
 
 // --- Opening --------------------------------------------------------------------------------------
@@ -354,6 +340,10 @@ strack_status strack_open(const strack_options* options, strack_endpoint** endpo
     // An older program's missing fields keep their defaults.
     strack_options known = default_options();
     std::memcpy(static_cast<void*>(&known), options, std::min(size, sizeof(known)));
+    if (known.reserved != 0) {
+      return invalid(complaint, "options.reserved is " + std::to_string(known.reserved) +
+                                    ". this library knows 0 only");
+    }
 
     auto opened = udp::Endpoint::open(endpoint_options(known));
     if (!opened) {
@@ -660,7 +650,7 @@ strack_status strack_read_endpoint_statistics(const strack_endpoint* endpoint,
                                               strack_endpoint_statistics* statistics, size_t size) {
   if (endpoint == nullptr || statistics == nullptr || size == 0) return STRACK_INVALID_ARGUMENT;
   return guarded([&] {
-    const udp::EndpointStatistics& from = endpoint->endpoint.statistics();
+    const udp::EndpointStatistics from = endpoint->endpoint.statistics();
     strack_endpoint_statistics to{};
     to.connections = from.connections;
     to.connections_made = from.connections_made;

@@ -1,3 +1,5 @@
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -680,6 +682,76 @@ TEST(CApi, HostsWithKeysOfTheirOwn) {
   EXPECT_EQ(strack_peer_key(nullptr, 1, peer.data()), STRACK_INVALID_ARGUMENT);
   EXPECT_EQ(strack_new_key(nullptr), STRACK_INVALID_ARGUMENT);
   EXPECT_EQ(strack_public_key(nullptr, peer.data()), STRACK_INVALID_ARGUMENT);
+}
+
+/// Takes completions until one of this kind has come.
+strack_completion next_of(const Handle& endpoint, std::uint32_t kind) {
+  for (strack_completion one{};;) {
+    if (strack_wait(endpoint.get(), STRACK_FOREVER) != 1) ADD_FAILURE() << "nothing came";
+    if (strack_completions(endpoint.get(), &one, 1) == 1 && one.kind == kind) return one;
+  }
+}
+
+// [D107] With threads of its own an endpoint needs nobody to poll it, and any thread may call.
+TEST(CApi, AnEndpointWithThreads) {
+  strack_options options = defaults();
+  options.threads = 2;
+  strack_options listening = options;
+  listening.listen = "127.0.0.1:0";
+  const Handle server = open(listening);
+  const Handle client = open(options);
+  ASSERT_NE(server, nullptr);
+  ASSERT_NE(client, nullptr);
+  EXPECT_GT(strack_local_port(server.get()), 0);
+  EXPECT_EQ(strack_next_deadline(server.get()), STRACK_FOREVER);
+  const strack_connection to_server = connect(client, address_of(server), 1);
+  const strack_connection to_client = next_of(server, STRACK_ACCEPTED).connection;
+  EXPECT_EQ(next_of(client, STRACK_CONNECTED).cookie, 1u);
+
+  std::string in(5, '.');
+  EXPECT_EQ(strack_post_receive(server.get(), STRACK_ANY_CONNECTION, 0, 0, in.data(), in.size(), 1),
+            STRACK_UNKNOWN_CONNECTION);
+  EXPECT_EQ(strack_post_receive(server.get(), to_client, 8, STRACK_EXACT_TAG, in.data(), 1, 4),
+            STRACK_OK);
+  EXPECT_EQ(strack_cancel_receives(server.get(), 4), 1);
+  EXPECT_EQ(next_of(server, STRACK_RECEIVED).status, STRACK_CANCELLED);
+  strack_region region = 0;
+  ASSERT_EQ(
+      strack_register_region(server.get(), to_client, in.data(), in.size(), &region, nullptr, 0),
+      STRACK_OK);
+  EXPECT_EQ(strack_unregister_region(server.get(), region), STRACK_OK);
+  EXPECT_EQ(strack_unregister_region(server.get(), region), STRACK_UNKNOWN_REGION);
+
+  // Readable as long as something has not been taken.
+  pollfd wait{strack_file_descriptor(server.get()), POLLIN, 0};
+  EXPECT_EQ(::poll(&wait, 1, 0), 0);
+  ASSERT_EQ(strack_post_receive(server.get(), to_client, 0, 0, in.data(), in.size(), 3), STRACK_OK);
+  ASSERT_EQ(strack_send(client.get(), to_server, 9, "hello", 5, 2), STRACK_OK);
+  ASSERT_EQ(::poll(&wait, 1, -1), 1);
+  EXPECT_EQ(strack_poll(server.get()), 1);
+  EXPECT_EQ(next_of(server, STRACK_RECEIVED).cookie, 3u);
+  EXPECT_EQ(in, "hello");
+  EXPECT_EQ(::poll(&wait, 1, 0), 0);
+  EXPECT_EQ(strack_poll(server.get()), 0);
+
+  strack_connection up = 0;
+  EXPECT_EQ(strack_connections(server.get(), &up, 1), 1);
+  EXPECT_EQ(up, to_client);
+  EXPECT_EQ(strack_close(client.get(), to_server), STRACK_OK);
+  EXPECT_EQ(next_of(server, STRACK_PEER_CLOSED).connection, to_client);
+}
+
+TEST(CApi, WhatAnEndpointWithThreadsRefuses) {
+  std::array<char, 256> error{};
+  strack_endpoint* endpoint = nullptr;
+  strack_options options = defaults();
+  options.threads = 65;
+  EXPECT_EQ(strack_open(&options, &endpoint, error.data(), error.size()), STRACK_FAILED_CALL);
+  EXPECT_STREQ(error.data(), "threads is 65. it takes 1 to 64");
+  options.threads = 0;
+  options.reserved = 7;
+  EXPECT_EQ(strack_open(&options, &endpoint, error.data(), error.size()), STRACK_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.data(), "options.reserved is 7. this library knows 0 only");
 }
 
 TEST(CApi, AnAbortIsReportedToThePeer) {

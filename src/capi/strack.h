@@ -5,7 +5,10 @@
  * time, takes no locks and starts no threads: nothing happens except inside these functions, and whatever
  * is to happen needs strack_poll() or strack_wait() to be called again and again, also by a side that only
  * receives (it acknowledges) and by one that waits for its sends to complete (it retransmits). Use one
- * endpoint per thread. Different endpoints may be used by different threads at once.
+ * endpoint per thread. Different endpoints may be used by different threads at once. An endpoint opened with
+ * `threads` has threads of its own that do all this, each for some of its connections, and any thread may call
+ * any function but strack_destroy() at any time. Receives and regions then belong to one connection, never to
+ * STRACK_ANY_CONNECTION, and limits of the options hold for each of its threads.
  *
  *   strack_options options;
  *   strack_options_init(&options);
@@ -69,7 +72,7 @@ extern "C" {
 /* --- Versions ----------------------------------------------------------------------------------- */
 
 /** The version of this header: one more with every addition to it. */
-#define STRACK_API_VERSION 2u
+#define STRACK_API_VERSION 3u
 
 /** The STRACK_API_VERSION that the library was built with. Never less than the header's, or the library
  * is older than the header and may lack some of its functions. */
@@ -180,6 +183,11 @@ typedef struct strack_options {
   size_t trusted_count;
   /** With an identity: the public key that strack_connect must find at the other side. Or NULL. */
   const unsigned char* peer;
+
+  /** Threads of the endpoint's own that move its packets, up to 64; any thread may then call it, and
+   * strack_poll and strack_wait only look for completions. 0: none. Since version 3. */
+  uint32_t threads;
+  uint32_t reserved; /**< 0 */
 } strack_options;
 
 /** Sets all fields that fit into `size` bytes to their defaults, and `size` itself. Programs in C call
@@ -350,7 +358,8 @@ STRACK_EXPORT int64_t strack_completions(strack_endpoint* endpoint, strack_compl
                                          size_t capacity);
 
 /** Readable (epoll, select) when datagrams wait; -1 before there is a socket, and for a null endpoint. Then,
- * or when strack_next_deadline is over, call strack_poll: for programs with an event loop of their own. */
+ * or when strack_next_deadline is over, call strack_poll: for programs with an event loop of their own. With
+ * `threads`: readable when completions wait. */
 STRACK_EXPORT int strack_file_descriptor(const strack_endpoint* endpoint);
 
 /** When strack_poll must be called even if nothing arrives: nanoseconds from now, or STRACK_FOREVER. */

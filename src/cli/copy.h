@@ -25,6 +25,7 @@ struct RecvOptions {
   std::string metrics;  ///< "127.0.0.1:9100"; empty: none
   std::uint32_t paths = 256;
   std::uint32_t burst = 1;
+  std::uint32_t threads = 0;  ///< that move packets; 0: the program's own does
   std::string peer_timeout = "10s";
 };
 int recv_files(const RecvOptions& options);

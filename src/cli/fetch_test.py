@@ -66,6 +66,17 @@ class FetchTest(ServedTest):
         self.assertRegex(out, r": fetched 3 files, 1 link, 5 MB in ")
         self.assertEqual(err, "")
 
+    def test_threads(self):
+        """Packets are moved by threads, of several copies at once and both ways."""
+        self.make_tree()
+        self.serve("--dir", self.into, "--threads", "2", "--paths", "16")
+        copies = [self.start("cp", self.out / "t", self.of(f"{i}/"), ready=False) for i in range(3)]
+        copies.append(self.start("cp", self.of("t"), self.folder / "back", ready=False))
+        for copy in copies:
+            self.finish(copy)
+        for place in (*(self.into / str(i) / "t" for i in range(3)), self.folder / "back"):
+            self.assertEqual(tree_of(self.out / "t"), tree_of(place))
+
     def test_where_things_go(self):
         self.write("d/a", b"a")
         self.write("b", b"b")
@@ -290,6 +301,14 @@ class PerfTest(udp_test.UdpTest):
         self.assertEqual(list(rows[0]), ["path", "packets", "lost", "sacks", "marks", "rtt_us", "lowest_rtt_us"])
         self.assertRegex(self.client("--per-path"), r"  path     packets   share    lost   marks      RTT us   lowest us\n")
         self.assertNotIn("per_path", self.client("--json"))
+
+    def test_threads(self):
+        self.address = f"127.0.0.1:{udp_test.free_port()}"
+        self.start("perf", "server", "--bind", self.address, "--threads", "2")
+        found = json.loads(self.client("--threads", "2", "--connections", "4", "--json"))
+        self.assertTrue(found["ok"])
+        self.assertEqual((found["messages"], found["server"]["threads"]), (200, 2))
+        self.assertIn("not in range 0 to 64", self.bad("perf", "client", self.address, "--threads", "65"))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ Result<udp::EndpointOptions, std::string> endpoint_options(const PerfTransport& 
   out.max_payload = transport.payload;
   out.oblivious = transport.policy == "oblivious";
   out.sealing = transport.sealing;
+  out.threads = transport.threads;
   out.transport = transport_of(transport.scheme);
   if (!out.oblivious && transport.policy != "adaptive")
     return fmt::format("--policy {} is unknown. there are adaptive and oblivious",

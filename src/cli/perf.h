@@ -18,6 +18,7 @@ struct PerfTransport {
   std::string rate = "10Gb/s";
   std::uint32_t payload = 8192;
   std::string spin = "50us";
+  std::uint32_t threads = 0;  ///< that move packets; 0: the program's own does
   std::string peer_timeout = "10s";
   std::string sealing;  ///< a library; empty: the fastest
   std::string scheme;   ///< a transport of the program; empty: its first. The client's counts

@@ -175,10 +175,11 @@ int recv_files(const RecvOptions& options) {
   udp::EndpointOptions settings;
   settings.paths = options.paths;
   settings.burst = options.burst;
+  settings.threads = options.threads;
   settings.max_connections = kMostConnections;
   settings.max_connections_per_source = kMostOfOneSource;
   if (!prepare(options.peer_timeout, options.protection, settings)) return 2;
-  const auto descriptors = transfer::raise_file_limit(options.paths);
+  const auto descriptors = transfer::raise_file_limit(options.paths, options.threads);
   if (!descriptors) return fail(descriptors.error());
   const auto address = transfer::listen_address(bind_of(options), options.protection);
   if (!address) return fail(address.error());

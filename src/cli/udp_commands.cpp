@@ -58,6 +58,14 @@ void add_scheme(CLI::App* command, std::string& scheme) {
       ->check(CLI::IsMember(schemes_over_udp()));
 }
 
+void add_threads(CLI::App* command, std::uint32_t& threads) {
+  command
+      ->add_option("--threads", threads,
+                   "that move packets, each those of its connections; 0: the program's own does")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 64));
+}
+
 /// What both sides of `perf` can say about the transport.
 void add_perf_transport(CLI::App* command, PerfTransport& transport) {
   command->add_option("--paths", transport.paths, "entropies (UDP source ports) to spread over")
@@ -83,6 +91,7 @@ void add_perf_transport(CLI::App* command, PerfTransport& transport) {
           "--sealing", transport.sealing,
           "the library that encrypts: ipsec-mb, openssl or libsodium; the fastest that is here")
       ->type_name("NAME");
+  add_threads(command, transport.threads);
   add_peer_timeout(command, transport.peer_timeout);
   add_protection(command, transport.protection);
 }
@@ -214,6 +223,7 @@ Command add_recv(CLI::App& app) {
   recv_command->add_option("--paths", recv_options.paths, "entropies to spread over")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
+  add_threads(recv_command, recv_options.threads);
   add_peer_timeout(recv_command, recv_options.peer_timeout);
   add_protection(recv_command, recv_options.protection);
 

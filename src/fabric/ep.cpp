@@ -20,7 +20,7 @@ constexpr int kLongestSleepMs = 200;
 constexpr std::uint32_t kSpins = 100;  ///< some tens of microseconds
 
 void print_statistics(Ep& ep) {
-  const udp::EndpointStatistics& all = ep.rdm->endpoint().statistics();
+  const udp::EndpointStatistics all = ep.rdm->endpoint().statistics();
   const auto n = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
   std::fprintf(stderr,
                "strack: %s: %llu datagrams and %llu bytes sent, %llu datagrams and %llu bytes "

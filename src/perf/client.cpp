@@ -555,6 +555,7 @@ void Client::conclude() {
     // Of the whole program: the connection that asked first has seen most of it.
     result_.server_cpu_seconds = std::max(result_.server_cpu_seconds,
                                           static_cast<double>(connection.effort.numbers[2]) / 1e6);
+    result_.server_threads = std::max(result_.server_threads, connection.effort.numbers[3]);
     result_.figures.add(connection.statistics);
   }
   conclude_paths();

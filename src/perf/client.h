@@ -78,7 +78,8 @@ struct ClientResult {
   std::uint64_t server_marks = 0;
   std::uint64_t server_duplicates = 0;
   std::uint64_t server_sent_bytes = 0;
-  double server_cpu_seconds = 0;  ///< of the whole program there, since the test was asked for
+  double server_cpu_seconds = 0;     ///< of the whole program there, since the test was asked for
+  std::uint64_t server_threads = 0;  ///< that move packets there; 0: the program does
   std::vector<Sample> intervals;
   double cpu_seconds = 0;                  ///< of this program, until the end
   std::vector<udp::PathStatistics> paths;  ///< all connections' together, where they were wanted

@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -55,12 +56,21 @@ void add_buffer(std::vector<std::string>& out, const char* name, const char* opt
                   name, option, wanted / 2, allowed));
 }
 
-void add_descriptors(std::vector<std::string>& out, std::uint64_t paths, std::uint64_t allowed) {
-  if (allowed == 0 || allowed >= paths + kOtherDescriptors) return;
-  out.push_back(
-      fmt::format("{} files may be open, which are too few for {} paths: some share a port. "
-                  "ulimit -n {} gives each its own",
-                  allowed, paths, paths + kOtherDescriptors));
+void add_descriptors(std::vector<std::string>& out, const udp::EndpointOptions& settings,
+                     std::uint64_t allowed) {
+  const std::uint64_t threads = std::max<std::uint64_t>(settings.threads, 1);
+  const std::uint64_t needed = threads * settings.paths + kOtherDescriptors * threads;
+  if (allowed == 0 || allowed >= needed) return;
+  out.push_back(fmt::format(
+      "{} files may be open, which are too few for {} paths{}: some share a port. "
+      "ulimit -n {} gives each its own",
+      allowed, settings.paths, threads > 1 ? fmt::format(" of {} threads", threads) : "", needed));
+}
+
+/// Whether a program that has used so much CPU time had none left.
+bool is_saturated(double cpu, std::uint64_t threads, double seconds) {
+  return seconds > 0.5 &&
+         cpu > kSaturated * seconds * static_cast<double>(std::max<std::uint64_t>(threads, 1));
 }
 
 }  // namespace
@@ -88,7 +98,7 @@ std::vector<std::string> hints(const udp::EndpointOptions& settings, const Syste
              system.may_exceed);
   // Never more than the limit, whoever asks.
   add_buffer(out, "send", "net.core.wmem_max", settings.send_buffer, system.send_buffer, false);
-  add_descriptors(out, settings.paths, system.descriptors);
+  add_descriptors(out, settings, system.descriptors);
   return out;
 }
 
@@ -97,15 +107,13 @@ std::vector<std::string> hints(const ClientResult& result, const Plan& plan,
                                const SystemLimits& after) {
   std::vector<std::string> out;
   if (result.messages == 0) return out;
-  const auto saturated = [&](double cpu) {
-    return result.total_seconds > 0.5 && cpu > kSaturated * result.total_seconds;
-  };
-  const bool here = saturated(result.cpu_seconds);
-  const bool there = saturated(result.server_cpu_seconds);
+  const bool here = is_saturated(result.cpu_seconds, settings.threads, result.total_seconds);
+  const bool there =
+      is_saturated(result.server_cpu_seconds, result.server_threads, result.total_seconds);
   if (plan.pattern != Pattern::pingpong && plan.target_bps == 0 && (here || there))
     out.push_back(fmt::format(
         "{} CPU has no time left: larger packets (--payload, where the MTU allows), --burst 8 "
-        "(where there is one path) and several clients and servers side by side help",
+        "(where there is one path) and --threads (where there are several connections) help",
         here && there ? "either side's"
         : here        ? "this side's"
                       : "the server's"));

@@ -60,6 +60,23 @@ TEST(PerfHints, FewDescriptorsSharePorts) {
   udp::EndpointOptions few;
   few.paths = 64;
   EXPECT_TRUE(hints(few, system).empty());
+  few.threads = 2;
+  EXPECT_EQ(
+      hints(few, system)[0],
+      "100 files may be open, which are too few for 64 paths of 2 threads: some share a port. "
+      "ulimit -n 144 gives each its own");
+}
+
+// Of several threads one core's time is not all there is.
+TEST(PerfHints, ThreadsHaveMoreThanOneCpu) {
+  ClientResult busy = result();
+  busy.cpu_seconds = busy.server_cpu_seconds = 3;
+  udp::EndpointOptions settings;
+  settings.threads = 2;
+  busy.server_threads = 2;
+  EXPECT_TRUE(hints(busy, plan(), settings, roomy(), roomy()).empty());
+  busy.server_cpu_seconds = 3.9;
+  EXPECT_EQ(hints(busy, plan(), settings, roomy(), roomy())[0].substr(0, 16), "the server's CPU");
 }
 
 TEST(PerfHints, ABusyCpuIsTold) {

@@ -114,9 +114,9 @@ std::string json(const Plan& plan, std::string_view policy, const ClientResult& 
   if (pingpong) out += fmt::format(", \"half_round_trip_us\": {}", times_json(r.times, 2));
   out += fmt::format(
       ", \"server\": {{\"messages\": {}, \"bytes\": {}, \"marks_received\": {}, "
-      "\"duplicates_received\": {}, \"sent_bytes\": {}, \"cpu_seconds\": {:.6f}}}",
+      "\"duplicates_received\": {}, \"sent_bytes\": {}, \"cpu_seconds\": {:.6f}, \"threads\": {}}}",
       r.server_messages, r.server_bytes, r.server_marks, r.server_duplicates, r.server_sent_bytes,
-      r.server_cpu_seconds);
+      r.server_cpu_seconds, r.server_threads);
   if (!r.paths.empty()) {
     out += ", \"per_path\": [";
     for (const udp::PathStatistics& one : worst_first(r.paths))

@@ -185,7 +185,8 @@ void Server::report(Session& session, Clock::time_point now) {
   say(session, {Say::effort,
                 0,
                 {session.sent_messages, session.sent_bytes,
-                 static_cast<std::uint64_t>((cpu_seconds() - session.cpu_before) * 1e6), 0}});
+                 static_cast<std::uint64_t>((cpu_seconds() - session.cpu_before) * 1e6),
+                 endpoint_.threads()}});
   say(session, {Say::report,
                 0,
                 {session.messages, session.bytes, session.statistics.marks_received,

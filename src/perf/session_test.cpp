@@ -29,8 +29,10 @@ udp::Endpoint open_endpoint(udp::EndpointOptions options) {
 /// A server in a thread. Ends without a word to its clients but that it goes.
 class ServerThread {
  public:
-  explicit ServerThread(const std::string& listen, Server::Limits limits = {}) {
+  explicit ServerThread(const std::string& listen, Server::Limits limits = {},
+                        std::uint32_t threads = 0) {
     udp::EndpointOptions options;
+    options.threads = threads;
     Server::prepare(options);
     options.listen = listen;
     endpoint_ = std::make_unique<udp::Endpoint>(open_endpoint(options));
@@ -84,13 +86,37 @@ Plan plan_for(const std::string& address, std::uint64_t count) {
   return plan;
 }
 
-ClientResult run(const Plan& plan, const std::atomic<bool>& stop, Client::Events events = {}) {
+ClientResult run(const Plan& plan, const std::atomic<bool>& stop, Client::Events events = {},
+                 std::uint32_t threads = 0) {
   udp::EndpointOptions settings;
+  settings.threads = threads;
   settings.user_data = kService;
   settings.paths = 4;
   settings.message_slots = 8;
   Client client(settings, plan, std::move(events));
   return client.run(stop);
+}
+
+// [D107] Threads move the packets of both sides; connections are spread over them.
+TEST(PerfSession, ThreadsOnBothSides) {
+  const std::atomic<bool> stop{false};
+  ServerThread server("127.0.0.1:0", {}, 2);
+  for (const Pattern pattern : {Pattern::stream, Pattern::pingpong, Pattern::write}) {
+    Plan plan = plan_for(server.address, 20);
+    plan.pattern = pattern;
+    plan.connections = 6;
+    const ClientResult result = run(plan, stop, {}, 2);
+    EXPECT_TRUE(result.ok) << result.problem;
+    EXPECT_EQ(result.messages, 120u);
+    EXPECT_EQ(result.server_threads, 2u);
+    EXPECT_EQ(result.endpoint.connections_made, 6u);
+  }
+  Plan both = plan_for(server.address, 20);
+  both.direction = Direction::both;
+  both.connections = 3;
+  const ClientResult result = run(both, stop, {}, 3);
+  EXPECT_TRUE(result.ok) << result.problem;
+  EXPECT_EQ(result.received_messages, 60u);
 }
 
 TEST(PerfSession, EveryPatternGoesToItsEnd) {

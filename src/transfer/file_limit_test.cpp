@@ -21,6 +21,12 @@ TEST(FileLimit, TooFewAreSaidWithWhatWouldWork) {
       "97 files may be open at a time (`ulimit -n`), and 64 paths need 98. raise the limit, or "
       "give --paths 63");
   EXPECT_TRUE(descriptors_left(97, 63).ok());
+  // Each thread has its own.
+  EXPECT_EQ(descriptors_left(1024, 64, 4).value(), 1024u - 4 * 64 - 3 * 4 - 32);
+  EXPECT_EQ(descriptors_left(301, 64, 4).error(),
+            "301 files may be open at a time (`ulimit -n`), and 64 paths of 4 threads need 302. "
+            "raise the limit, or give --paths 63");
+  EXPECT_TRUE(descriptors_left(301, 63, 4).ok());
   // Where no number of paths would do, none is named.
   EXPECT_EQ(descriptors_left(20, 1).error().find("--paths"), std::string::npos);
 }

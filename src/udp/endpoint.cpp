@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <optional>
 
 #include "udp/address.h"
 #include "udp/engine.h"
@@ -88,12 +89,18 @@ std::string_view text(Kind kind) {
   return "?";
 }
 
-struct Endpoint::Impl {
-  Impl(const EndpointOptions& given, const Datapath& datapath)
+namespace {
+
+/// Moves packets when it is called.
+struct Single {
+  Single(const EndpointOptions& given, const Datapath& datapath)
       : datagrams(datapath.make(given)),
         network(*datagrams),
         engine(given, network),
         most_spin(us(given.spin.count())) {}
+  Single(const Single&) = delete;
+  Single& operator=(const Single&) = delete;
+  ~Single() { engine.shut_down(); }
 
   std::unique_ptr<Network> datagrams;
   Network& network;
@@ -101,19 +108,24 @@ struct Endpoint::Impl {
   std::uint64_t sleeps = 0;
   Picoseconds most_spin;
   Picoseconds spin = most_spin;
-  EndpointStatistics statistics;
+};
+
+}  // namespace
+
+/// One of the two: who calls moves packets, or threads do [D107].
+struct Endpoint::Impl {
+  Impl(const EndpointOptions& options, const Datapath& datapath)
+      : here(std::in_place, options, datapath) {}
+  explicit Impl(ThreadedEndpoint endpoint) : there(std::move(endpoint)) {}
+
+  std::optional<Single> here;
+  std::optional<ThreadedEndpoint> there;
 };
 
 Endpoint::Endpoint(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Endpoint::Endpoint(Endpoint&&) noexcept = default;
-Endpoint& Endpoint::operator=(Endpoint&& other) noexcept {
-  if (impl_) impl_->engine.shut_down();
-  impl_ = std::move(other.impl_);
-  return *this;
-}
-Endpoint::~Endpoint() {
-  if (impl_) impl_->engine.shut_down();
-}
+Endpoint& Endpoint::operator=(Endpoint&& other) noexcept = default;
+Endpoint::~Endpoint() = default;
 
 Outcome<Endpoint> Endpoint::open(const EndpointOptions& options) {
   if (auto wrong = Engine::check(options)) return std::move(*wrong);
@@ -126,6 +138,11 @@ Outcome<Endpoint> Endpoint::open(const EndpointOptions& options) {
       names.append(names.empty() ? "" : ", ").append(one.name);
     return Error{"datapath is \"" + options.datapath + "\". it takes one of: " + names};
   }
+  if (options.threads > 0) {
+    auto threaded = ThreadedEndpoint::open(options, options.threads);
+    if (!threaded) return threaded.error();
+    return Endpoint(std::make_unique<Impl>(std::move(threaded.value())));
+  }
   auto impl = std::make_unique<Impl>(options, *datapath);
   const std::string& local = options.listen.empty() ? options.bind : options.listen;
   if (!local.empty()) {
@@ -134,82 +151,112 @@ Outcome<Endpoint> Endpoint::open(const EndpointOptions& options) {
       return Error{"address '" + local +
                    "' is not numeric with a port, such as 0.0.0.0:4794 or [::]:4794"};
     }
-    if (auto error = impl->network.open(*address)) return std::move(*error);
+    if (auto error = impl->here->network.open(*address)) return std::move(*error);
   }
   return Endpoint(std::move(impl));
 }
 
 std::string Endpoint::local_address() const {
-  return impl_->network.is_open() ? impl_->network.address().text() : std::string();
+  if (impl_->there) return impl_->there->local_address();
+  return impl_->here->network.is_open() ? impl_->here->network.address().text() : std::string();
 }
 std::uint16_t Endpoint::local_port() const {
-  return impl_->network.is_open() ? impl_->network.address().port : std::uint16_t{0};
+  if (impl_->there) return impl_->there->local_port();
+  return impl_->here->network.is_open() ? impl_->here->network.address().port : std::uint16_t{0};
 }
-std::string_view Endpoint::sealing() const { return impl_->engine.sealing(); }
+std::string_view Endpoint::sealing() const {
+  if (impl_->there) return impl_->there->sealing();
+  return impl_->here->engine.sealing();
+}
+std::uint32_t Endpoint::threads() const { return impl_->there ? impl_->there->threads() : 0; }
 std::string Endpoint::peer_address(ConnectionId connection) const {
-  const Address* peer = impl_->engine.peer_address(connection);
+  if (impl_->there) return impl_->there->peer_address(connection);
+  const Address* peer = impl_->here->engine.peer_address(connection);
   return peer == nullptr ? std::string() : peer->text();
 }
 
 std::optional<Key> Endpoint::peer_key(ConnectionId connection) const {
-  return impl_->engine.peer_key(connection);
+  if (impl_->there) return impl_->there->peer_key(connection);
+  return impl_->here->engine.peer_key(connection);
 }
 
 Outcome<ConnectionId> Endpoint::connect(std::string_view address, std::uint64_t cookie,
                                         const std::optional<Key>& peer_key) {
+  if (impl_->there) return impl_->there->connect(address, cookie, peer_key);
   const auto peer = Address::parse(address);
   if (!peer) {
     return Error{"address '" + std::string(address) +
                  "' is not numeric with a port, such as 192.0.2.7:4794 or [2001:db8::7]:4794"};
   }
-  if (!impl_->network.is_open()) {
+  if (!impl_->here->network.is_open()) {
     Address any;
     any.v6 = peer->v6;
-    if (auto error = impl_->network.open(any)) return std::move(*error);
+    if (auto error = impl_->here->network.open(any)) return std::move(*error);
   }
-  if (impl_->network.address().v6 != peer->v6) {
+  if (impl_->here->network.address().v6 != peer->v6) {
     return Error{"address " + peer->text() + " is of another family than this endpoint's " +
-                 impl_->network.address().text() + ". use one endpoint for each"};
+                 impl_->here->network.address().text() + ". use one endpoint for each"};
   }
-  return impl_->engine.connect(*peer, cookie, peer_key);
+  return impl_->here->engine.connect(*peer, cookie, peer_key);
 }
 
 Status Endpoint::send(ConnectionId connection, std::uint64_t tag,
                       std::span<const std::byte> message, std::uint64_t cookie) {
-  return impl_->engine.send(connection, tag, message, cookie);
+  if (impl_->there) return impl_->there->send(connection, tag, message, cookie);
+  return impl_->here->engine.send(connection, tag, message, cookie);
 }
 Status Endpoint::post_receive(ConnectionId connection, Match match, std::span<std::byte> buffer,
                               std::uint64_t cookie) {
-  return impl_->engine.post_receive(connection, match, buffer, cookie);
+  if (impl_->there) return impl_->there->post_receive(connection, match, buffer, cookie);
+  return impl_->here->engine.post_receive(connection, match, buffer, cookie);
 }
 std::size_t Endpoint::cancel_receives(std::uint64_t cookie) {
-  return impl_->engine.cancel_receives(cookie);
+  if (impl_->there) return impl_->there->cancel_receives(cookie);
+  return impl_->here->engine.cancel_receives(cookie);
 }
 Outcome<RegionKey> Endpoint::register_region(std::span<std::byte> memory, ConnectionId connection) {
-  return impl_->engine.register_region(memory, connection);
+  if (impl_->there) return impl_->there->register_region(memory, connection);
+  return impl_->here->engine.register_region(memory, connection);
 }
-Status Endpoint::unregister_region(RegionKey key) { return impl_->engine.unregister_region(key); }
+Status Endpoint::unregister_region(RegionKey key) {
+  if (impl_->there) return impl_->there->unregister_region(key);
+  return impl_->here->engine.unregister_region(key);
+}
 Status Endpoint::write(ConnectionId connection, RegionKey region, std::uint64_t offset,
                        std::span<const std::byte> bytes, std::uint64_t cookie) {
-  return impl_->engine.write(connection, region, offset, bytes, cookie);
+  if (impl_->there) return impl_->there->write(connection, region, offset, bytes, cookie);
+  return impl_->here->engine.write(connection, region, offset, bytes, cookie);
 }
-Status Endpoint::close(ConnectionId connection) { return impl_->engine.close(connection); }
-Status Endpoint::abort(ConnectionId connection) { return impl_->engine.abort(connection); }
+Status Endpoint::close(ConnectionId connection) {
+  if (impl_->there) return impl_->there->close(connection);
+  return impl_->here->engine.close(connection);
+}
+Status Endpoint::abort(ConnectionId connection) {
+  if (impl_->there) return impl_->there->abort(connection);
+  return impl_->here->engine.abort(connection);
+}
 
-bool Endpoint::poll() { return impl_->engine.poll(); }
-void Endpoint::flush() { impl_->engine.flush(); }
+bool Endpoint::poll() {
+  if (impl_->there) return impl_->there->wait(std::chrono::nanoseconds(0));
+  return impl_->here->engine.poll();
+}
+void Endpoint::flush() {
+  if (impl_->there) return;  // what a call is to send has gone with it
+  impl_->here->engine.flush();
+}
 
 bool Endpoint::wait(std::chrono::nanoseconds timeout) {
-  Engine& engine = impl_->engine;
-  Network& network = impl_->network;
+  if (impl_->there) return impl_->there->wait(timeout);
+  Engine& engine = impl_->here->engine;
+  Network& network = impl_->here->network;
   constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24);
   const Instant start = network.now();
   const Instant end =
       start + ns(std::clamp(timeout, std::chrono::nanoseconds(0), kLongest).count());
   // Spinning pays where the next packet comes before a sleeper would have been woken. Where it did
   // not, there is less of it the next time; where a sleep was that short, more.
-  const Picoseconds most = impl_->most_spin;
-  Picoseconds& spin = impl_->spin;
+  const Picoseconds most = impl_->here->most_spin;
+  Picoseconds& spin = impl_->here->spin;
   Instant idle_since = start;
   while (true) {
     const bool busy = engine.poll();
@@ -226,7 +273,7 @@ bool Endpoint::wait(std::chrono::nanoseconds timeout) {
     }
     const Instant until = std::min(end, engine.next_deadline());
     if (until <= now) continue;
-    ++impl_->sleeps;
+    ++impl_->here->sleeps;
     network.sleep(until - now);
     const Instant awake = network.now();
     spin = awake - idle_since < most ? std::min(most, 2 * spin + us(10)) : spin / 2;
@@ -235,32 +282,41 @@ bool Endpoint::wait(std::chrono::nanoseconds timeout) {
 }
 
 std::span<const Completion> Endpoint::completions(std::span<Completion> out) {
-  return impl_->engine.completions(out);
+  if (impl_->there) return impl_->there->wait(out, std::chrono::nanoseconds(0));
+  return impl_->here->engine.completions(out);
 }
 
-int Endpoint::file_descriptor() const { return impl_->network.file_descriptor(); }
+int Endpoint::file_descriptor() const {
+  if (impl_->there) return impl_->there->file_descriptor();
+  return impl_->here->network.file_descriptor();
+}
 
 std::chrono::nanoseconds Endpoint::next_deadline() const {
-  const Instant next = impl_->engine.next_deadline();
+  if (impl_->there) return std::chrono::nanoseconds::max();
+  const Instant next = impl_->here->engine.next_deadline();
   if (next == Instant::never()) return std::chrono::nanoseconds::max();
-  const std::int64_t left = (next - impl_->network.now()).count() / 1'000;
+  const std::int64_t left = (next - impl_->here->network.now()).count() / 1'000;
   return std::chrono::nanoseconds(std::max<std::int64_t>(left, 0));
 }
 
 Outcome<ConnectionStatistics> Endpoint::statistics(ConnectionId connection) const {
-  if (auto found = impl_->engine.statistics(connection)) return *found;
+  if (impl_->there) return impl_->there->statistics(connection);
+  if (auto found = impl_->here->engine.statistics(connection)) return *found;
   return Error{"no such connection"};
 }
 std::vector<PathStatistics> Endpoint::path_statistics(ConnectionId connection) const {
-  return impl_->engine.path_statistics(connection);
+  if (impl_->there) return impl_->there->path_statistics(connection);
+  return impl_->here->engine.path_statistics(connection);
 }
-const EndpointStatistics& Endpoint::statistics() const {
-  impl_->statistics = impl_->engine.statistics();
-  impl_->statistics.sleeps = impl_->sleeps;
-  return impl_->statistics;
+EndpointStatistics Endpoint::statistics() const {
+  if (impl_->there) return impl_->there->statistics();
+  EndpointStatistics counted = impl_->here->engine.statistics();
+  counted.sleeps = impl_->here->sleeps;
+  return counted;
 }
 std::size_t Endpoint::connections(std::span<ConnectionId> out) const {
-  return impl_->engine.connections(out);
+  if (impl_->there) return impl_->there->connections(out);
+  return impl_->here->engine.connections(out);
 }
 
 Outcome<std::string> resolve(std::string_view host_and_port, std::uint16_t default_port) {

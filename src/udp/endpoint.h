@@ -5,8 +5,8 @@
 // time, takes no locks and starts no threads: nothing happens except inside its member functions,
 // and whatever is to happen needs `poll()` or `wait()` to be called again and again, also by a side
 // that only receives (it acknowledges) and by one that waits for its sends to complete (it
-// retransmits). Use one endpoint per thread; several can listen at one address (`shards`), and
-// `ThreadedEndpoint` makes one of them that has threads of its own.
+// retransmits). Use one endpoint per thread; several can listen at one address (`shards`). With
+// `threads` an endpoint has threads of its own that do all this, and any thread may call it.
 //
 //   EndpointOptions options;
 //   options.listen = "0.0.0.0:4794";           // the server; a client leaves it empty
@@ -173,9 +173,12 @@ struct EndpointOptions {
   /// [D107] Several endpoints may listen at one address, each in a thread or process of its own: this one is number
   /// `shard` of `shards`, up to 64. The kernel hands every packet to the one that has its connection, and new
   /// ones to any of them. Open them in the order of their numbers, all at the same port, and end them together.
-  /// `ThreadedEndpoint` does it all.
+  /// `threads` does it all.
   std::uint32_t shard = 0;
   std::uint32_t shards = 1;
+  /// [D107] Threads of the endpoint's own that move its packets, up to 64: `ThreadedEndpoint` says what that means.
+  /// 0: whoever calls `poll` or `wait` moves them.
+  std::uint32_t threads = 0;
 
   /// The pre-shared key of a job, 32 bytes, the same at all its endpoints. Use a random one.
   std::optional<Key> key;
@@ -337,7 +340,7 @@ struct EndpointStatistics {
   std::uint64_t held_bytes = 0;  ///< the pool's memory now in use
 };
 
-/// See the top of this file. Movable, not copyable; must not be used by two threads at once.
+/// See the top of this file. Movable, not copyable; without `threads` it must not be used by two threads at once.
 class Endpoint {
  public:
   /// Opens the sockets, or says what is wrong with the options or what the system refused.
@@ -354,6 +357,8 @@ class Endpoint {
   [[nodiscard]] std::uint16_t local_port() const;
   /// The library that seals packets; empty without a key.
   [[nodiscard]] std::string_view sealing() const;
+  /// That it has of its own; 0: none.
+  [[nodiscard]] std::uint32_t threads() const;
   /// A connection's peer.
   [[nodiscard]] std::string peer_address(ConnectionId connection) const;
   /// Its public key, where this endpoint has an identity.
@@ -402,7 +407,7 @@ class Endpoint {
   Status abort(ConnectionId connection);
 
   /// Does what there is to do, without waiting: receives, acknowledges, sends, minds timers.
-  /// Returns whether there was anything.
+  /// Returns whether there was anything; with `threads`, whether there is a completion.
   bool poll();
   /// Sends what may go now, without looking for what has come.
   void flush();
@@ -413,13 +418,14 @@ class Endpoint {
   std::span<const Completion> completions(std::span<Completion> out);
 
   /// Readable (epoll, select) when datagrams wait; -1 before there is a socket. Then, or when
-  /// `next_deadline` is over, call `poll`: for programs with an event loop of their own.
+  /// `next_deadline` is over, call `poll`: for programs with an event loop of their own. With `threads`:
+  /// readable when completions wait.
   [[nodiscard]] int file_descriptor() const;
   /// When `poll` must be called even if nothing arrives, from now; nanoseconds::max() for never.
   [[nodiscard]] std::chrono::nanoseconds next_deadline() const;
 
   [[nodiscard]] Outcome<ConnectionStatistics> statistics(ConnectionId connection) const;
-  [[nodiscard]] const EndpointStatistics& statistics() const;
+  [[nodiscard]] EndpointStatistics statistics() const;
   /// Path by path, those that packets have taken; nothing without the option, or such a connection.
   [[nodiscard]] std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
   /// The connections up now, in no particular order.
@@ -437,10 +443,12 @@ class Endpoint {
 /// threads * (paths + 4) descriptors.
 ///
 /// As with `Endpoint`, but: receives and regions belong to one connection, never to any of them (post after `accepted`,
-/// `connected` or `connect`), and completions are taken where they are waited for.
+/// `connected` or `connect`), and completions are taken where they are waited for. An `Endpoint` with `threads` is one
+/// of these, and keeps to the same.
 class ThreadedEndpoint {
  public:
-  /// 1 to 64 threads. `shard` and `shards` of the options are not looked at, nor is any datapath but the kernel's.
+  /// 1 to 64 threads, for the options' own. `shard` and `shards` are not looked at, nor is any datapath but the
+  /// kernel's.
   [[nodiscard]] static Outcome<ThreadedEndpoint> open(const EndpointOptions& options,
                                                       std::uint32_t threads);
   ThreadedEndpoint(ThreadedEndpoint&&) noexcept;
@@ -450,6 +458,8 @@ class ThreadedEndpoint {
 
   [[nodiscard]] std::uint32_t threads() const;
   [[nodiscard]] std::string local_address() const;
+  [[nodiscard]] std::uint16_t local_port() const;
+  [[nodiscard]] std::string_view sealing() const;
   [[nodiscard]] std::string peer_address(ConnectionId connection) const;
   [[nodiscard]] std::optional<Key> peer_key(ConnectionId connection) const;
 
@@ -459,9 +469,10 @@ class ThreadedEndpoint {
                             std::span<const std::byte> message, std::uint64_t cookie);
   [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
                                     std::span<std::byte> buffer, std::uint64_t cookie);
+  std::size_t cancel_receives(std::uint64_t cookie);
   [[nodiscard]] Outcome<RegionKey> register_region(std::span<std::byte> memory,
                                                    ConnectionId connection);
-  Status unregister_region(ConnectionId connection, RegionKey key);
+  Status unregister_region(RegionKey key);
   [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
                              std::span<const std::byte> bytes, std::uint64_t cookie);
   Status close(ConnectionId connection);
@@ -470,10 +481,16 @@ class ThreadedEndpoint {
   /// Waits for completions until `timeout` is over, and takes up to `out.size()`, those of a connection in their
   /// order. Several threads may wait: each completion goes to one of them.
   std::span<const Completion> wait(std::span<Completion> out, std::chrono::nanoseconds timeout);
+  /// The same, and takes none: whether there are any. Another thread may be faster to take them.
+  bool wait(std::chrono::nanoseconds timeout);
+  /// Readable (epoll, select) when completions wait.
+  [[nodiscard]] int file_descriptor() const;
 
   [[nodiscard]] Outcome<ConnectionStatistics> statistics(ConnectionId connection) const;
   /// Of all together.
   [[nodiscard]] EndpointStatistics statistics() const;
+  [[nodiscard]] std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
+  [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
 
  private:
   struct Impl;

@@ -47,6 +47,29 @@ constexpr int kMostTurns = 16;
   return ConnectionId{static_cast<std::uint64_t>(id) & ((std::uint64_t{1} << kIdBits) - 1)};
 }
 
+/// What a sleeper in ppoll() wakes up for.
+class Bell {
+ public:
+  Bell() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  Bell(const Bell&) = delete;
+  Bell& operator=(const Bell&) = delete;
+  ~Bell() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  void ring() const {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(descriptor_, &one, sizeof one));
+  }
+  void silence() const {
+    std::uint64_t rung = 0;
+    static_cast<void>(!::read(descriptor_, &rung, sizeof rung));
+  }
+
+ private:
+  int descriptor_;
+};
+
 /// What all threads have to tell, for whoever waits.
 class Mailbox {
  public:
@@ -54,6 +77,7 @@ class Mailbox {
   void put(std::span<const Completion> several) {
     if (several.empty()) return;
     const std::lock_guard lock(mutex_);
+    if (watched_ && queue_.empty()) bell_.ring();
     queue_.insert(queue_.end(), several.begin(), several.end());
     waiting_ = queue_.size();
     if (several.size() == 1) {
@@ -63,23 +87,41 @@ class Mailbox {
     }
   }
   std::span<const Completion> take(std::span<Completion> out, nanoseconds timeout) {
-    constexpr nanoseconds kLongest = std::chrono::hours(24);
     if (out.empty()) return out;  // who takes nothing wakes nobody in vain
     std::unique_lock lock(mutex_);
-    filled_.wait_for(lock, std::clamp(timeout, nanoseconds(0), kLongest),
-                     [this] { return !queue_.empty(); });
+    wait(lock, timeout);
     const std::size_t count = std::min(out.size(), queue_.size());
     const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(count);
     std::copy(queue_.begin(), end, out.begin());
     queue_.erase(queue_.begin(), end);
     waiting_ = queue_.size();
+    if (watched_ && queue_.empty()) bell_.silence();
     return out.first(count);
+  }
+  bool await(nanoseconds timeout) {
+    std::unique_lock lock(mutex_);
+    return wait(lock, timeout);
+  }
+  /// Readable while the box is not empty, from now on: who never asks does not pay for it.
+  int descriptor() {
+    const std::lock_guard lock(mutex_);
+    if (!watched_ && !queue_.empty()) bell_.ring();
+    watched_ = true;
+    return bell_.descriptor();
   }
 
  private:
+  bool wait(std::unique_lock<std::mutex>& lock, nanoseconds timeout) {
+    constexpr nanoseconds kLongest = std::chrono::hours(24);
+    return filled_.wait_for(lock, std::clamp(timeout, nanoseconds(0), kLongest),
+                            [this] { return !queue_.empty(); });
+  }
+
   std::mutex mutex_;
   std::condition_variable filled_;
   std::deque<Completion> queue_;
+  Bell bell_;
+  bool watched_ = false;
   std::atomic<std::size_t> waiting_ = 0;
 };
 
@@ -87,21 +129,16 @@ class Mailbox {
 class Shard {
  public:
   Shard(Endpoint endpoint, std::size_t number, nanoseconds spin, Mailbox& mailbox)
-      : endpoint_(std::move(endpoint)),
-        number_(number),
-        spin_(spin),
-        mailbox_(mailbox),
-        bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      : endpoint_(std::move(endpoint)), number_(number), spin_(spin), mailbox_(mailbox) {}
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
   ~Shard() {
     stop_ = true;
-    ring();
+    bell_.ring();
     if (thread_.joinable()) thread_.join();
-    if (bell_ >= 0) ::close(bell_);
   }
   void start() {
-    if (bell_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    if (bell_.descriptor() < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
     thread_ = std::thread([this] { run(); });
   }
 
@@ -114,15 +151,18 @@ class Shard {
     auto result = act(endpoint_);
     // What it is to send goes now, by this thread; what it is to do later, its own must know of.
     endpoint_.flush();
-    if (asleep_) ring();
+    if (asleep_) bell_.ring();
     return result;
+  }
+  [[nodiscard]] EndpointStatistics statistics() {
+    return with([this](Endpoint& endpoint) {
+      EndpointStatistics counted = endpoint.statistics();
+      counted.sleeps += sleeps_;
+      return counted;
+    });
   }
 
  private:
-  void ring() {
-    const std::uint64_t one = 1;
-    static_cast<void>(!::write(bell_, &one, sizeof one));
-  }
   void run() {
     Clock::time_point idle_since = Clock::now();
     while (!stop_) {
@@ -165,26 +205,27 @@ class Shard {
       const std::lock_guard lock(mutex_);
       if (tell()) return;  // of what a call has completed since the last round
       longest = std::min(longest, endpoint_.next_deadline());
-      p = {{{bell_, POLLIN, 0}, {endpoint_.file_descriptor(), POLLIN, 0}}};
+      p = {{{bell_.descriptor(), POLLIN, 0}, {endpoint_.file_descriptor(), POLLIN, 0}}};
       asleep_ = true;
+      ++sleeps_;
     }
     const timespec t{0, static_cast<long>(longest.count())};
     static_cast<void>(::ppoll(p.data(), p[1].fd >= 0 ? 2 : 1, &t, nullptr));
     const std::lock_guard lock(mutex_);
     asleep_ = false;
-    std::uint64_t rung = 0;
-    static_cast<void>(!::read(bell_, &rung, sizeof rung));
+    bell_.silence();
   }
 
   std::mutex mutex_;
   Endpoint endpoint_;
   bool asleep_ = false;  ///< under the lock, as the endpoint
+  std::uint64_t sleeps_ = 0;
   std::atomic<int> callers_ = 0;
   std::atomic<bool> stop_ = false;
   std::size_t number_;
   nanoseconds spin_;
   Mailbox& mailbox_;
-  int bell_;
+  Bell bell_;
   std::thread thread_;
 };
 
@@ -225,6 +266,7 @@ Outcome<ThreadedEndpoint> ThreadedEndpoint::open(const EndpointOptions& options,
   auto impl = std::make_unique<Impl>();
   EndpointOptions one = options;
   one.shards = threads;
+  one.threads = 0;
   for (one.shard = 0; one.shard < threads; ++one.shard) {
     auto opened = Endpoint::open(one);
     if (!opened) return opened.error();
@@ -246,6 +288,13 @@ std::uint32_t ThreadedEndpoint::threads() const {
   return static_cast<std::uint32_t>(impl_->shards.size());
 }
 std::string ThreadedEndpoint::local_address() const { return impl_->address; }
+std::uint16_t ThreadedEndpoint::local_port() const {
+  const auto address = Address::parse(impl_->address);
+  return address ? address->port : std::uint16_t{0};
+}
+std::string_view ThreadedEndpoint::sealing() const {
+  return impl_->shards.front()->with([](Endpoint& e) { return e.sealing(); });
+}
 
 std::string ThreadedEndpoint::peer_address(ConnectionId connection) const {
   Shard* shard = impl_->of(connection);
@@ -284,9 +333,19 @@ Outcome<RegionKey> ThreadedEndpoint::register_region(std::span<std::byte> memory
   if (shard == nullptr) return Error{"a region of a ThreadedEndpoint belongs to a connection"};
   return shard->with([&](Endpoint& e) { return e.register_region(memory, local(connection)); });
 }
-Status ThreadedEndpoint::unregister_region(ConnectionId connection, RegionKey key) {
-  return impl_->with(connection,
-                     [&](Endpoint& e, ConnectionId /*id*/) { return e.unregister_region(key); });
+Status ThreadedEndpoint::unregister_region(RegionKey key) {
+  // Keys are random: one of them has it, or none.
+  for (const auto& shard : impl_->shards) {
+    const Status status = shard->with([&](Endpoint& e) { return e.unregister_region(key); });
+    if (status != Status::unknown_region) return status;
+  }
+  return Status::unknown_region;
+}
+std::size_t ThreadedEndpoint::cancel_receives(std::uint64_t cookie) {
+  std::size_t count = 0;
+  for (const auto& shard : impl_->shards)
+    count += shard->with([&](Endpoint& e) { return e.cancel_receives(cookie); });
+  return count;
 }
 Status ThreadedEndpoint::write(ConnectionId connection, RegionKey region, std::uint64_t offset,
                                std::span<const std::byte> bytes, std::uint64_t cookie) {
@@ -304,6 +363,8 @@ Status ThreadedEndpoint::abort(ConnectionId connection) {
 std::span<const Completion> ThreadedEndpoint::wait(std::span<Completion> out, nanoseconds timeout) {
   return impl_->mailbox.take(out, timeout);
 }
+bool ThreadedEndpoint::wait(nanoseconds timeout) { return impl_->mailbox.await(timeout); }
+int ThreadedEndpoint::file_descriptor() const { return impl_->mailbox.descriptor(); }
 
 Outcome<ConnectionStatistics> ThreadedEndpoint::statistics(ConnectionId connection) const {
   Shard* shard = impl_->of(connection);
@@ -315,10 +376,26 @@ EndpointStatistics ThreadedEndpoint::statistics() const {
   using Counts = std::array<std::uint64_t, sizeof(EndpointStatistics) / sizeof(std::uint64_t)>;
   Counts sum{};
   for (const auto& shard : impl_->shards) {
-    const auto one = std::bit_cast<Counts>(shard->with([](Endpoint& e) { return e.statistics(); }));
+    const auto one = std::bit_cast<Counts>(shard->statistics());
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += one[i];
   }
   return std::bit_cast<EndpointStatistics>(sum);
+}
+std::vector<PathStatistics> ThreadedEndpoint::path_statistics(ConnectionId connection) const {
+  Shard* shard = impl_->of(connection);
+  if (shard == nullptr) return {};
+  return shard->with([&](Endpoint& e) { return e.path_statistics(local(connection)); });
+}
+std::size_t ThreadedEndpoint::connections(std::span<ConnectionId> out) const {
+  std::size_t count = 0;
+  for (std::size_t number = 0; number < impl_->shards.size(); ++number) {
+    const std::span<ConnectionId> room = out.subspan(std::min(count, out.size()));
+    const std::size_t found =
+        impl_->shards[number]->with([&](Endpoint& e) { return e.connections(room); });
+    for (ConnectionId& id : room.first(std::min(found, room.size()))) id = global(number, id);
+    count += found;
+  }
+  return count;
 }
 
 }  // namespace strack::udp

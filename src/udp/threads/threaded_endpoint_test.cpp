@@ -38,13 +38,34 @@ EndpointOptions listening(bool keyed) {
   return o;
 }
 
+/// [D95] Two hosts that know each other's keys.
+Key host_key(std::byte of) {
+  Key key;
+  key.fill(of);
+  return key;
+}
+EndpointOptions host(std::byte own, std::byte other) {
+  EndpointOptions o = options(false);
+  o.identity = host_key(own);
+  o.trusted = {public_key(host_key(other))};
+  o.peer = o.trusted.front();
+  return o;
+}
+EndpointOptions listening_host() {
+  EndpointOptions o = host(std::byte{1}, std::byte{2});
+  o.listen = "127.0.0.1:0";
+  return o;
+}
+
 std::uint64_t shard_of(ConnectionId id) { return static_cast<std::uint64_t>(id) >> 56; }
 
 /// A server that sends every message back, in a thread of its own, until everybody has left.
 class Echo {
  public:
   Echo(bool keyed, std::uint32_t threads, std::size_t connections)
-      : endpoint_(std::move(ThreadedEndpoint::open(listening(keyed), threads).value())),
+      : Echo(listening(keyed), threads, connections) {}
+  Echo(const EndpointOptions& settings, std::uint32_t threads, std::size_t connections)
+      : endpoint_(std::move(ThreadedEndpoint::open(settings, threads).value())),
         left_(connections),
         thread_([this] { run(); }) {}
   ~Echo() { join(); }
@@ -185,6 +206,141 @@ TEST(ThreadedEndpointTest, AnyThreadMayCall) {
   EXPECT_EQ(client.statistics().connections_made, kAll);
 }
 
+// [D95] [D107] Hosts with keys of their own: whichever thread a connection comes to knows the key, and who is there.
+TEST(ThreadedEndpointTest, HostKeys) {
+  constexpr std::size_t kConnections = 12;
+  Echo echo(listening_host(), 3, kConnections);
+  auto opened = ThreadedEndpoint::open(host(std::byte{2}, std::byte{1}), 2);
+  ASSERT_TRUE(opened);
+  ThreadedEndpoint client = std::move(opened.value());
+  EXPECT_NE(client.sealing(), "");
+  std::vector<Talk> talks(kConnections);
+  for (std::size_t i = 0; i < kConnections; ++i) begin(client, talks[i], echo.address(), i);
+  std::array<Completion, 8> room;
+  for (std::size_t left = kConnections; left > 0;) {
+    for (const Completion& c : client.wait(room, milliseconds(100))) {
+      if (c.kind == Kind::connected) {
+        EXPECT_EQ(client.peer_key(c.connection), public_key(host_key(std::byte{1})));
+        EXPECT_TRUE(client.statistics(c.connection).value().keyed);
+      }
+      if (c.kind == Kind::received) on(client, talks[c.cookie], c);
+      if (c.kind == Kind::closed || c.kind == Kind::failed) --left;
+      EXPECT_NE(c.kind, Kind::failed) << text(c.status);
+    }
+  }
+  echo.join();
+  EXPECT_GE(echo.connections_of_.size(), 2u);  // by nonces: one gets all once in 177,000 times
+  EXPECT_EQ(echo.endpoint_.statistics().refused_untrusted, 0u);
+}
+
+// Threads that all send on the same connections and all take what completes: nothing is lost, doubled, or out of its place.
+TEST(ThreadedEndpointTest, ContentionForTheSameConnections) {
+  constexpr std::size_t kThreads = 4, kEach = 50, kConnections = 2;
+  auto server = ThreadedEndpoint::open(listening(true), 2);
+  auto client = ThreadedEndpoint::open(options(true), 2);
+  ASSERT_TRUE(server);
+  ASSERT_TRUE(client);
+  std::vector<ConnectionId> to;
+  for (std::size_t i = 0; i < kConnections; ++i)
+    to.push_back(client.value().connect(server.value().local_address(), i).value());
+
+  constexpr std::size_t kAll = kThreads * kEach;
+  // Who receives: two threads take completions and post again.
+  std::vector<std::array<std::byte, 8>> slots(kConnections * 64);
+  std::array<std::atomic<int>, kAll> received{};
+  std::atomic<std::size_t> arrived = 0, accepted = 0;
+  const auto serve = [&] {
+    std::array<Completion, 4> room;
+    while (arrived < kAll) {
+      for (const Completion& c : server.value().wait(room, milliseconds(10))) {
+        if (c.kind == Kind::accepted) {
+          const std::size_t first = accepted++ * 64;
+          for (std::size_t i = first; i < first + 64; ++i)
+            EXPECT_EQ(server.value().post_receive(c.connection, Match::any(), slots[i], i),
+                      Status::ok);
+        } else if (c.kind == Kind::received) {
+          EXPECT_EQ(c.status, Status::ok);
+          EXPECT_EQ(std::to_integer<std::uint64_t>(slots[c.cookie][0]), c.tag);
+          ++received[c.tag];
+          ++arrived;
+          EXPECT_EQ(
+              server.value().post_receive(c.connection, Match::any(), slots[c.cookie], c.cookie),
+              Status::ok);
+        }
+      }
+    }
+  };
+  // Who sends: each thread its own numbers, on either connection by turns, and takes whatever has completed.
+  std::array<std::array<std::byte, 8>, kAll> messages{};
+  std::array<std::atomic<int>, kAll> sent{};
+  std::atomic<std::size_t> acknowledged = 0;
+  const auto take = [&](milliseconds timeout) {
+    std::array<Completion, 4> room;
+    for (const Completion& c : client.value().wait(room, timeout)) {
+      if (c.kind != Kind::sent) continue;
+      EXPECT_EQ(c.status, Status::ok);
+      ++sent[c.cookie];
+      ++acknowledged;
+    }
+  };
+  const auto post = [&](std::size_t thread) {
+    for (std::size_t i = thread * kEach; i < (thread + 1) * kEach; ++i) {
+      messages[i].fill(static_cast<std::byte>(i));
+      while (client.value().send(to[i % kConnections], i, messages[i], i) == Status::would_block)
+        take(milliseconds(1));
+    }
+    while (acknowledged < kAll) take(milliseconds(1));
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) threads.emplace_back(serve);
+  for (std::size_t i = 0; i < kThreads; ++i) threads.emplace_back(post, i);
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < kAll; ++i) {
+    EXPECT_EQ(received[i], 1) << i;
+    EXPECT_EQ(sent[i], 1) << i;
+  }
+}
+
+// [D107] `EndpointOptions::threads`: the same behind an `Endpoint`, which then needs nobody to poll it.
+TEST(ThreadedEndpointTest, AnEndpointMayHaveThreads) {
+  EndpointOptions with_threads = listening(true);
+  with_threads.threads = 2;
+  auto server = Endpoint::open(with_threads);
+  ASSERT_TRUE(server);
+  EXPECT_EQ(server.value().threads(), 2u);
+  EXPECT_NE(server.value().local_port(), 0);
+  EXPECT_EQ(server.value().next_deadline(), std::chrono::nanoseconds::max());
+  auto client = Endpoint::open(options(true));
+  ASSERT_TRUE(client);
+  EXPECT_EQ(client.value().threads(), 0u);
+  const std::vector<std::byte> message = pattern(5);
+  auto made = client.value().connect(server.value().local_address());
+  ASSERT_TRUE(made);
+  EXPECT_EQ(client.value().send(made.value(), 3, message, 0), Status::ok);
+  std::array<Completion, 1> room;
+  while (client.value().statistics(made.value()).value().messages_sent == 0)
+    client.value().wait(milliseconds(10));  // held there until somebody posts a receive
+  ASSERT_TRUE(server.value().wait(milliseconds(10'000)));
+  ASSERT_EQ(server.value().completions(room).size(), 1u);
+  ASSERT_EQ(room[0].kind, Kind::accepted);
+  const ConnectionId peer = room[0].connection;
+  EXPECT_EQ(server.value().peer_address(peer),
+            "[::1]:" + std::to_string(client.value().local_port()));
+  std::array<ConnectionId, 2> up;
+  EXPECT_EQ(server.value().connections(up), 1u);
+  EXPECT_EQ(up[0], peer);
+  std::vector<std::byte> buffer(kBytes);
+  EXPECT_EQ(server.value().post_receive(peer, Match::any(), buffer, 9), Status::ok);
+  ASSERT_TRUE(server.value().wait(milliseconds(10'000)));
+  ASSERT_EQ(server.value().completions(room).size(), 1u);
+  EXPECT_EQ(room[0].cookie, 9u);
+  EXPECT_EQ(buffer, message);
+  EXPECT_FALSE(server.value().poll());
+  EXPECT_EQ(server.value().statistics().connections, 1u);
+  Endpoint moved = std::move(server.value());
+  EXPECT_EQ(moved.abort(peer), Status::ok);
+}
+
 // An endpoint that ends in the middle of everything ends its threads, and its peers learn of it.
 TEST(ThreadedEndpointTest, EndsInTheMiddle) {
   auto server = std::make_unique<ThreadedEndpoint>(
@@ -226,6 +382,10 @@ TEST(ThreadedEndpointTest, SaysWhatIsWrong) {
   EndpointOptions o = listening(false);
   o.shards = 65;
   EXPECT_EQ(Endpoint::open(o).error().text, "shards is 65. it takes 1 to 64");
+  o = listening(false);
+  o.threads = 65;
+  EXPECT_EQ(Endpoint::open(o).error().text, "threads is 65. it takes 1 to 64");
+  o.threads = 0;
   o.shards = 2;
   o.shard = 2;
   EXPECT_EQ(Endpoint::open(o).error().text, "shard is 2. it takes less than shards");
