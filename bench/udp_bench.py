@@ -134,7 +134,7 @@ def sample_of(found, case):
     if case.pattern == 'stream':
         return Sample(found['gbps'])
     half = found['half_round_trip_us']
-    return Sample(case.size * 8e-3 / half['mean'], half['mean'], half['p50'], half['p99'])
+    return Sample(case.size * 8e-3 / half['mean'], mean_us=half['mean'], p50_us=half['p50'], p99_us=half['p99'])
 
 
 class Strack:
@@ -204,7 +204,7 @@ class Rxd:
         if not rows:
             raise TransferFailed(f'fi_pingpong says no figures: {out!r}')
         mean = float(rows[-1][6])
-        return Sample(case.size * 8e-3 / mean, mean)
+        return Sample(case.size * 8e-3 / mean, mean_us=mean)
 
 
 # --- Running --------------------------------------------------------------------------------------
