@@ -133,6 +133,12 @@ constexpr sim::Key kKeys[] = {
          .fallback = "\"1 RTT\"",
          .needs = "a silence is at least 1 ns, such as probe_interval_us = \"1 RTT\"",
          .help = "Silence before a probe."}),
+    param<&Params::probe_backoff_max>(
+        {.name = "probe_backoff_max",
+         .kind = Kind::integer,
+         .fallback = "0",
+         .needs = "it is from 0 to 20 doublings, such as probe_backoff_max = 2",
+         .help = "Doublings of probe_interval_us at most, while no probe is answered."}),
     param<&Params::relative_probe>(
         {.name = "relative_probe",
          .kind = Kind::flag,
@@ -141,6 +147,13 @@ constexpr sim::Key kKeys[] = {
          .help =
              "A probe's answer tells of what left before it, however long it took; false: only one "
              "that took less than 2 RTT does."}),
+    param<&Params::probe_unknown>(
+        {.name = "probe_unknown",
+         .kind = Kind::flag,
+         .fallback = "true",
+         .needs = "it is true or false",
+         .help = "A probe asks for the first packet that is neither acknowledged nor lost; false: "
+                 "for the expected one."}),
     param<&Params::probe_margin>(
         {.name = "probe_margin_us",
          .kind = Kind::time,
@@ -148,6 +161,14 @@ constexpr sim::Key kKeys[] = {
          .fallback = "\"0.5 RTT\"",
          .needs = "a time is from 0 to an hour, such as probe_margin_us = \"0.5 RTT\"",
          .help = "By how much it must have left before the probe."}),
+    param<&Params::probe_tail>(
+        {.name = "probe_tail_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "probe_margin_us and 0.25 RTT",
+         .needs = "a time is from 0 to an hour, such as probe_tail_us = \"0.75 RTT\"",
+         .help =
+             "So long after the last packet that is to be sent a probe follows it; 0: none does."}),
     param<&Params::rto>({.name = "rto_us",
                          .kind = Kind::time,
                          .unit = "us",
@@ -166,6 +187,8 @@ class PlusResolver : sim::Resolving {
     take_fields(set_, kSection, kKeys, p);
     if (!set_.given("strack-plus.target_qhigh_us"))
       p.target_qhigh = std::max(p.target_qhigh, p.target_qdelay);
+    if (!set_.given("strack-plus.probe_tail_us"))
+      p.probe_tail = p.probe_margin + p.net_base_rtt / 4;
     p.derive();
     show_fields(set_, kSection, kKeys, p);
     return checked(p.validated());

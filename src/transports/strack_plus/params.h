@@ -29,7 +29,9 @@ struct PlusParams : StrackParams {
   bool answered_first = false;     ///< [PLUS.answered] false: where all are marked, the next
   Picoseconds rack{0};             ///< [PLUS.rack] 0: order alone
   bool relative_probe = true;      ///< [PLUS.probe.verdict] false: as the paper
+  bool probe_unknown = true;       ///< [PLUS.probe.where] false: EPSN
   Picoseconds probe_margin{0};     ///< [PLUS.probe.verdict]
+  Picoseconds probe_tail{0};       ///< [PLUS.probe.tail] 0: an end is like any other silence
   std::uint32_t sack_packets = 4;  ///< [PLUS.sack] at most kEchoes
 
   /// [PLUS.rack.time] A packet's departure is kept in units of 2^stamp_shift ns: an eighth of a base RTT, or less.
@@ -46,8 +48,11 @@ struct PlusParams : StrackParams {
         ParamRange{&PlusParams::rack, "rack", ps(0), seconds(3'600),
                    "0 for none, or a time up to an hour"},
         AnyValue{&PlusParams::relative_probe},
+        AnyValue{&PlusParams::probe_unknown},
         ParamRange{&PlusParams::probe_margin, "probe_margin", ps(0), seconds(3'600),
                    "from 0 to an hour"},
+        ParamRange{&PlusParams::probe_tail, "probe_tail", ps(0), seconds(3'600),
+                   "0 for none, or a time up to an hour"},
         ParamRange{&PlusParams::sack_packets, "sack_packets", 1, kEchoes, "from 1 to 4"},
         Derived{&PlusParams::stamp_shift}};
   }
@@ -69,6 +74,7 @@ struct PlusParams : StrackParams {
     p.rack = 3 * rtt / 2;
     p.probe_interval = rtt;  // [PLUS.probe.send]
     p.probe_margin = rtt / 2;
+    p.probe_tail = 3 * rtt / 4;  // the margin, and two stamps
     p.derive();
     return p.validated();
   }

@@ -5,6 +5,7 @@
 // never goes back.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -71,9 +72,9 @@ class PlusReceiver {
     ack.for_probe = for_probe_;
     ack.ecn = ecn_;
     ack.path_id = path_id_;
-    ack.none_beyond = for_probe_ && highest_ < epsn_ + PlusAck::kBits;
     const std::uint32_t offset = segment();
     ack.base = epsn_ + offset;
+    ack.none_beyond = for_probe_ && highest_ < ack.base + PlusAck::kBits;
     if (out_of_order_ > 0)
       ack.bitmap = arrived_.extract64(ack.base.value) & ((std::uint64_t{1} << PlusAck::kBits) - 1);
     // At the circle's end what follows belongs to the window's beginning.
@@ -112,11 +113,13 @@ class PlusReceiver {
     psn_ = packet.psn;
   }
 
-  /// [PLUS.sack.bitmap] Those around the packet, in steps from EPSN; for a probe the first.
+  /// [PLUS.sack.bitmap] Those around the packet, in steps from EPSN; [PLUS.probe.where] around the one a probe asks for.
   [[nodiscard]] constexpr std::uint32_t segment() const {
     const std::int32_t ahead = psn_ - epsn_;
-    if (ahead <= 0 || for_probe_) return 0;
-    return static_cast<std::uint32_t>(ahead) / PlusAck::kBits * PlusAck::kBits;
+    if (ahead <= 0) return 0;
+    const std::uint32_t within = std::min(static_cast<std::uint32_t>(ahead),
+                                          PlusParams::kTracked - 1);  // a probe's may be any
+    return within / PlusAck::kBits * PlusAck::kBits;
   }
 
   constexpr void advance_epsn() {

@@ -141,6 +141,25 @@ TEST_F(PlusReceiverTest, Probe_BeyondTheBitmap) {
   EXPECT_FALSE(give(probe())->none_beyond);
 }
 
+// [PLUS.probe.where] Its 56 bits are those around the PSN that the probe asks for, wherever that is.
+TEST_F(PlusReceiverTest, Probe_Where) {
+  give(data(60));
+  give(data(70));
+  Packet asks = probe();
+  asks.psn = Psn{58};
+  const auto ack = give(asks);
+  EXPECT_EQ(ack->epsn, Psn{0});
+  EXPECT_EQ(ack->base, Psn{56});
+  EXPECT_EQ(ack->bitmap, std::uint64_t{1} << 4 | std::uint64_t{1} << 14);
+  EXPECT_TRUE(ack->none_beyond);
+  asks.psn = Psn{100'000};
+  EXPECT_EQ(give(asks)->base, Psn{504});
+  EXPECT_EQ(give(asks)->bitmap, 0u);
+  asks.psn = Psn{0} - 1u;
+  EXPECT_EQ(give(asks)->base, Psn{0});
+  EXPECT_FALSE(give(asks)->none_beyond);
+}
+
 // [PLUS.sack.bitmap] Its 56 bits are those around the packet, counted from the expected one.
 TEST_F(PlusReceiverTest, Segments) {
   p.sack_packets = 1;

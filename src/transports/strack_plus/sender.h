@@ -80,6 +80,7 @@ class PlusSender {
       --lost_count_;
       lost_next_ = psn + 1;
       ++counters_.retransmissions;
+      watch_tail(true, now);
       return make_data(psn, fragment, true, together, now);
     }
     if (psn_next_ == messages_.end()) return std::nullopt;
@@ -90,6 +91,7 @@ class PlusSender {
     const Psn psn = psn_next_;
     if (psn == epsn_) start_timers(now);
     ++psn_next_;
+    watch_tail(false, now);
     return make_data(psn, fragment, false, together, now);
   }
 
@@ -105,13 +107,15 @@ class PlusSender {
       ++counters_.acks_rejected;
       return;
     }
-    probe_at_ = now + params_->probe_interval;  // [PLUS.probe.send] the silence is over
-    probe_wanted_ = false;
     probe_backoff_ = 0;
     heard_ = true;
     silent_ = false;
 
     const Bytes acked = take_in(ack, now);
+    if (!tail_ || epsn_ == psn_next_) {
+      probe_at_ = now + params_->probe_interval;  // [PLUS.probe.send] the silence is over
+      probe_wanted_ = false;
+    }
     events_.on(PlusAckReceived{ack, rtt, acked});
     for (std::uint32_t i = 0; i < ack.count; ++i)  // [PLUS.sack.echo]
       paths_.feedback(*params_, ack.echoes[i].path_id, ack.echoes[i].ecn);
@@ -125,7 +129,7 @@ class PlusSender {
     if (ack.for_probe) judge_by_probe(ack, age, now);
     judge_by_order(now);
     if (!ack.for_probe && params_->rack > ps(0))  // [PLUS.rack]
-      judge_by_time(age + params_->rack, psn_next_, LossCause::out_of_order, now);
+      judge_by_time(age + params_->rack, epsn_, psn_next_, LossCause::out_of_order, now);
   }
 
   /// Acts on whatever is due at `now`; harmless when nothing is.
@@ -210,11 +214,24 @@ class PlusSender {
   /// [PLUS.probe.send] Outside the window, on a path like data's.
   constexpr Packet make_probe(Instant now) {
     probe_wanted_ = false;
+    tail_ = false;
     ++counters_.probes_sent;
     Packet packet = make(std::nullopt, now);
     packet.type = PacketType::probe;
-    packet.psn = epsn_;
+    packet.psn = params_->probe_unknown ? first_unknown() : epsn_;
     return packet;
+  }
+
+  /// [PLUS.probe.where] The first that is under way, as far as anybody knows; EPSN if none is.
+  [[nodiscard]] constexpr Psn first_unknown() const {
+    const auto sent = static_cast<std::uint32_t>(psn_next_ - epsn_);
+    for (std::uint32_t at = 0; at < sent; at += 64) {
+      const Psn psn = epsn_ + at;
+      const std::uint64_t known = acked_.extract64(psn.value) | lost_.extract64(psn.value);
+      const auto skipped = static_cast<std::uint32_t>(std::countr_one(known));
+      if (skipped < 64) return at + skipped < sent ? psn + skipped : epsn_;
+    }
+    return epsn_;
   }
 
   constexpr Packet make(std::optional<PathId> together, Instant now) {
@@ -223,6 +240,20 @@ class PlusSender {
                               : paths_.next(*params_, window_.cwnd_packets(), now);
     packet.timestamp = Timestamp::of(now);
     return packet;
+  }
+
+  /// [PLUS.probe.tail] Nothing follows the last packet that could tell of it, so a probe does. A few packets are
+  /// acknowledged sooner than it would ask.
+  constexpr void watch_tail(bool again, Instant now) {
+    if (params_->probe_tail == ps(0)) return;
+    const bool was = tail_;
+    tail_ = lost_count_ == 0 && psn_next_ == messages_.end() &&
+            (again || psn_next_ - epsn_ > static_cast<std::int32_t>(2 * params_->sack_packets));
+    if (tail_) {
+      probe_at_ = now + params_->probe_tail;
+    } else if (was) {
+      probe_at_ = now + params_->probe_interval;
+    }
   }
 
   /// The first packet after idleness: what is measured from here on is about this burst.
@@ -375,14 +406,14 @@ class PlusSender {
              LossCause::out_of_order);
   }
 
-  /// [PLUS.rack] All before `end` that left more than `ago` ago. One that left later than another with a lower PSN
+  /// [PLUS.rack] All of [from, end) that left more than `ago` ago. One that left later than another with a lower PSN
   /// ends the search, as long as both were sent once.
-  constexpr void judge_by_time(Picoseconds ago, Psn end, LossCause cause, Instant now) {
+  constexpr void judge_by_time(Picoseconds ago, Psn from, Psn end, LossCause cause, Instant now) {
     const std::int64_t most = units(ago);
     if (most >= kStamps) return;  // [PLUS.rack.time] so long ago nobody knows
     const std::uint32_t before = lost_count_;
     const std::uint8_t present = unit(now);
-    for (Psn psn = epsn_; psn < end; ++psn) {
+    for (Psn psn = from; psn < end; ++psn) {
       psn = psn + acked_.next_clear(psn.value, static_cast<std::uint32_t>(end - psn));
       if (psn == end) break;
       const auto age = static_cast<std::uint8_t>(present - sent_at_[pair(psn)]);
@@ -392,17 +423,18 @@ class PlusSender {
         break;
       }
     }
-    report(cause, epsn_, before);
+    report(cause, from, before);
   }
 
-  /// [PLUS.probe.verdict] What left before the probe did has not come, and the probe has. Of what lies beyond its
-  /// bitmap the answer says nothing, unless that none of it has come.
+  /// [PLUS.probe.verdict] What left before the probe did has not come, and the probe has. Of what lies below and
+  /// beyond its bitmap the answer says nothing, unless that none of it has come.
   constexpr void judge_by_probe(const PlusAck& ack, Picoseconds age, Instant now) {
+    const Psn from = max(epsn_, ack.base);
     const Psn end = ack.none_beyond ? psn_next_ : min(psn_next_, ack.base + PlusAck::kBits);
     if (params_->relative_probe) {
-      judge_by_time(age + params_->probe_margin, end, LossCause::probe, now);
+      judge_by_time(age + params_->probe_margin, from, end, LossCause::probe, now);
     } else if (age < params_->probe_rtt_limit) {
-      judge_by_time(age, end, LossCause::probe, now);
+      judge_by_time(age, from, end, LossCause::probe, now);
     }
   }
 
@@ -451,6 +483,7 @@ class PlusSender {
   std::uint8_t backoff_ = 0;
   std::uint8_t probe_backoff_ = 0;
   bool probe_wanted_ = false;
+  bool tail_ = false;    ///< the next probe is the last packet's
   bool heard_ = false;   ///< since the last timeout, or EPSN's last step
   bool silent_ = false;  ///< and not between the last timeout and the time before
   [[no_unique_address]] Events events_;

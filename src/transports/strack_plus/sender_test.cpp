@@ -107,6 +107,7 @@ TEST(PlusParams, ForLink) {
   EXPECT_EQ(p.rack, us(12));
   EXPECT_EQ(p.probe_interval, us(8));
   EXPECT_EQ(p.probe_margin, us(4));
+  EXPECT_EQ(p.probe_tail, us(6));
   EXPECT_EQ(p.avoid_for, us(800));
   EXPECT_EQ(p.rto, us(200));
   EXPECT_FALSE(p.sack_on_epsn);
@@ -129,6 +130,7 @@ TEST(PlusParams, Refused) {
   EXPECT_EQ(fault([](PlusParams& p) { p.avoid_for = ps(-1); }), "avoid_for");
   EXPECT_EQ(fault([](PlusParams& p) { p.rack = ps(-1); }), "rack");
   EXPECT_EQ(fault([](PlusParams& p) { p.probe_margin = ps(-1); }), "probe_margin");
+  EXPECT_EQ(fault([](PlusParams& p) { p.probe_tail = ps(-1); }), "probe_tail");
   EXPECT_EQ(fault([](PlusParams& p) { p.sack_packets = 5; }), "sack_packets");
   EXPECT_EQ(fault([](PlusParams& p) { p.max_paths = 0; }), "max_paths");
   EXPECT_EQ(std::string(PlusParams::for_link(gbps(0), us(8), bytes(1'000)).error().field), "rate");
@@ -339,6 +341,106 @@ TEST_F(PlusSenderTest, Probe_BeyondTheBitmap) {
     EXPECT_EQ(one.lost_packets(), none_beyond ? 60u : 56u);
     EXPECT_EQ(one.is_lost(Psn{56}), none_beyond);
   }
+}
+
+// [PLUS.probe.where] What is known is not asked for again. In a window that is full of packets beyond an answer's bitmap
+// nothing else could tell of them: they waited for the timeout.
+TEST_F(PlusSenderTest, Probe_AsksForTheFirstUnknown) {
+  for (const bool unknown : {true, false}) {
+    p = params(60);
+    p.rack = ps(0);
+    p.probe_unknown = unknown;
+    PlusSender<> one(p, slots(), Psn{0});
+    ASSERT_EQ(one.on_message({1, 60'000}, at(us(0))), PostResult::accepted);
+    while (one.poll_transmit(at(us(0)))) {
+    }
+    one.on_timeout(at(us(16)));
+    const Packet first = one.poll_transmit(at(us(16))).value();
+    EXPECT_EQ(first.psn, Psn{0});
+    PlusAck told = answer(first, 0);
+    told.echoes[told.count++] = {Psn{58}, 1, false};
+    one.on_receiving_ack(told, at(us(24)));  // 0 to 55 are lost
+    one.on_timeout(at(us(32)));
+    const Packet second = one.poll_transmit(at(us(32))).value();
+    ASSERT_EQ(second.type, PacketType::probe);
+    EXPECT_EQ(second.psn, unknown ? Psn{56} : Psn{0});
+    if (!unknown) continue;
+    told = answer(second, 0);
+    told.base = Psn{56};
+    told.bitmap = 0b100;
+    told.none_beyond = true;
+    one.on_receiving_ack(told, at(us(40)));
+    EXPECT_EQ(one.lost_packets(), 59u);
+    EXPECT_EQ(one.inflight_bytes(), bytes(0));
+    one.on_timeout(at(us(48)));
+    EXPECT_EQ(one.poll_transmit(at(us(48)))->psn, Psn{0});  // all is known
+  }
+}
+
+// [PLUS.probe.verdict] Nor does an answer say anything of what lies below its bitmap.
+TEST_F(PlusSenderTest, Probe_BelowTheBitmap) {
+  p = params(60);
+  post(60);
+  send();
+  wait_until(us(16));
+  sender().on_timeout(now);
+  send();
+  wait_until(us(24));
+  PlusAck told = answer(sent.back(), 0);
+  told.base = Psn{56};
+  give(told);
+  EXPECT_EQ(lost(), (Psns{56, 57, 58, 59}));
+}
+
+// [PLUS.probe.tail] Three quarters of a base RTT after the last packet a probe follows it, whatever is heard meanwhile.
+TEST_F(PlusSenderTest, Tail) {
+  post(9);
+  send();  // the last one at 0.8 us
+  EXPECT_EQ(sender().next_deadline(), at(ns(6'800)));
+  wait_until(us(6));
+  give(ack(1, {0}));
+  EXPECT_EQ(sender().next_deadline(), at(ns(6'800)));
+  wait_until(ns(6'800));
+  sender().on_timeout(now);
+  give(ack(2, {1}));  // does not take its place
+  EXPECT_EQ(send(), 1);
+  const Packet probe = sent.back();
+  EXPECT_EQ(probe.type, PacketType::probe);
+  EXPECT_EQ(probe.psn, Psn{2});
+  wait_until(ns(14'800));
+  give(answer(probe, 8));
+  EXPECT_EQ(lost(), Psns{8});
+  EXPECT_EQ(send(), 1);  // sent again it is a tail, too
+  EXPECT_EQ(sender().next_deadline(), at(ns(20'800)));
+  give(ack(9, {8}));
+  EXPECT_EQ(sender().next_deadline(), Instant::never());
+  EXPECT_EQ(send(), 0);
+}
+
+// [PLUS.probe.tail] A few packets have none, nor does what is followed by more.
+TEST_F(PlusSenderTest, Tail_None) {
+  post(8);
+  send();
+  EXPECT_EQ(sender().next_deadline(), at(us(8)));
+  post(1);
+  wait_until(us(1));
+  send();
+  EXPECT_EQ(sender().next_deadline(), at(us(7)));
+  post(40);
+  wait_until(us(2));
+  EXPECT_EQ(send(), 31);  // the window is full
+  EXPECT_EQ(sender().next_deadline(), at(us(10)));
+}
+
+// [PLUS.probe.tail] Switched off, an end is a silence like any other.
+TEST_F(PlusSenderTest, Tail_Off) {
+  p.probe_tail = ps(0);
+  post(9);
+  send();
+  EXPECT_EQ(sender().next_deadline(), at(us(8)));
+  wait_until(us(6));
+  give(ack(1, {0}));
+  EXPECT_EQ(sender().next_deadline(), at(us(14)));
 }
 
 // [PLUS.probe.verdict] Switched off it is the paper's rule: an answer that took 2 base RTTs proves nothing.

@@ -4,7 +4,7 @@
 //   SACK   epsn, timestamp; then bit by bit: bitmap 56, its base in steps of 56 from epsn 4, count 3, for_probe 1;
 //          four distances of PSNs from epsn 9 each, three entropies 8 each, four marks
 //
-// A probe's answer begins at EPSN; in the place of the steps is whether nothing has arrived beyond the bitmap.
+// The flag says of a probe's answer that nothing has arrived beyond the bitmap.
 // What triggered a SACK has its entropy, and its mark among the four: the last echo's, or a probe's.
 #pragma once
 
@@ -37,8 +37,8 @@ static_assert(core::PlusParams::kEchoes == 4 && core::PlusAck::kBits == 56);
 [[nodiscard]] constexpr SimPacket pack_plus(const core::PlusAck& a, Address to) {
   SimPacket p = SimPacket::ack(to, a.path_id);
   p.w1 = a.epsn.value | (std::uint64_t{a.timestamp.ns} << 32);
-  const std::uint64_t steps =
-      a.for_probe ? std::uint64_t{a.none_beyond} : static_cast<std::uint64_t>(a.base - a.epsn) / 56;
+  p.set_flag(a.none_beyond);
+  const auto steps = static_cast<std::uint64_t>(a.base - a.epsn) / 56;
   p.w2 = a.bitmap | (steps << 56) | (std::uint64_t{a.count} << 60) |
          (std::uint64_t{a.for_probe} << 63);
   for (std::uint32_t i = 0; i < a.count; ++i) {
@@ -61,8 +61,8 @@ static_assert(core::PlusParams::kEchoes == 4 && core::PlusAck::kBits == 56);
   const auto steps = static_cast<std::uint32_t>((p.w2 >> 56) & 0xf);
   a.count = static_cast<std::uint8_t>((p.w2 >> 60) & 7);
   a.for_probe = (p.w2 >> 63) != 0;
-  a.base = a.for_probe ? a.epsn : a.epsn + steps * 56;
-  a.none_beyond = a.for_probe && (steps & 1) != 0;
+  a.base = a.epsn + steps * 56;
+  a.none_beyond = p.flag();
   for (std::uint32_t i = 0; i < 4 && i < a.count; ++i) {
     core::PlusEcho& echo = a.echoes[i];
     const auto ahead = static_cast<std::uint32_t>(p.w3 >> (9 * i)) & 0x1ff;

@@ -70,6 +70,7 @@ TEST(PlusPacking, ProbeAnswer) {
   a.count = expected.count = 0;
   a.ecn = expected.ecn = false;
   a.none_beyond = expected.none_beyond = true;
+  a.base = expected.base = a.epsn + 9 * 56;
   expect_same(unpack_plus_ack(pack_plus(a, kLast)), expected);
 }
 

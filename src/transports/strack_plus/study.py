@@ -37,6 +37,8 @@ IDEAS = {
     "6, unanswered entropies": {"avoid": "false", "rotate_all": "false"},
     "8, room for two queues": {"target_qdelay_us": "1 RTT"},
     "10, far above is three base RTTs": {"target_qhigh_us": "6 RTT"},
+    "11, a probe for the first unknown": {"probe_unknown": "false"},
+    "12, a probe behind the last packet": {"probe_tail_us": "0"},
 }
 # Each constant, and 20 % less and more.
 CONSTANTS = {
@@ -47,6 +49,7 @@ CONSTANTS = {
     "probe_interval_us": ("0.8 RTT", "1.2 RTT"),
     "ooo_cwnd": ("0.8", "1.2"),
     "probe_margin_us": ("0.4 RTT", "0.6 RTT"),
+    "probe_tail_us": ("0.6 RTT", "0.9 RTT"),
     "avoid_for_us": ("80 RTT", "120 RTT"),
 }
 MOST = 0.03  # what 20 % of a constant may cost
