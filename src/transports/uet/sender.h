@@ -126,8 +126,8 @@ class UetSender {
   constexpr void on_timeout(Instant now) {
     if (!timing()) return;
     if constexpr (kProbesPaths) {
-      if (una_ != psn_next_) {
-        if (const auto path = paths_.poll_probe(params_->path_params(), now)) path_to_probe_ = path;
+      if (una_ != psn_next_) {  // kept by its value: the whole of it Clang 14 loses, on a GPU
+        if (const auto p = paths_.poll_probe(params_->path_params(), now)) path_to_probe_ = *p;
       }
     }
     if (una_ != psn_next_ && now >= timeout_deadline()) {
