@@ -45,6 +45,57 @@ inline bool any(bool mine) {
 #endif
 }
 
+// ---- Threads that work in step: a warp's. On the host there is one. ----
+
+#ifdef __CUDA_ARCH__
+inline constexpr std::uint32_t kLanes = 32;
+inline std::uint32_t lane() { return __nvvm_read_ptx_sreg_tid_x() % kLanes; }
+#else
+inline constexpr std::uint32_t kLanes = 1;
+inline std::uint32_t lane() { return 0; }
+#endif
+
+/// A bit for each for whom it is so.
+inline std::uint32_t ballot(bool mine) {
+#ifdef __CUDA_ARCH__
+  return __nvvm_vote_ballot_sync(~0u, mine);
+#else
+  return mine ? 1 : 0;
+#endif
+}
+
+/// What one of them has.
+inline std::uint32_t of_lane(std::uint32_t mine, [[maybe_unused]] std::uint32_t whose) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::uint32_t>(
+      __nvvm_shfl_sync_idx_i32(~0u, static_cast<int>(mine), static_cast<int>(whose), 31));
+#else
+  return mine;
+#endif
+}
+inline std::uint64_t of_lane(std::uint64_t mine, std::uint32_t whose) {
+  const std::uint64_t low = of_lane(static_cast<std::uint32_t>(mine), whose);
+  return low | static_cast<std::uint64_t>(of_lane(static_cast<std::uint32_t>(mine >> 32), whose))
+                   << 32;
+}
+
+/// The sum, and the least, of all; for all.
+inline std::uint32_t sum_of_all(std::uint32_t mine) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::uint32_t>(__nvvm_redux_sync_add(static_cast<int>(mine), -1));
+#else
+  return mine;
+#endif
+}
+inline std::int64_t least_of_all(std::int64_t mine) {
+  for (std::uint32_t step = kLanes / 2; step > 0; step /= 2) {
+    const auto other =
+        static_cast<std::int64_t>(of_lane(static_cast<std::uint64_t>(mine), lane() ^ step));
+    if (other < mine) mine = other;
+  }
+  return mine;
+}
+
 /// Several threads that share an item wait here for each other.
 inline void wait_for_others() {
 #ifdef __CUDA_ARCH__

@@ -20,6 +20,8 @@
 
 /// Of the run that this block works for: every kernel begins with setting it.
 STRACK_DEVICE __attribute__((shared)) strack::sim::gpu::DeviceMemory* strack_gpu_memory;
+/// As much as the kernel was launched with (sim/gpu/nearby.h, light_port.h).
+extern STRACK_DEVICE __attribute__((shared)) unsigned long strack_gpu_nearby[];
 STRACK_DEVICE inline void strack_gpu_set_memory(unsigned long memory) {
   if (__nvvm_read_ptx_sreg_tid_x() == 0)
     strack_gpu_memory = reinterpret_cast<strack::sim::gpu::DeviceMemory*>(memory);

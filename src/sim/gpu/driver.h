@@ -28,6 +28,7 @@ inline constexpr int kCuSuccess = 0;
 inline constexpr unsigned kCuStreamNonBlocking = 1;
 inline constexpr unsigned kCuEventDefault = 0;
 inline constexpr unsigned kCuHostMapped = 2;
+inline constexpr int kCuNearbyBytes = 8;  ///< of a function: shared memory of a block, at most
 inline constexpr int kCuProcessors = 16;  ///< attribute: multiprocessors
 
 struct CuLocation {
@@ -58,6 +59,7 @@ struct CuAccess {
   call(cuMemGetInfo_v2, (std::size_t*, std::size_t*)) \
   call(cuModuleLoadData, (CuModule*, const void*)) \
   call(cuModuleGetFunction, (CuFunction*, CuModule, const char*)) \
+  call(cuFuncSetAttribute, (CuFunction, int, int)) \
   call(cuMemAlloc_v2, (CuPointer*, std::size_t)) \
   call(cuMemFree_v2, (CuPointer)) \
   call(cuMemHostAlloc, (void**, std::size_t, unsigned)) \

@@ -20,6 +20,7 @@
 #include "sim/gpu/device_memory.h"
 #include "sim/gpu/driver.h"
 #include "sim/gpu/kernel_images.h"
+#include "sim/gpu/light_port.h"
 #include "sim/gpu/machine.h"
 
 namespace strack::sim::gpu {
@@ -278,9 +279,12 @@ class Gpu final : public Machine {
     }
     if (memory_ != nullptr) store(&memory_->capacity, &mapped_, sizeof mapped_);
   }
+  static constexpr unsigned kWarp = 32;
   static constexpr unsigned kBlock = 64;
-  static constexpr std::uint64_t kAhead = 8;  ///< windows, at most
-  static constexpr unsigned kTold = 16;       ///< more than those
+  static constexpr std::size_t kLeaving = sizeof(Leaving) * LeavingList::kMost;  ///< of a port
+  static constexpr std::size_t kNearby = std::size_t{96} << 10;  ///< of a warp of hosts, at most
+  static constexpr std::uint64_t kAhead = 8;                     ///< windows, at most
+  static constexpr unsigned kTold = 16;                          ///< more than those
 
   bool failed(int result) {
     if (result == kCuSuccess) return false;
@@ -315,6 +319,11 @@ class Gpu final : public Machine {
       tell_ = find(prefix + "8gpu_tellEmmmmmjm");
       give_memory();
       hosts_per_warp_ = per_warp("STRACK_GPU_HOSTS_PER_WARP", layout_.hosts, 4);
+      if (layout_.nearby != 0)
+        hosts_per_warp_ =
+            std::min(hosts_per_warp_, static_cast<unsigned>(kNearby / layout_.nearby));
+      check(cuda_.cuFuncSetAttribute(host_, kCuNearbyBytes,
+                                     static_cast<int>(hosts_per_warp_ * layout_.nearby)));
       ports_per_warp_ = per_warp("STRACK_GPU_PORTS_PER_WARP", layout_.seats, 16);
       return;
     }
@@ -355,12 +364,14 @@ class Gpu final : public Machine {
   }
 
   void launch(CuFunction kernel, CuStream stream, std::uint32_t items, unsigned per_warp,
-              unsigned shares, std::uint64_t window, std::uint64_t end) {
+              unsigned shares, std::uint64_t window, std::uint64_t end, unsigned block = kBlock,
+              std::size_t nearby = 0) {
     const unsigned warps = (items + per_warp - 1) / per_warp;
-    const unsigned blocks = (warps * 32 + kBlock - 1) / kBlock;
+    const unsigned blocks = (warps * kWarp + block - 1) / block;
     auto field = reinterpret_cast<std::uint64_t>(layout_.field);
     void* arguments[] = {&field, &memory_, &window, &end, &per_warp, &shares};
-    check(cuda_.cuLaunchKernel(kernel, blocks, 1, 1, kBlock, 1, 1, 0, stream, arguments, nullptr));
+    check(cuda_.cuLaunchKernel(kernel, blocks, 1, 1, block, 1, 1, static_cast<unsigned>(nearby),
+                               stream, arguments, nullptr));
   }
 
   /// A window's kernels; of the one that the GPU has worked out, where its number is 0.
@@ -368,12 +379,14 @@ class Gpu final : public Machine {
     auto last = static_cast<std::uint64_t>(end);
     check(cuda_.cuStreamWaitEvent(hosts_, mark_of(Mark::told), 0));
     mark(Mark::host_begins, hosts_);
-    launch(host_, hosts_, layout_.hosts, hosts_per_warp_, 1, window, last);
+    launch(host_, hosts_, layout_.hosts, hosts_per_warp_, 1, window, last, kWarp,
+           hosts_per_warp_ * layout_.nearby);
     check(cuda_.cuEventRecord(mark_of(Mark::host_ends), hosts_));
     mark(Mark::take_begins, ports_);
     launch(take_, ports_, layout_.seats, 32 / sharers_, sharers_, window, last);
     mark(Mark::serve_begins, ports_);
-    launch(serve_, ports_, layout_.seats, ports_per_warp_, 1, window, last);
+    launch(serve_, ports_, layout_.seats, ports_per_warp_, 1, window, last, kBlock,
+           kBlock / kWarp * ports_per_warp_ * kLeaving);
     mark(Mark::keep_begins, ports_);
     launch(keep_, ports_, layout_.seats, 32, 1, window, last);
     mark(Mark::keep_ends, ports_);

@@ -28,6 +28,20 @@ STRACK_DEVICE inline Item item_of_thread(std::uint32_t per_warp, std::uint32_t s
   return {is_one ? number : 0, is_one, thread % shares, shares};
 }
 
+/// Places of the warp's hosts: as many as have one.
+template <class Nearby>
+STRACK_DEVICE inline Nearby* nearby_of_warp(std::uint32_t per_warp) {
+  return reinterpret_cast<Nearby*>(strack_gpu_nearby) +
+         __nvvm_read_ptx_sreg_tid_x() / kLanes * per_warp;
+}
+
+/// Room for what leaves by the thread's port.
+STRACK_DEVICE inline LeavingList leaving_of_thread(std::uint32_t per_warp) {
+  auto* const first = reinterpret_cast<Leaving*>(strack_gpu_nearby);
+  return {first + __nvvm_read_ptx_sreg_tid_x() / kLanes * per_warp * LeavingList::kMost + lane(),
+          per_warp};
+}
+
 }  // namespace gpu
 
 template <class Protocol>
@@ -37,7 +51,7 @@ class TransportOf {
   using Trimmed = gpu::Field<Protocol, BasicSwitch<BasicPort<Trimming, Meter>>>;
 
  public:
-#define STRACK_GPU_STEP(kernel, step, Fields, count)                                           \
+#define STRACK_GPU_STEP(kernel, step, Fields, count, ...)                                      \
   static STRACK_KERNEL void kernel(unsigned long field, unsigned long memory,                  \
                                    unsigned long window, unsigned long end, unsigned per_warp, \
                                    unsigned shares) {                                          \
@@ -48,15 +62,18 @@ class TransportOf {
       window = all.course->window;                                                             \
       end = static_cast<unsigned long>(all.course->end);                                       \
     }                                                                                          \
-    gpu::step(all, gpu::item_of_thread(per_warp, shares, all.count),                           \
-              gpu::Window{window, Instant{static_cast<std::int64_t>(end)}});                   \
+    gpu::step(                                                                                 \
+        all, gpu::item_of_thread(per_warp, shares, all.count), gpu::Window {                   \
+          window, Instant { static_cast<std::int64_t>(end) }                                   \
+        } __VA_OPT__(, ) __VA_ARGS__);                                                         \
   }
   // Only the port itself knows what it does with what does not fit.
   STRACK_GPU_STEP(gpu_take, take, Dropping, seat_count)
-  STRACK_GPU_STEP(gpu_drop, serve, Dropping, seat_count)
-  STRACK_GPU_STEP(gpu_trim, serve, Trimmed, seat_count)
+  STRACK_GPU_STEP(gpu_drop, serve, Dropping, seat_count, gpu::leaving_of_thread(per_warp))
+  STRACK_GPU_STEP(gpu_trim, serve, Trimmed, seat_count, gpu::leaving_of_thread(per_warp))
   STRACK_GPU_STEP(gpu_keep, keep, Dropping, seat_count)
-  STRACK_GPU_STEP(gpu_host, host, Dropping, host_count)
+  STRACK_GPU_STEP(gpu_host, host, Dropping, host_count,
+                  gpu::nearby_of_warp<gpu::Nearby<Protocol>>(per_warp))
 #undef STRACK_GPU_STEP
 
   /// After all others: tells the host, which waits for the window's number, in one of `places` in turn; and works

@@ -3,7 +3,6 @@
 // side part in the first pass, where little is done, and not in the second, where much is.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -17,6 +16,27 @@
 #include "sim/net/wire.h"
 
 namespace strack::sim::gpu {
+
+/// A packet that leaves.
+struct Leaving {
+  static constexpr std::uint64_t kMarked = std::uint64_t{1} << 63;
+  std::int64_t time;    ///< ps
+  std::uint64_t place;  ///< where it lies, and above that whether it is marked
+
+  [[nodiscard]] const SimPacket* packet() const {
+    return reinterpret_cast<const SimPacket*>(place & ~kMarked);
+  }
+  [[nodiscard]] bool is_marked() const { return (place & kMarked) != 0; }
+};
+
+/// Those of one port, in memory near its thread: neighbours' lie in turn.
+struct LeavingList {
+  static constexpr std::uint32_t kMost = 24;
+  Leaving* first = nullptr;
+  std::uint32_t stride = 1;
+
+  [[nodiscard]] Leaving& operator[](std::uint32_t i) const { return first[i * stride]; }
+};
 
 /// A port as it looks from inside; nothing is added to it.
 template <class PortT>
@@ -33,41 +53,47 @@ class LightPort : public PortT {
   }
 
   /// As BasicPort::run. All threads of a warp come here; those without a port of their own do nothing.
-  void run(bool is_there, std::span<const Note> notes, const PortRules& rules,
+  void run(bool is_there, std::span<const Note> notes, const PortRules& rules, LeavingList list,
            WindowContext& context, Fingerprint& fingerprint, DropCounts& drops) {
-    Pass pass{*this, notes, rules, context.end};
+    Pass pass{*this, notes, rules, context.end, list};
     if (is_there) pass.begin();
     bool goes_on = is_there;
     while (any(goes_on)) {
       // Mostly once: as many leave in a window as the link can carry.
-      while (any(goes_on && pass.leaving < kMostLeaving)) {
-        if (goes_on && pass.leaving < kMostLeaving) goes_on = pass.step(fingerprint, drops);
+      while (any(goes_on && pass.leaving < LeavingList::kMost)) {
+        if (goes_on && pass.leaving < LeavingList::kMost) goes_on = pass.step(fingerprint, drops);
       }
-      for (std::uint32_t i = 0; any(i < pass.leaving); ++i) {
-        if (i < pass.leaving) move(pass.list[i], context, fingerprint);
-      }
+      move(list, pass.leaving, context, fingerprint);
       pass.leaving = 0;
     }
     if (is_there) pass.finish();
   }
 
  private:
-  static constexpr std::uint32_t kMostLeaving = 40;
-
-  struct Leaving {
-    std::int64_t time;     ///< ps
-    std::uint64_t packet;  ///< its place, and above it whether it is marked
-  };
-  static constexpr std::uint64_t kMarked = std::uint64_t{1} << 63;
-
-  void move(const Leaving& leaving, WindowContext& context, Fingerprint& fingerprint) {
-    const SimPacket packet = *reinterpret_cast<const SimPacket*>(leaving.packet & ~kMarked);
-    SimPacket& under_way =
-        context.send(this->wire, packet, Instant{leaving.time} + this->wire.latency);
-    ++context.packet_hops;
-    if ((leaving.packet & kMarked) != 0) {
-      under_way.mark(this->wire.last_hop);
-      fingerprint.add(packet, Instant{leaving.time});
+  /// Onto the wire, two at a time: one is on its way here while the other goes.
+  void move(const LeavingList& list, std::uint32_t count, WindowContext& context,
+            Fingerprint& fingerprint) {
+    const auto put = [&](const Leaving& leaving, const SimPacket& packet) {
+      SimPacket& under_way =
+          context.send(this->wire, packet, Instant{leaving.time} + this->wire.latency);
+      ++context.packet_hops;
+      if (leaving.is_marked()) {
+        under_way.mark(this->wire.last_hop);
+        fingerprint.add(packet, Instant{leaving.time});
+      }
+    };
+    for (std::uint32_t i = 0; any(i < count); i += 2) {
+      if (i + 1 < count) {
+        const Leaving one = list[i];
+        const Leaving other = list[i + 1];
+        const SimPacket first = *one.packet();
+        const SimPacket second = *other.packet();
+        put(one, first);
+        put(other, second);
+      } else if (i < count) {
+        const Leaving one = list[i];
+        put(one, *one.packet());
+      }
     }
   }
 
@@ -93,12 +119,27 @@ class LightPort : public PortT {
     std::uint64_t control = 0;
     std::uint32_t next = 0;
     std::uint32_t leaving = 0;
-    std::array<Leaving, kMostLeaving> list;
+    std::uint32_t data_waiting = 0;  ///< in the port's own queue, when it begins
+    std::uint32_t control_waiting = 0;
+    // Of the rules and the wire, what every packet asks for: kept here, a thread has them at hand.
+    std::int64_t kmin = 0;
+    std::int64_t queue_limit = 0;
+    std::int64_t control_size = 0;
+    bool control_priority = false;
+    ByteTime byte_time;
+    LeavingList list;
 
-    Pass(LightPort& p, std::span<const Note> n, const PortRules& r, Instant e)
-        : port(p), notes(n), rules(r), end(e) {}
+    Pass(LightPort& p, std::span<const Note> n, const PortRules& r, Instant e, LeavingList l)
+        : port(p), notes(n), rules(r), end(e), list(l) {}
 
     void begin() {
+      kmin = rules.kmin;
+      queue_limit = rules.queue_limit;
+      control_size = rules.control_size;
+      control_priority = rules.control_priority;
+      byte_time = port.wire.byte_time;
+      data_waiting = port.data_.size();
+      control_waiting = port.control_.size();
       done = port.done_;
       start = port.start_;
       in_service = &port.in_service_;
@@ -127,7 +168,7 @@ class LightPort : public PortT {
       size = bytes;
       may_be_marked = !is_control;
       start = now;
-      done = now + port.wire.byte_time(bytes);
+      done = now + byte_time(bytes);
     }
 
     void accept(Instant now, Fingerprint& fingerprint, DropCounts& drops) {
@@ -138,9 +179,9 @@ class LightPort : public PortT {
       interval.arrived += is_control ? 0 : bytes;
       if (done == Instant::never()) {
         serve(note.packet(), bytes, is_control, now);
-      } else if (is_control && rules.control_priority) {
+      } else if (is_control && control_priority) {
         control |= bit;
-      } else if (queued + bytes > rules.queue_limit) {
+      } else if (queued + bytes > queue_limit) {
         fingerprint.add(*note.packet(), now);
         ++drops.queue;
         ++interval.drops;
@@ -154,15 +195,15 @@ class LightPort : public PortT {
     void depart() {
       const Instant now = done;
       interval.carried += size;
-      const bool marked = queued > rules.kmin && may_be_marked && draws_mark();
+      const bool marked = queued > kmin && may_be_marked && draws_mark();
       interval.marks += marked ? 1 : 0;
-      list[leaving++] = {now.ps,
-                         reinterpret_cast<std::uintptr_t>(in_service) | (marked ? kMarked : 0)};
-      if (control_taken < port.control_.size()) {
-        serve(&port.control_[control_taken++], rules.control_size, true, now);
+      list[leaving++] = {
+          now.ps, reinterpret_cast<std::uintptr_t>(in_service) | (marked ? Leaving::kMarked : 0)};
+      if (control_taken < control_waiting) {
+        serve(&port.control_[control_taken++], control_size, true, now);
       } else if (control != 0) {
-        serve(take(control).packet(), rules.control_size, true, now);
-      } else if (data_taken < port.data_.size()) {
+        serve(take(control).packet(), control_size, true, now);
+      } else if (data_taken < data_waiting) {
         const SimPacket& packet = port.data_[data_taken++];
         serve_data(&packet, rules.wire_size(packet), packet.is_control(), now);
       } else if (data != 0) {

@@ -91,6 +91,7 @@ TEST(LightPort, TwoPassesDoWhatOneDoes) {
     Side two;
     auto& light = static_cast<Light&>(two.port);
     ASSERT_TRUE(light.is_one());
+    Leaving leaving[LeavingList::kMost];
     Rng rng(priority ? 1 : 2);
     for (std::uint64_t window = 1; window <= 400; ++window) {
       const std::vector<Transit> list = arrivals(rng, window);
@@ -107,7 +108,7 @@ TEST(LightPort, TwoPassesDoWhatOneDoes) {
         EXPECT_EQ(notes.back().is_control(), transit.packet.is_control());
       }
       one.port.run(coming, rules, one.context, one.fingerprint, one.drops);
-      light.run(true, notes, rules, two.context, two.fingerprint, two.drops);
+      light.run(true, notes, rules, {leaving, 1}, two.context, two.fingerprint, two.drops);
       expect_same(one, two);
       if (window % 50 == 0) {
         const PortTally a = one.port.take_interval();

@@ -19,6 +19,8 @@ struct Layout {
   bool trims = false;               ///< switches do
   std::uint32_t seats = 0;
   std::uint32_t hosts = 0;
+  std::size_t nearby =
+      0;  ///< bytes of a host's place near its thread (nearby.h); 0: it stays at home
   void* field = nullptr;  ///< gpu::Field of that transport
 };
 

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <new>
 #include <span>
 
 #include "base/units.h"
+#include "sim/gpu/atomics.h"
 #include "sim/net/port.h"
 #include "sim/net/topology.h"
 #include "sim/net/wire.h"
@@ -44,6 +46,8 @@ class Note {
   /// No two are equal: a link brings one packet at a time.
   friend bool operator<(const Note& a, const Note& b) { return a.order_ < b.order_; }
 
+  friend void sort_together(Note* list, std::uint32_t size);
+
  private:
   static constexpr std::uint64_t kPlace = (std::uint64_t{1} << kPlaceBits) - 1;
   static constexpr std::uint64_t kControl = std::uint64_t{1} << 63;
@@ -69,6 +73,40 @@ inline void sort_notes(Note* list, std::uint32_t size) {
     for (; j > 0 && item < list[j - 1]; --j) list[j] = list[j - 1];
     list[j] = item;
   }
+}
+
+/// Those of all threads of a warp, who come together: one list after the other, a note or two to a thread, and the
+/// place of each is how many come before it. Long ones everybody sorts alone.
+inline void sort_together(Note* list, std::uint32_t size) {
+  constexpr std::uint32_t kMost = 2 * kLanes;
+  std::uint32_t lists = ballot(size > 1 && size <= kMost && kLanes > 1);
+  while (lists != 0) {
+    const auto whose = static_cast<std::uint32_t>(std::countr_zero(lists));
+    lists &= lists - 1;
+    Note* const from = reinterpret_cast<Note*>(
+        of_lane(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(list)), whose));
+    const std::uint32_t count = of_lane(size, whose);
+    const std::uint32_t a = lane();
+    const std::uint32_t b = lane() + kLanes;
+    const Note first = from[a < count ? a : 0];
+    const Note second = from[b < count ? b : 0];
+    std::uint32_t first_place = 0;
+    std::uint32_t second_place = 0;
+    for (std::uint32_t i = 0; i < count && i < kLanes; ++i) {
+      const std::uint64_t other = of_lane(first.order_, i);
+      first_place += other < first.order_ ? 1 : 0;
+      second_place += other < second.order_ ? 1 : 0;
+    }
+    for (std::uint32_t i = kLanes; i < count; ++i) {
+      const std::uint64_t other = of_lane(second.order_, i - kLanes);
+      first_place += other < first.order_ ? 1 : 0;
+      second_place += other < second.order_ ? 1 : 0;
+    }
+    if (a < count) from[first_place] = first;
+    if (b < count) from[second_place] = second;
+  }
+  if (size > kMost || kLanes == 1) sort_notes(list, size);
+  wait_for_others();
 }
 
 /// The same as a port takes them, in the same place.

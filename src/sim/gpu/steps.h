@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "sim/gpu/atomics.h"
 #include "sim/gpu/light_port.h"
+#include "sim/gpu/nearby.h"
 #include "sim/gpu/notes.h"
 #include "sim/gpu/sheets.h"
 #include "sim/host/host.h"
@@ -140,16 +141,18 @@ void find_again(Seat<SwitchType>& seat, const Seat<SwitchType>* first, const Por
   STRACK_CHECK_OP(found, ==, inbox.count);
 }
 
-/// What was noted for a port, in order.
+/// What was noted for a port, in order; all threads of a warp come here.
 template <class SwitchType>
-std::span<const Note> sorted_inbox(Seat<SwitchType>& seat, const Seat<SwitchType>* first,
-                                   const PortRules& rules, const Window& window) {
+std::span<const Note> sorted_inbox(bool is_awake, Seat<SwitchType>& seat,
+                                   const Seat<SwitchType>* first, const PortRules& rules,
+                                   const Window& window) {
   Inbox& inbox = seat.inbox;
-  const std::uint32_t count = inbox.count;
-  if (count > inbox.capacity) find_again(seat, first, rules, window);
-  sort_notes(inbox.list, count);
-  inbox.count = 0;
-  return {inbox.list, count};
+  const std::uint32_t count = is_awake ? inbox.count : 0;
+  if (is_awake && count > inbox.capacity) find_again(seat, first, rules, window);
+  Note* const list = is_awake ? inbox.list : nullptr;
+  sort_together(list, count);
+  if (count != 0) inbox.count = 0;
+  return {list, count};
 }
 
 inline WindowContext context_of(const Window& window, MailFlags* mail) {
@@ -160,15 +163,25 @@ inline WindowContext context_of(const Window& window, MailFlags* mail) {
   return context;
 }
 
+/// Of a thread's window, by all threads of a warp at once: one speaks for them.
+inline void tell(Tally& tally, std::uint64_t packet_hops, Instant next) {
+  const std::uint64_t hops = sum_of_all(static_cast<std::uint32_t>(packet_hops));
+  const std::int64_t first = least_of_all(next.ps);
+  if (lane() != 0) return;
+  if (hops != 0) fetch_add(tally.packet_hops, hops);
+  lower_to(tally.next, first);
+}
+
+/// `leaving`: room for what leaves by this thread's port.
 template <class Protocol, class SwitchType>
-void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window) {
+void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window,
+           LeavingList leaving) {
   using Light = LightPort<typename SwitchType::PortType>;
   Seat<SwitchType>& seat = field.seats[item.number];
   auto& port = seat.owner->port(seat.port);
   const bool is_awake = item.is_one && (seat.inbox.count != 0 || port.next_event() < window.end);
-  std::span<const Note> notes;
-  if (is_awake)
-    notes = sorted_inbox(seat, field.seats + (item.number - seat.port), *field.port_rules, window);
+  const std::span<const Note> notes = sorted_inbox(
+      is_awake, seat, field.seats + (item.number - seat.port), *field.port_rules, window);
   WindowContext context = context_of(window, field.mail);
   Fingerprint fingerprint;
   DropCounts drops;
@@ -176,7 +189,8 @@ void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Win
   if constexpr (Light::kMayBe) {
     auto& light = static_cast<Light&>(port);
     const bool is_light = is_awake && notes.size() <= Light::kMostNotes && light.is_one();
-    light.run(is_light, notes, port.rules_here(*field.port_rules), context, fingerprint, drops);
+    light.run(is_light, notes, port.rules_here(*field.port_rules), leaving, context, fingerprint,
+              drops);
     goes_on = is_awake && !is_light;
   }
   std::span<const PortArrival> arrivals;
@@ -192,9 +206,9 @@ void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Win
     if (drops.queue != 0) fetch_add(seat.owner->drops.queue, drops.queue);
     if (drops.failure != 0) fetch_add(seat.owner->drops.failure, drops.failure);
     if (drops.error != 0) fetch_add(seat.owner->drops.error, drops.error);
-    if (context.packet_hops != 0) fetch_add(field.tally->packet_hops, context.packet_hops);
   }
-  if (item.is_one) lower_to(field.tally->next, std::min(context.next_event, port.next_event()).ps);
+  tell(*field.tally, context.packet_hops,
+       item.is_one ? std::min(context.next_event, port.next_event()) : Instant::never());
 }
 
 template <class Protocol, class SwitchType>
@@ -204,36 +218,43 @@ void keep(const Field<Protocol, SwitchType>& field, const Item& item, const Wind
 }
 
 template <class Protocol, class SwitchType>
-void host(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window) {
-  using Due = typename Host<Protocol>::Due;
-  Host<Protocol>& self = field.hosts[item.number];
+void host(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window,
+          Nearby<Protocol>* nearby) {
+  using Task = typename HostInStep<Protocol>::Task;
   Instant& next = field.next_event[item.number];
   const bool is_awake =
       item.is_one && (next < window.end || field.mail->has_mail(window.number, item.number));
+  auto& home = static_cast<HostInStep<Protocol>&>(field.hosts[item.number]);
+  HostInStep<Protocol>& self = come_near(nearby, is_awake, home, *field.host_rules);
   typename Host<Protocol>::Mail mail;
   if (is_awake) mail.arrivals = self.gather(window.number);
   WindowContext context = context_of(window, field.mail);
   SheetReport report(field.sheets, *field.tally);
-  // In each round a thread has a turn at every kind of event, for most of the time one leads to another.
-  Due due = is_awake ? self.upcoming(mail, window.end) : Due::nothing;
-  const auto turn = [&](Due kind) {
-    if (due == kind) {
+  // In each round a thread has a turn at every kind of task, for most of the time one leads to another.
+  Task task = is_awake ? self.next_task(mail, window.end) : Task::nothing;
+  const auto turn = [&](Task kind) {
+    if (task == kind) {
       self.handle(kind, mail, *field.host_rules, context, report);
-      due = self.upcoming(mail, window.end);
+      task = self.next_task(mail, window.end);
     }
     wait_for_others();
   };
-  while (any(due != Due::nothing)) {
-    turn(Due::arrival);
-    turn(Due::timer);
-    turn(Due::port);
+  while (any(task != Task::nothing)) {
+    turn(Task::data);
+    turn(Task::ack);
+    turn(Task::timer);
+    turn(Task::control);
+    turn(Task::poll);
   }
+  Instant first = next;
   if (is_awake) {
-    next = self.keep(mail);
+    first = self.keep(mail);
+    next = first;
     report.close();
-    if (context.packet_hops != 0) fetch_add(field.tally->packet_hops, context.packet_hops);
   }
-  if (item.is_one) lower_to(field.tally->next, std::min(next, context.next_event).ps);
+  go_home(nearby, is_awake, *field.host_rules);
+  tell(*field.tally, context.packet_hops,
+       item.is_one ? std::min(first, context.next_event) : Instant::never());
 }
 
 }  // namespace strack::sim::gpu

@@ -12,7 +12,9 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "sim/engine/exchange.h"
+#include "sim/gpu/light_port.h"
 #include "sim/gpu/machine.h"
+#include "sim/gpu/nearby.h"
 #include "sim/gpu/sheets.h"
 #include "sim/gpu/steps.h"
 #include "sim/host/host.h"
@@ -78,7 +80,8 @@ class GpuWindows {
     const Instant first = *std::min_element(next_event_.begin(), next_event_.end());
     constexpr bool kTrims = requires(typename SwitchType::PortType & port) { port.trims(); };
     machine_.start({typeid(TransportOf<Protocol>).name(), kTrims, desk_->field.seat_count,
-                    desk_->field.host_count, &desk_->field});
+                    desk_->field.host_count, kComesNear<Protocol> ? sizeof(Nearby<Protocol>) : 0,
+                    &desk_->field});
     return first;
   }
 
@@ -127,13 +130,15 @@ class GpuWindows {
     HostRules<Protocol> host_rules;
     MailFlags mail;
     Field<Protocol, SwitchType> field;
+    std::unique_ptr<Nearby<Protocol>> nearby;  ///< where this processor is the machine
 
     Desk(const Topology& t, const PortRules& ports, const HostRules<Protocol>& hosts)
         : topology(t),
           params(*hosts.transport),
           port_rules(ports),
           host_rules(hosts),
-          mail(t.nodes()) {
+          mail(t.nodes()),
+          nearby(std::make_unique<Nearby<Protocol>>()) {
       host_rules.transport = &params;
       host_rules.sizes = &port_rules;
       host_rules.topology = &topology;
@@ -180,11 +185,13 @@ class GpuWindows {
     const Window window{window_, end_};
     const Field<Protocol, SwitchType>& field = desk_->field;
     constexpr std::uint32_t kShares = 4;
+    Leaving leaving[LeavingList::kMost];
     for (std::uint32_t i = field.seat_count; i-- > 0;) {
       for (std::uint32_t s = 0; s < kShares; ++s) take(field, {i, true, s, kShares}, window);
     }
-    for (std::uint32_t i = field.host_count; i-- > 0;) host(field, {i}, window);
-    for (std::uint32_t i = field.seat_count; i-- > 0;) serve(field, {i}, window);
+    for (std::uint32_t i = field.host_count; i-- > 0;)
+      host(field, {i}, window, desk_->nearby.get());
+    for (std::uint32_t i = field.seat_count; i-- > 0;) serve(field, {i}, window, {leaving, 1});
     for (std::uint32_t i = field.seat_count; i-- > 0;) keep(field, {i}, window);
     const Tally tally = close_window(*field.tally);
     // Whether a machine that had gone on by itself would have done what it was then asked for.

@@ -193,7 +193,8 @@ class Host : private Protocol::Nic,
     }
   }
 
- private:
+ protected:
+  // Engines that run many hosts in step look inside (sim/gpu/nearby.h).
   [[nodiscard]] Nic& nic() { return *this; }
   [[nodiscard]] DeadlineHeap& receiver_timers() { return *this; }
 
@@ -226,14 +227,22 @@ class Host : private Protocol::Nic,
   template <class Report>
   void receive(const SimPacket& packet, const Rules& rules, Report& report) {
     if (packet.is_backward()) {
-      if (packet.is_pause()) {
-        port.on_pause(packet.pause_time(), now_);
-        return;
-      }
-      ++control_received;
-      receive_ack(packet, rules, report);
+      receive_backward(packet, rules, report);
+    } else {
+      receive_data(packet, rules, report);
+    }
+  }
+  template <class Report>
+  void receive_backward(const SimPacket& packet, const Rules& rules, Report& report) {
+    if (packet.is_pause()) {
+      port.on_pause(packet.pause_time(), now_);
       return;
     }
+    ++control_received;
+    receive_ack(packet, rules, report);
+  }
+  template <class Report>
+  void receive_data(const SimPacket& packet, const Rules& rules, Report& report) {
     ++(packet.is_whole() ? data_received : control_received);
     IncomingEnd& incoming = incoming_at(packet, rules);
     const core::Packet unpacked = Protocol::unpack(packet);
@@ -528,8 +537,10 @@ class Host : private Protocol::Nic,
   // ---- The port ----
 
   void serve_port(const Rules& rules, WindowContext& context) {
-    port.serve(now_, rules.sizes->control_size, context, fingerprint, control_sent,
-               [&](std::uint32_t slot, auto&& send) { return poll(slot, rules, send); });
+    port.serve(now_, rules.sizes->control_size, context, fingerprint, control_sent, poll_of(rules));
+  }
+  [[nodiscard]] auto poll_of(const Rules& rules) {
+    return [&](std::uint32_t slot, auto&& send) { return poll(slot, rules, send); };
   }
 
   /// Sends the next packet of a connection whose turn it is; without one it is out of the list.

@@ -102,12 +102,21 @@ class NicPort {
   template <class Poll>
   void serve(Instant now, std::int64_t control_size, WindowContext& context,
              Fingerprint& fingerprint, std::uint64_t& control_sent, Poll&& poll) {
-    if (!control_.empty()) {
-      send(control_.front(), control_size, now, context, fingerprint);
-      control_.pop();
-      ++control_sent;
-      return;
+    if (has_control()) {
+      serve_control(now, control_size, context, fingerprint, control_sent);
+    } else {
+      serve_turns(now, context, fingerprint, std::forward<Poll>(poll));
     }
+  }
+  [[nodiscard]] bool has_control() const { return !control_.empty(); }
+  void serve_control(Instant now, std::int64_t control_size, WindowContext& context,
+                     Fingerprint& fingerprint, std::uint64_t& control_sent) {
+    send(control_.front(), control_size, now, context, fingerprint);
+    control_.pop();
+    ++control_sent;
+  }
+  template <class Poll>
+  void serve_turns(Instant now, WindowContext& context, Fingerprint& fingerprint, Poll&& poll) {
     if (pause_.expire(now)) [[unlikely]]
       mark_held();
     while (!turns_.empty()) {
