@@ -660,6 +660,16 @@ start_us = 3
                                            "FROM workloads"),
                          [("job", 0, 0, 0, 1), ("noise", 0, 16, 1, 0)])
 
+    # What is recorded for a timeline changes no figure.
+    def test_messages_of_jobs_are_no_flows(self):
+        self.write("mixed.toml", self.MIXED)
+        plain, timeline = [json.loads(self.good("sim", "run", "mixed.toml", "--out", out, "--json", *more))[0]
+                           for out, more in (("a.db", ()), ("b.db", ("--perfetto", "m.json")))]
+        self.assertGreater(timeline["messages"], 0)
+        for key in plain:
+            if "_fct_" in key or "flow" in key or key in ("utilisation", "delivered_bytes", "span_ps", "hash"):
+                self.assertEqual(timeline[key], plain[key], key)
+
     def test_what_workloads_cost_each_other(self):
         self.write("mixed.toml", self.MIXED)
         out = self.good("sim", "cost", "mixed.toml", "--out", "cost")
@@ -679,6 +689,9 @@ start_us = 3
         lines = self.good("sim", "summary", "--csv", "a.db").splitlines()
         self.assertEqual(len(lines), 2)
         self.assertIn("max_us", lines[0].split(","))
+        counts = dict(zip(lines[0].split(","), lines[1].split(",")))
+        for key in ("flows_finished", "flows_unfinished", "jobs_finished", "jobs_unfinished"):
+            self.assertEqual(int(counts[key]), run[0][key], key)
         sweep = ("sim", "sweep", "small.toml", "--set", "workload.size=10KB,20KB", "--out", "s")
         listed = self.good(*sweep, "--dry-run").splitlines()
         self.assertEqual(len(listed), 2)

@@ -95,17 +95,29 @@ std::string workload_text(const Summary& s) {
 /// Whether pauses are possible, or came all the same.
 bool has_pauses(const Summary& s) { return s.run.pfc || s.counters.pause_frames > 0; }
 
-/// What came of the flows or jobs of a run.
-std::string done_text(const Summary& s, std::uint64_t finished, std::uint64_t unfinished) {
-  if (unfinished == 0) {
-    return fmt::format("{} of {} finished, {} in {}", finished, finished, size_text(s.delivered),
-                       time_text(s.span));
+/// What came of the flows of a run, or of its jobs.
+struct Done {
+  std::uint64_t finished = 0;
+  std::uint64_t unfinished = 0;
+  Bytes delivered{0};
+  Picoseconds span{0};
+};
+std::string done_text(const Summary& s, const Done& done, bool alone) {
+  const std::uint64_t all = done.finished + done.unfinished;
+  if (done.unfinished == 0) {
+    return fmt::format("{} of {} finished, {} in {}", all, all, size_text(done.delivered),
+                       time_text(done.span));
   }
+  const std::string until = time_text(s.state.now - Instant{});
+  // What is acknowledged is known of both together.
+  if (!alone)
+    return fmt::format("{} of {} finished, {} until {}", done.finished, all,
+                       size_text(done.delivered), until);
   // What is under way counts too: a collective is one job, and all or nothing says little.
   const bool known = s.state.complete() || s.counters.acked > bytes(0);
-  return fmt::format("{} of {} finished; {} of {} acknowledged until {}", finished,
-                     finished + unfinished, known ? size_text(s.counters.acked) : "an unknown part",
-                     size_text(s.run.bytes), time_text(s.state.now - Instant{}));
+  return fmt::format("{} of {} finished; {} of {} acknowledged until {}", done.finished, all,
+                     known ? size_text(s.counters.acked) : "an unknown part",
+                     size_text(s.run.bytes), until);
 }
 
 /// The times of flows and of jobs, a line each.
@@ -113,8 +125,9 @@ std::string times_text(const Summary& s, bool has_flows) {
   Table times({"", "us", "x ideal"}, 1);
   const auto row = [&](std::string_view name, std::uint64_t finished, Picoseconds value) {
     // The ideal is that of a job; a message of one has another, and so has each of several workloads.
+    // What was left behind may be slower than all that is done.
     const bool comparable =
-        finished > 0 && s.workloads.size() < 2 && (s.messages == 0 || name.ends_with("job"));
+        s.all_done() && s.workloads.size() < 2 && (s.messages == 0 || name.ends_with("job"));
     times.add({fmt::format("{:<14}", name), finished == 0 ? "-" : us_text(value),
                comparable ? ratio_text(value, s.run.ideal_fct) : "-"});
   };
@@ -151,12 +164,13 @@ std::string run_text(const Summary& s) {
                    s.run.switches == 1 ? "1 switch" : fmt::format("{} switches", s.run.switches),
                    count_of(s.run.links, "link"), time_text(s.run.base_rtt), size_text(s.run.bdp)));
   if (const std::string sent = workload_text(s); !sent.empty()) line("workload", sent);
-  const auto done = [&](std::string_view name, std::uint64_t finished, std::uint64_t unfinished) {
-    line(name, done_text(s, finished, unfinished));
-  };
   const bool has_flows = s.finished + s.unfinished > 0 || !s.has_jobs();
-  if (has_flows) done("flows", s.finished, s.unfinished);
-  if (s.has_jobs()) done("jobs", s.jobs.finished, s.jobs.unfinished);
+  const bool alone = s.run.flows == 0 || !s.has_jobs();
+  if (has_flows)
+    line("flows", done_text(s, {s.finished, s.unfinished, s.flow_delivered, s.flow_span}, alone));
+  if (s.has_jobs())
+    line("jobs",
+         done_text(s, {s.jobs.finished, s.jobs.unfinished, s.jobs.delivered, s.jobs.span}, alone));
   text += times_text(s, has_flows);
   if (s.messages > 0 && s.finished > 0) {
     const metrics::FlowRecord& f = s.slowest_flow;

@@ -200,8 +200,8 @@ Summary with_jobs() {
   s.jobs.spread_ppm = 500'000;
   s.jobs.slowest = 3;
   s.jobs.slowest_ideal = us(90);
-  s.delivered = mb(12);
-  s.span = us(300);
+  s.delivered = s.jobs.delivered = mb(12);
+  s.span = s.jobs.span = us(300);
   return s;
 }
 
@@ -219,6 +219,31 @@ TEST(RunText, OfJobsHasTheirTimesAndNoFlows) {
   EXPECT_THAT(text, Not(HasSubstr("FCT")));
   EXPECT_THAT(text, Not(HasSubstr("flows  ")));
   EXPECT_THAT(run_text(finished("strack")), Not(HasSubstr("job")));
+}
+
+// Flows and jobs have each their own bytes and time; what only some of them did is no bound for all.
+TEST(RunText, FlowsBesideJobsHaveTheirOwnBytes) {
+  Summary s = with_jobs();
+  s.run.flows = 8;
+  s.finished = 8;
+  s.max_fct = us(20);
+  s.flow_delivered = mb(3);
+  s.flow_span = us(40);
+  s.delivered = mb(15);
+  EXPECT_THAT(run_text(s), HasSubstr("\nflows          8 of 8 finished, 3 MB in 40 us\n"
+                                     "jobs           4 of 4 finished, 12 MB in 300 us\n"));
+  s.unfinished = 2;
+  s.state.now = Instant{} + us(500);
+  EXPECT_THAT(run_text(s), HasSubstr("\nflows          8 of 10 finished, 3 MB until 500 us\n"));
+}
+
+// Those left behind may be the slowest.
+TEST(RunText, WhatIsNotFinishedIsNotCompared) {
+  Summary left = finished("strack");
+  left.max_fct = us(50);
+  EXPECT_THAT(run_text(left), HasSubstr("\nmax FCT          50.0    0.500\n"));
+  left.unfinished = 1;
+  EXPECT_THAT(run_text(left), testing::ContainsRegex("\nmax FCT +50.0 +-\n"));
 }
 
 TEST(RunText, OfJobsThatAreNotDoneHasNoFigures) {

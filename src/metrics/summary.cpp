@@ -27,8 +27,13 @@ Picoseconds mean(const std::vector<Picoseconds>& times) {
 JobSummary summarise_jobs(const RunInfo& run, const std::vector<JobRecord>& jobs) {
   JobSummary summary;
   std::vector<Picoseconds> times;
+  Instant first = Instant::never();
+  Instant last{};
   for (const JobRecord& job : jobs) {
+    first = std::min(first, job.start);
     if (job.end == Instant::never()) continue;
+    last = std::max(last, job.end);
+    summary.delivered += job.bytes;
     times.push_back(job.end - job.start);
     if (times.back() > summary.max_time) {
       summary.max_time = times.back();
@@ -39,6 +44,7 @@ JobSummary summarise_jobs(const RunInfo& run, const std::vector<JobRecord>& jobs
   summary.finished = times.size();
   summary.unfinished = std::max<std::uint64_t>(run.jobs, jobs.size()) - times.size();
   if (times.empty()) return summary;
+  summary.span = last - first;
   std::sort(times.begin(), times.end());
   summary.min_time = times.front();
   summary.mean_time = mean(times);
@@ -107,6 +113,14 @@ std::int64_t ports_of(const RunInfo& run, const std::vector<FlowRecord>& flows,
   return ranks + std::min(count_distinct(std::move(senders)), count_distinct(std::move(receivers)));
 }
 
+void take_fcts(Summary& summary, std::vector<Picoseconds>& fcts) {
+  std::sort(fcts.begin(), fcts.end());
+  summary.max_fct = fcts.back();
+  summary.mean_fct = mean(fcts);
+  summary.p50_fct = percentile(fcts, 50);
+  summary.p99_fct = percentile(fcts, 99);
+}
+
 /// Connections of jobs have no rows; the totals know.
 void take_totals(Summary& summary) {
   const Counters& counters = summary.counters;
@@ -143,6 +157,7 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
   std::vector<std::uint32_t> receivers;
   Instant first = Instant::never();
   Instant last{};
+  std::uint64_t rows = 0;  // of flows
   for (const FlowRecord& flow : flows) {
     summary.retransmissions += flow.retransmissions;
     summary.path_changes += flow.path_changes;
@@ -150,29 +165,29 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
     summary.naks += flow.naks;
     summary.victim_packets += flow.victim_packets;
     if (flow.victim_packets > 0) ++summary.victim_flows;
-    first = std::min(first, flow.start);
     const bool is_message = run.jobs > 0 && flow.flow >= run.flows;
     if (is_message) ++summary.messages;
+    if (is_message && run.flows > 0) continue;
+    ++rows;
+    first = std::min(first, flow.start);
     if (flow.end == Instant::never()) continue;
     const Picoseconds fct = flow.end - flow.start;
     if (fcts.empty() || fct > summary.slowest_flow.end - summary.slowest_flow.start)
       summary.slowest_flow = flow;
     fcts.push_back(fct);
+    last = std::max(last, flow.end);
+    summary.flow_delivered += flow.size;
     if (is_message) continue;
     senders.push_back(flow.src);
     receivers.push_back(flow.dst);
-    last = std::max(last, flow.end);
     summary.delivered += flow.size;
   }
   summary.finished = fcts.size();
   // A run that died has no rows for the flows it was still busy with.
-  summary.unfinished = std::max<std::uint64_t>(run.flows, flows.size()) - fcts.size();
+  summary.unfinished = std::max<std::uint64_t>(run.flows, rows) - fcts.size();
   if (!fcts.empty()) {
-    std::sort(fcts.begin(), fcts.end());
-    summary.max_fct = fcts.back();
-    summary.mean_fct = mean(fcts);
-    summary.p50_fct = percentile(fcts, 50);
-    summary.p99_fct = percentile(fcts, 99);
+    summary.flow_span = last - first;
+    take_fcts(summary, fcts);
   }
   std::int64_t ports =
       std::min(count_distinct(std::move(senders)), count_distinct(std::move(receivers)));
@@ -184,9 +199,9 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
     first = std::min(first, job.start);
     if (job.end == Instant::never()) continue;
     last = std::max(last, job.end);
-    summary.delivered += job.bytes;
     ports += job.ranks;
   }
+  summary.delivered += summary.jobs.delivered;
   if (summary.has_jobs()) take_totals(summary);
   const bool any_done = summary.finished + summary.jobs.finished > 0;
   if (any_done) {
@@ -196,7 +211,8 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
     last = std::max(first, state.now);
     ports = ports_of(run, flows, jobs);
   }
-  summary.utilisation_ppm = share_ppm(any_done ? summary.delivered : counters.acked,
+  const Bytes inside = bytes(static_cast<std::int64_t>(summary.counted(kInsideServers)));
+  summary.utilisation_ppm = share_ppm((any_done ? summary.delivered : counters.acked) - inside,
                                       run.host_rate * (last - first) * ports);
   return summary;
 }

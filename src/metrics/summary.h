@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -12,6 +13,10 @@
 #include "metrics/result_file.h"
 
 namespace strack::metrics {
+
+/// The counter of bytes that went by links inside servers, of finished flows and jobs. Only runs with such
+/// servers have it.
+inline constexpr std::string_view kInsideServers = "server_bytes";
 
 /// What jobs took, from the first message posted to the last one acknowledged.
 struct JobSummary {
@@ -26,6 +31,8 @@ struct JobSummary {
   std::int64_t spread_ppm = 0;
   std::uint32_t slowest = 0;     ///< which job
   Picoseconds slowest_ideal{0};  ///< what physics would have allowed it
+  Picoseconds span{0};           ///< from the first start to the last end
+  Bytes delivered{0};
 
   [[nodiscard]] std::uint64_t count() const { return finished + unfinished; }
 };
@@ -83,8 +90,8 @@ struct Summary {
   std::vector<ExposedSummary> exposed =
       {};  ///< of workloads whose jobs compute, once they are done
 
-  /// Rows of `flows` that are messages of jobs: those numbered behind the flows of the run. They are in
-  /// the figures of flows, and count once: jobs have their bytes and their connections' totals.
+  /// Rows of `flows` that are messages of jobs: those numbered behind the flows of the run. Where it has no
+  /// flows they are in the figures of flows, else in none; jobs have their bytes and connections' totals.
   std::uint64_t messages = 0;
   FlowRecord slowest_flow;  ///< where any has finished
 
@@ -94,8 +101,10 @@ struct Summary {
   Picoseconds p50_fct{0};
   Picoseconds p99_fct{0};
 
-  Picoseconds span{0};  ///< from the first start to the last end
-  Bytes delivered{0};   ///< of finished flows and jobs
+  Picoseconds span{0};       ///< from the first start to the last end
+  Bytes delivered{0};        ///< of finished flows and jobs
+  Picoseconds flow_span{0};  ///< the same of flows alone
+  Bytes flow_delivered{0};
   /// Of all flows, from the rows: there also where the run died before it could write its totals.
   /// With jobs, whose connections have no rows, the totals; path changes are then of flows alone.
   std::uint64_t retransmissions = 0;
@@ -107,8 +116,9 @@ struct Summary {
 
   /// Bytes of finished flows per time, in millionths of what the ports they used could carry: those
   /// of the senders or of the receivers, whichever are fewer. So 32->1 is measured at the receiver.
-  /// Of jobs, every rank's port counts. Where nothing has finished it is what was acknowledged until the
-  /// run stopped, of flows and jobs that had begun.
+  /// Of jobs, every rank's port counts. What stays inside a server uses no port and is left out. Where
+  /// nothing has finished it is what was acknowledged until the run stopped, of flows and jobs that had
+  /// begun.
   std::int64_t utilisation_ppm = 0;
   /// A run that died before anything was done has left nothing to tell it from.
   [[nodiscard]] bool utilisation_known() const {

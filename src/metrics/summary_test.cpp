@@ -184,6 +184,51 @@ TEST(Summarise, JobsHaveTimesAndASpread) {
   EXPECT_EQ(s.victim_flows, 11u);
 }
 
+// Messages of jobs have rows where they are recorded: flows beside them have the figures of flows to themselves.
+TEST(Summarise, MessagesAreNoFlows) {
+  RunInfo run = run_of_jobs(1);
+  run.flows = 2;
+  const std::vector<JobRecord> jobs{job(0, us(90), us(20))};
+  const std::vector<FlowRecord> flows{flow(0, 0, 1, us(10)), flow(1, 2, 3, us(20))};
+  const Summary plain = summarise(run, {}, flows, {}, jobs);
+  EXPECT_EQ(plain.messages, 0u);
+  EXPECT_EQ(plain.max_fct, us(20));
+  EXPECT_EQ(plain.flow_delivered, mb(2));
+  EXPECT_EQ(plain.jobs.delivered, mb(4));
+  EXPECT_EQ(plain.delivered, mb(6));
+  EXPECT_EQ(plain.flow_span, us(20));
+  EXPECT_EQ(plain.jobs.span, us(90));
+
+  std::vector<FlowRecord> all = flows;
+  all.push_back(flow(2, 0, 1, us(80)));
+  all.push_back(flow(3, 0, 1, us(5)));
+  all.back().end = Instant::never();
+  const Summary recorded = summarise(run, {}, all, {}, jobs);
+  EXPECT_EQ(recorded.messages, 2u);
+  EXPECT_EQ(recorded.finished, plain.finished);
+  EXPECT_EQ(recorded.unfinished, 0u);
+  EXPECT_EQ(recorded.max_fct, plain.max_fct);
+  EXPECT_EQ(recorded.mean_fct, plain.mean_fct);
+  EXPECT_EQ(recorded.slowest_flow.flow, 1u);
+  EXPECT_EQ(recorded.delivered, plain.delivered);
+  EXPECT_EQ(recorded.utilisation_ppm, plain.utilisation_ppm);
+  EXPECT_TRUE(recorded.all_done());
+
+  // Where there are none but messages, those are what flows' figures are of.
+  run.flows = 0;
+  EXPECT_EQ(summarise(run, {}, {all[2]}, {}, jobs).finished, 1u);
+}
+
+// What goes by links inside servers uses no port.
+TEST(Summarise, UtilisationLeavesOutWhatStaysInsideServers) {
+  Counters counters;
+  const std::vector<JobRecord> jobs{job(0, us(80), us(20))};
+  // 4 MB through 4 ports in 80 us, each of which could have carried 4 MB.
+  EXPECT_EQ(summarise(run_of_jobs(1), {}, {}, counters, jobs).utilisation_ppm, 250'000);
+  counters.own.push_back({std::string(kInsideServers), 3'000'000});
+  EXPECT_EQ(summarise(run_of_jobs(1), {}, {}, counters, jobs).utilisation_ppm, 62'500);
+}
+
 TEST(Summarise, CountsUnfinishedJobsWithAndWithoutARow) {
   JobRecord stuck = job(1, us(1), us(1));
   stuck.end = Instant::never();

@@ -270,10 +270,30 @@ std::string csv(const Table& table) {
 
 std::string csv(const std::vector<Run>& runs) {
   Csv out;
-  for (const char* title :
-       {"file",  "name",    "scheme",          "seed",         "status", "partial",  "hosts",
-        "what",  "version", "max_us",          "mean_us",      "p99_us", "ideal_us", "slowdown",
-        "drops", "marks",   "retransmissions", "pause_frames", "cpu_s",  "hash"}) {
+  for (const char* title : {"file",
+                            "name",
+                            "scheme",
+                            "seed",
+                            "status",
+                            "partial",
+                            "hosts",
+                            "what",
+                            "version",
+                            "max_us",
+                            "mean_us",
+                            "p99_us",
+                            "ideal_us",
+                            "slowdown",
+                            "drops",
+                            "marks",
+                            "retransmissions",
+                            "pause_frames",
+                            "cpu_s",
+                            "hash",
+                            "flows_finished",
+                            "flows_unfinished",
+                            "jobs_finished",
+                            "jobs_unfinished"}) {
     out.text(title);
   }
   out.row();
@@ -293,6 +313,9 @@ std::string csv(const std::vector<Run>& runs) {
       out.number(value);
     }
     out.text(run.hash);
+    for (const std::uint64_t count :
+         {run.flows_finished, run.flows_unfinished, run.jobs_finished, run.jobs_unfinished})
+      out.text(fmt::format("{}", count));
     out.row();
   }
   return out.take();

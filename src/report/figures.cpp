@@ -158,6 +158,10 @@ Run run_row(const std::string& file, const Summary& s) {
   run.pause_frames = total(s.counters.pause_frames);
   run.cpu_s = totals ? s.state.cpu_seconds : kUnknown;
   run.hash = s.state.hash;
+  run.flows_finished = s.finished;
+  run.flows_unfinished = s.unfinished;
+  run.jobs_finished = s.jobs.finished;
+  run.jobs_unfinished = s.jobs.unfinished;
   return run;
 }
 
@@ -405,15 +409,36 @@ XyFigure fct_by_size(FigureHead head, std::span<const SizedRun> runs, std::strin
   return figure;
 }
 
-Result<Times, FileError> flow_times(metrics::ResultReader& reader) {
+namespace {
+/// Of the rows of `flows` that `counts` is true of.
+template <class Counts>
+Result<Times, FileError> times_of_rows(metrics::ResultReader& reader, Counts&& counts) {
   const auto flows = reader.flows();
   if (!flows) return flows.error();
   Times times{label_of(reader.run()), {}, 0};
   for (const metrics::FlowRecord& flow : flows.value()) {
-    if (flow.end != Instant::never()) times.us.push_back(in_us(flow.end - flow.start));
+    if (counts(flow) && flow.end != Instant::never())
+      times.us.push_back(in_us(flow.end - flow.start));
   }
-  times.unfinished = std::max<std::uint64_t>(reader.run().flows, times.us.size()) - times.us.size();
   return times;
+}
+}  // namespace
+
+Result<Times, FileError> flow_times(metrics::ResultReader& reader) {
+  const metrics::RunInfo& run = reader.run();
+  auto times = times_of_rows(reader, [&](const metrics::FlowRecord& flow) {
+    return run.jobs == 0 || run.flows == 0 || flow.flow < run.flows;
+  });
+  if (!times) return times;
+  const std::size_t done = times.value().us.size();
+  times.value().unfinished = std::max<std::uint64_t>(run.flows, done) - done;
+  return times;
+}
+
+Result<Times, FileError> message_times(metrics::ResultReader& reader) {
+  const metrics::RunInfo& run = reader.run();
+  return times_of_rows(reader,
+                       [&](const metrics::FlowRecord& flow) { return flow.flow >= run.flows; });
 }
 
 Result<Times, FileError> job_times(metrics::ResultReader& reader) {

@@ -109,6 +109,8 @@ struct Times {
   std::uint64_t unfinished = 0;
 };
 [[nodiscard]] Result<Times, metrics::FileError> flow_times(metrics::ResultReader& reader);
+/// Of jobs' messages, where they are recorded.
+[[nodiscard]] Result<Times, metrics::FileError> message_times(metrics::ResultReader& reader);
 [[nodiscard]] Result<Times, metrics::FileError> job_times(metrics::ResultReader& reader);
 
 inline constexpr std::size_t kCdfPoints = 500;

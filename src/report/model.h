@@ -311,6 +311,10 @@ struct Run {
   double pause_frames = kUnknown;
   double cpu_s = kUnknown;
   std::string hash;
+  std::uint64_t flows_finished = 0;  ///< these four are in tables for programs only
+  std::uint64_t flows_unfinished = 0;
+  std::uint64_t jobs_finished = 0;
+  std::uint64_t jobs_unfinished = 0;
 };
 
 struct Notice {

@@ -244,7 +244,7 @@ void Maker::load(const fs::path& path) {
   if (!times) return refuse(times.error());
   run->times = times.value();
   if (run->summary.messages > 0) {
-    auto messages = flow_times(reader);
+    auto messages = message_times(reader);
     if (!messages) return refuse(messages.error());
     run->messages = std::move(messages.value());
   }

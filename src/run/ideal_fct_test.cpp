@@ -468,6 +468,20 @@ TEST(IdealFct, InsideAServer) {
   EXPECT_GT(ideal_fct(config, {{0, 5, mb(4), {}}}), us(80));
 }
 
+// What a NIC's GPU sends its fellows goes through one port, one message after the other, however slow that is.
+TEST(IdealJobs, InsideAServerMessagesQueue) {
+  sim::SimConfig config = small();
+  config.topology.nics_per_server = 2;  // hosts 0 and 4 are one server
+  config.topology.server_rate = gbps(1);
+  config.topology.server_latency = us(2);
+  workload::GraphBuilder builder(2);
+  builder.message(0, 1, kb(100));
+  builder.message(0, 1, kb(25), true);
+  const workload::Job job = job_of(builder, {0, 4});
+  EXPECT_EQ(ideal_of(config, job), us(1'000) + us(2));
+  EXPECT_GE(simulated(config, job), ideal_of(config, job));
+}
+
 // In a graph: the way there and back, and what the slower host's own link takes.
 TEST(IdealFct, InAGraph) {
   sim::NetworkGraph graph;

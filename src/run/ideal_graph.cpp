@@ -80,6 +80,7 @@ class Chains {
     behind_.assign(graph_.size(), ps(0));
     std::vector<std::vector<Task>> out(graph_.ranks());
     std::vector<std::vector<Task>> in(graph_.ranks());
+    std::vector<std::vector<Task>> servers(graph_.ranks());  // each rank's port to its fellows
     Picoseconds end{0};
     Picoseconds first = heads_[order_.front()];
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
@@ -94,14 +95,20 @@ class Chains {
         const Way way = way_of(node);
         // At the receiver, until the job is over: the acknowledgement, and what waits for either.
         const Picoseconds rest = std::max(way.back + sent, longest_after(Moment::received, id));
-        out[node.rank].push_back({heads_[id], way.leaving, way.behind + rest});
-        in[graph_.receiver(id)].push_back({heads_[id] + way.before, way.arriving, way.last + rest});
+        const Task leaves{heads_[id], way.leaving, way.behind + rest};
+        if (way.inside) {
+          servers[node.rank].push_back(leaves);
+        } else {
+          out[node.rank].push_back(leaves);
+          in[graph_.receiver(id)].push_back(
+              {heads_[id] + way.before, way.arriving, way.last + rest});
+        }
         all = std::max(all, way.there() + rest);
       }
       behind_[id] = all;
       end = std::max(end, heads_[id] + all);
     }
-    for (auto* ports : {&out, &in}) {
+    for (auto* ports : {&out, &in, &servers}) {
       for (std::vector<Task>& tasks : *ports) end = std::max(end, one_machine(tasks));
     }
     return end - first;
@@ -116,6 +123,7 @@ class Chains {
     Picoseconds arriving{0};  ///< through that port, all of it
     Picoseconds last{0};      ///< along the wire behind it
     Picoseconds back{0};      ///< the acknowledgement
+    bool inside = false;      ///< by the sender's port inside its server
 
     [[nodiscard]] Picoseconds there() const {
       return std::max(leaving + behind, before + arriving + last);
@@ -127,9 +135,11 @@ class Chains {
     const workload::HostId src = job_.hosts[node.rank];
     const workload::HostId dst = job_.hosts[to];
     if (t_.has_servers() && t_.server_of(src) == t_.server_of(dst)) {
-      Way inside;
-      inside.behind = bytes(node.amount) / t_.server_rate + t_.server_latency;
-      return inside;
+      Way way;
+      way.inside = true;
+      way.leaving = bytes(node.amount) / t_.server_rate;
+      way.behind = t_.server_latency;
+      return way;
     }
     const std::int64_t mtu = config_.mtu().count();
     const std::int64_t packets = std::max<std::int64_t>(1, (node.amount + mtu - 1) / mtu);

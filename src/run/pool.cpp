@@ -73,6 +73,19 @@ std::vector<std::string> words_of(const std::string& program, const PoolRun& run
   return words;
 }
 
+namespace {
+/// A scenario as far as it decides results.
+std::string without_threads(const std::string& scenario) {
+  std::string rest;
+  for (std::size_t begin = 0; begin < scenario.size();) {
+    const std::size_t end = std::min(scenario.find('\n', begin), scenario.size() - 1) + 1;
+    if (scenario.compare(begin, 10, "threads = ") != 0) rest.append(scenario, begin, end - begin);
+    begin = end;
+  }
+  return rest;
+}
+}  // namespace
+
 Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run) {
   std::error_code ignored;
   if (!std::filesystem::exists(run.out, ignored) ||
@@ -91,8 +104,9 @@ Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run) {
   if (old.version != kBuildInfo.version || old.source != kBuildInfo.source) {
     return OldResult::version;
   }
-  return old.scenario == run.scenario && old.seed == run.seed ? OldResult::same
-                                                              : OldResult::scenario;
+  const bool same =
+      without_threads(old.scenario) == without_threads(run.scenario) && old.seed == run.seed;
+  return same ? OldResult::same : OldResult::scenario;
 }
 
 namespace {

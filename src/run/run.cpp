@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "metrics/summary.h"
 #include "run/build_info.h"
 #include "run/communications.h"
 #include "run/ideal_fct.h"
@@ -34,12 +35,19 @@ class Recorder final : public sim::Observer {
       : writer_(writer),
         watcher_(watcher),
         stop_(stop),
+        plan_(plan),
         ideal_jobs_(plan.ideal_jobs),
         communications_(plan.work.jobs),
         reached_(reached) {}
 
-  void on_flow(const metrics::FlowRecord& flow) override { writer_.add(flow); }
+  void on_flow(const metrics::FlowRecord& flow) override {
+    const bool is_message = flow.flow >= plan_.work.flows.size();
+    if (!is_message && flow.end != Instant::never() && is_inside(flow.src, flow.dst))
+      inside_ += flow.size;
+    writer_.add(flow);
+  }
   void on_job(const metrics::JobRecord& job) override {
+    if (job.end != Instant::never()) inside_ += inside_of(plan_.work.jobs[job.job]);
     metrics::JobRecord whole = job;
     whole.ideal = ideal_jobs_[job.job];
     writer_.add(whole);
@@ -60,12 +68,37 @@ class Recorder final : public sim::Observer {
     if (said_.insert(text).second) watcher_.on_warning(text);
   }
 
+  /// Adds what has stayed inside servers, where there are any.
+  void complete(metrics::Counters& counters) const {
+    if (plan_.config.topology.has_servers())
+      counters.own.push_back(
+          {std::string(metrics::kInsideServers), static_cast<std::uint64_t>(inside_.count())});
+  }
+
  private:
+  [[nodiscard]] bool is_inside(std::uint32_t src, std::uint32_t dst) const {
+    const sim::TopologyParams& t = plan_.config.topology;
+    return t.has_servers() && t.server_of(src) == t.server_of(dst);
+  }
+  [[nodiscard]] Bytes inside_of(const workload::Job& job) const {
+    Bytes sum{0};
+    if (!plan_.config.topology.has_servers()) return sum;
+    const workload::Graph& graph = *job.graph;
+    for (workload::NodeId id = 0; id < graph.size(); ++id) {
+      const workload::Graph::Node& node = graph.node(id);
+      if (!node.computes && is_inside(job.hosts[node.rank], job.hosts[graph.receiver(id)]))
+        sum += bytes(node.amount);
+    }
+    return sum;
+  }
+
   metrics::ResultWriter& writer_;
   Watcher& watcher_;
   std::set<std::string> said_;  ///< once is enough
   std::atomic<bool>& stop_;
+  const Plan& plan_;
   const std::vector<Picoseconds>& ideal_jobs_;
+  Bytes inside_{0};  ///< of what has finished, by links inside servers
   Communications communications_;
   Instant& reached_;
 };
@@ -258,10 +291,13 @@ Result<Plan, Problem> plan(const Request& request) {
   plan.request = request;
   plan.seeds = request.seed ? 1 : loaded.value().seeds.size();
   const std::uint64_t seed = request.seed.value_or(loaded.value().seeds.front());
-  if (request.seed || loaded.value().seeds.size() > 1) {
+  const bool other_threads = request.threads && *request.threads != loaded.value().config.threads;
+  if (request.seed || loaded.value().seeds.size() > 1 || other_threads) {
     // Once more with this one seed, so that the scenario in the file is that of this very run.
     std::vector<std::string> overrides = request.set;
-    overrides.push_back(fmt::format("run.seed={}", seed));
+    if (request.seed || loaded.value().seeds.size() > 1)
+      overrides.push_back(fmt::format("run.seed={}", seed));
+    if (other_threads) overrides.push_back(fmt::format("run.threads={}", *request.threads));
     loaded = load(request, overrides);
     if (!loaded) return Problem{loaded.error().text()};
   }
@@ -333,6 +369,7 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     outcome.cpu_seconds = of_all(ranks, cpu_seconds(plan.request) - cpu_before);
     outcome.counters = simulation.counters();
+    recorder.complete(outcome.counters);
     outcome.end = simulation.now();
     const auto unwritten = writer.finish(outcome.status, simulation.now(), outcome.counters,
                                          outcome.wall_seconds, outcome.cpu_seconds);

@@ -74,6 +74,8 @@ TEST_F(RunTest, Plan_DecidesEverything) {
   const Plan& p = planned.value();
   EXPECT_EQ(p.config.seed, 7u);
   EXPECT_EQ(p.config.threads, 2u);
+  EXPECT_EQ(p.info.threads, 2u);
+  EXPECT_THAT(p.info.scenario, HasSubstr("\nthreads = 2\n"));
   EXPECT_EQ(p.seeds, 1u);
   EXPECT_EQ(p.info.name, "two racks");
   EXPECT_EQ(p.info.hosts, 8u);
@@ -152,6 +154,24 @@ TEST_F(RunTest, Execute_IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(hashes[0], hashes[1]);
 }
 
+// What goes by links inside servers is counted apart: NICs carry the rest.
+TEST_F(RunTest, Execute_CountsWhatStaysInsideServers) {
+  Request wanted = request();
+  wanted.set = {"topology.nics_per_server=2", "workload.kind=collective",
+                "workload.collective=allreduce-ring", "workload.ranks=4",
+                "workload.placement=packed"};
+  const auto planned = plan(wanted);
+  ASSERT_TRUE(planned) << planned.error().message;
+  Watcher nobody;
+  std::atomic<bool> stop{false};
+  ASSERT_TRUE(execute(planned.value(), nobody, stop));
+  const auto summary = metrics::summarise(wanted.out);
+  ASSERT_TRUE(summary);
+  // A ring through two servers of two NICs: every other of its four hops stays inside.
+  const auto inside = summary.value().counted(metrics::kInsideServers);
+  EXPECT_EQ(2 * inside, static_cast<std::uint64_t>(summary.value().delivered.count()));
+}
+
 TEST_F(RunTest, Execute_StopsWhenTold) {
   const auto planned = plan(request());
   ASSERT_TRUE(planned);
@@ -214,6 +234,7 @@ TEST_F(RunTest, PlanSweep_FindsWhatIsThere) {
   ASSERT_TRUE(first) << first.error().message;
   Request wanted = request();
   wanted.seed = 2;
+  wanted.threads = 2;  // which decides no result
   wanted.out = first.value().runs[1].out;
   const auto planned = plan(wanted);
   ASSERT_TRUE(planned);
