@@ -40,6 +40,9 @@ struct SweepOptions;
 /// What sweeps, comparisons and costs have in common; `folder` is where their results usually go.
 void add_pool_options(CLI::App* command, SweepOptions& options, const std::string& folder);
 
+/// Figures for programs or for spreadsheets, not both.
+void add_formats(CLI::App* command, bool& json, bool& csv, const std::string& a_line_per);
+
 /// Where else than here runs may be made.
 void add_batch_options(CLI::App* command, run::BatchOptions& batch);
 /// Of commands with many runs: which of them share a GPU.

@@ -94,6 +94,12 @@ std::string heading(const DiffPair& pair) {
                      side(pair.b));
 }
 
+/// For programs.
+const char* word_of(report::Change change) {
+  constexpr const char* kWords[] = {"same", "within", "beyond", "unknown"};
+  return kWords[static_cast<std::size_t>(change)];
+}
+
 /// The last line.
 std::string verdict(const Diff& diff) {
   if (diff.beyond()) return "results differ by more than seeds explain";
@@ -136,6 +142,29 @@ std::string text_of(const Diff& diff) {
   return text + fmt::format("\n{}\n", verdict(diff));
 }
 
+std::string csv_of(const Diff& diff) {
+  Table table({"where", "workload", "figure", "unit", "a_median", "a_low", "a_high", "a_seeds",
+               "b_median", "b_low", "b_high", "b_seeds", "relative", "change"},
+              4);
+  const auto cell = [](double v) { return std::isnan(v) ? std::string() : fmt::format("{}", v); };
+  for (const DiffPair& pair : diff.pairs) {
+    std::string where;
+    for (const auto& [key, value] : pair.where)
+      where += fmt::format("{}{}={}", where.empty() ? "" : "; ", key, value);
+    for (const DiffFigure& figure : pair.figures) {
+      std::vector<std::string> cells{where, figure.workload, figure.name, figure.unit};
+      for (const report::Spread* s : {&figure.a, &figure.b}) {
+        for (const double value : {s->median, s->low, s->high}) cells.push_back(cell(value));
+        cells.push_back(fmt::format("{}", s->count));
+      }
+      cells.push_back(cell(figure.relative()));
+      cells.emplace_back(word_of(figure.change));
+      table.add(std::move(cells));
+    }
+  }
+  return table.csv();
+}
+
 Json json_of(const report::Spread& s) {
   const auto value = [](double v) { return std::isnan(v) ? Json(nullptr) : Json(v); };
   return {{"median", value(s.median)},
@@ -152,7 +181,6 @@ Json json_of(const std::vector<const DiffRun*>& runs) {
 }
 
 Json json_of(const Diff& diff) {
-  constexpr const char* kWords[] = {"same", "within", "beyond", "unknown"};
   Json settings = Json::array();
   for (const report::DiffSetting& setting : diff.settings)
     settings.push_back({{"key", setting.key}, {"a", setting.a}, {"b", setting.b}});
@@ -170,7 +198,7 @@ Json json_of(const Diff& diff) {
            {"a", json_of(figure.a)},
            {"b", json_of(figure.b)},
            {"relative", std::isnan(by) ? Json(nullptr) : Json(by)},
-           {"change", kWords[static_cast<std::size_t>(figure.change)]}});
+           {"change", word_of(figure.change)}});
     }
     pairs.push_back({{"where", std::move(where)},
                      {"a", json_of(pair.a)},
@@ -210,7 +238,7 @@ int diff(const DiffOptions& options) {
   if (options.json) {
     fmt::print("{}\n", json_of(made.value()).dump(1, ' ', false, Json::error_handler_t::replace));
   } else {
-    fmt::print("{}", text_of(made.value()));
+    fmt::print("{}", options.csv ? csv_of(made.value()) : text_of(made.value()));
   }
   return made.value().differs() ? 1 : 0;
 }

@@ -22,6 +22,16 @@ namespace {
 
 constexpr std::int64_t kLargestSeed = INT64_MAX;
 
+/// Help that fits the terminal; all of it as it was written where there is none.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_help(const CLI::App* app, std::string name,
+                                      CLI::AppFormatMode mode) const override {
+    return wrapped(CLI::Formatter::make_help(app, std::move(name), mode), terminal_width(),
+                   get_column_width());
+  }
+};
+
 /// --set, once for each value.
 CLI::Option* add_set(CLI::App* command, std::vector<std::string>& set, const std::string& help) {
   return command->add_option("--set", set, help)->allow_extra_args(false)->type_name("KEY=VALUE");
@@ -76,20 +86,27 @@ void add_run_options(CLI::App* command, RunOptions& run, const CLI::Validator& s
   add_exports(command, run.exports);
   command->add_flag("--force", run.force, "replace existing files");
   command->add_flag("--quiet", run.quiet, "print errors only");
-  command->add_flag("--json", run.json, "the figures for programs: times in ps, sizes in bytes");
+  add_formats(command, run.json, run.csv, "run");
   command->add_flag("--dry-run", run.dry_run, "run nothing: what `sim show` prints");
+}
+
+void add_show_options(CLI::App* command, ShowOptions& show, const CLI::Validator& seeds) {
+  add_file(command, show.file);
+  add_set(command, show.set, "changes one key; any number of times");
+  command->add_option("--seed", show.seed, "instead of the scenario's")->check(seeds);
+  command->add_flag("--json", show.json, "for programs: times in ps, sizes in bytes");
 }
 
 /// `strack help`, `strack help scenario`, `strack help sim run`.
 int help(const CLI::App& app, const std::vector<std::string>& topic) {
   if (topic.size() == 1 && topic.front() == "scenario") {
-    fmt::print("{}", sim::help_text());
+    fmt::print("{}", wrapped(sim::help_text(), terminal_width()));
     return 0;
   }
   if (topic.size() == 2 && topic.front() == "scenario") {
     const auto text = sim::help_text_of(topic.back());
     if (!text) return fail(text.error().text());
-    fmt::print("{}", text.value());
+    fmt::print("{}", wrapped(text.value(), terminal_width()));
     return 0;
   }
   const CLI::App* at = &app;
@@ -120,15 +137,17 @@ int no_command(const char* help) {
 }
 
 Command add_schemes(CLI::App& sim) {
-  const CLI::App* command =
-      sim.add_subcommand("schemes", "Lists the schemes that a scenario can name.");
-  return {command, sim_schemes};
+  static SchemesOptions options;
+  CLI::App* command = sim.add_subcommand("schemes", "Lists the schemes that a scenario can name.");
+  add_formats(command, options.json, options.csv, "scheme");
+  return {command, [] { return sim_schemes(options); }};
 }
 
 }  // namespace strack::cli
 
 int main(int argc, char** argv) {
   using namespace strack::cli;
+  Table::fit(terminal_width());
 
   CLI::App app{
       "STrack: a reliable multipath transport for AI/ML clusters.\n"
@@ -141,6 +160,7 @@ int main(int argc, char** argv) {
       "`strack workload` reads and writes other tools' traces.\n"
       "`strack perf`, `strack cp`, `strack recv` use the transport between real hosts, over UDP.",
       "strack"};  // the program's name
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", std::string("strack ") + strack::run::kBuildInfo.version);
   app.require_subcommand(0, 1);
 
@@ -191,17 +211,14 @@ int main(int argc, char** argv) {
       "Prints the figures of result files: times of flows or jobs beside what physics allows,\n"
       "drops, marks, retransmissions, utilisation. One file in full, several in a table.");
   summary_command->add_option("FILE", summary.files, "result files")->required()->type_name("");
-  summary_command->add_flag("--json", summary.json, "for programs: times in ps, sizes in bytes");
-  summary_command->add_flag("--csv", summary.csv, "for spreadsheets: a line per run");
+  add_formats(summary_command, summary.json, summary.csv, "run");
 
   ShowOptions show;
   CLI::App* show_command = sim->add_subcommand(
       "show",
       "Prints a scenario with every key that applies to it, and what follows from them: BDP, base\n"
       "RTT, ideal completion time, memory. What it prints is a scenario file again.");
-  add_file(show_command, show.file);
-  add_set(show_command, show.set, "changes one key; any number of times");
-  show_command->add_option("--seed", show.seed, "instead of the scenario's")->check(seeds);
+  add_show_options(show_command, show, seeds);
 
   SweepOptions sweep;
   CLI::App* sweep_command = sim->add_subcommand(
@@ -213,7 +230,6 @@ int main(int argc, char** argv) {
           "values of one key, such as --set workload.size=2MB,16MB; any number of times")
       ->type_name("KEY=V1,V2,...");
   add_pool_options(sweep_command, sweep, "results/<name>-sweep");
-  sweep_command->add_flag("--csv", sweep.csv, "for spreadsheets: a line per run");
 
   SweepOptions compare;
   compare.compare = true;
@@ -224,7 +240,6 @@ int main(int argc, char** argv) {
   compare_command->add_option("--schemes", schemes, "which")->capture_default_str();
   add_set(compare_command, compare.set, "changes one key for all; any number of times");
   add_pool_options(compare_command, compare, "results/<name>-compare");
-  compare_command->add_flag("--csv", compare.csv, "for spreadsheets: a line per run");
 
   CLI::App* workload = app.add_subcommand(
       "workload",
@@ -242,6 +257,7 @@ int main(int argc, char** argv) {
                                "are one workload, in the order of the numbers in their names; "
                                "'step.{rank}.et' names them all.");
   add_workload(info_command, info.input);
+  add_formats(info_command, info.json, info.csv, "workload");
 
   WorkloadConvertOptions convert;
   CLI::App* convert_command = workload->add_subcommand(

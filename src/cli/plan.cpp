@@ -135,7 +135,7 @@ int plan(const PlanOptions& options) {
   }
   const bool quiet = options.quiet || options.json || options.csv;
   if (!quiet) {
-    fmt::print("{} runs, results in {}\n", runs.size(), folder.string());
+    fmt::print("{}, results in {}\n", count_of(runs.size(), "run"), folder.string());
     std::fflush(stdout);
   }
   const bool whole = run_pool({options.jobs, options.threads, quiet}, pool);
@@ -152,8 +152,8 @@ int plan(const PlanOptions& options) {
     done.push_back({&one, summary.value()});
   }
   if (!whole && signal_came()) {
-    fmt::print("{} of {} runs are done; the same command goes on from here\n", done.size(),
-               runs.size());
+    fmt::print("{} done; the same command goes on from here\n",
+               part_of(done.size(), runs.size(), "run"));
     return kInterruptedStatus;
   }
   const std::vector<Option> all = planner::options_of(plan, done);

@@ -8,6 +8,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/text.h"
 #include "sim/gpu/engine.h"
 
 namespace strack::cli {
@@ -29,8 +30,8 @@ bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
   ProgressLine line(!view.quiet);
   const auto show = [&line](const run::PoolProgress& p) {
     if (!line.due()) return;
-    line.show(fmt::format("{} of {} runs done, {} {}{}  {}", p.done, p.missing, p.running,
-                          p.waiting ? "to come" : "running",
+    line.show(fmt::format("{} of {} done, {} {}{}  {}", p.done, count_of(p.missing, "run"),
+                          p.running, p.waiting ? "to come" : "running",
                           p.failed > 0 ? fmt::format(", {} FAILED", p.failed) : std::string(),
                           time_left(line.seconds(), p.share)));
   };
@@ -89,7 +90,7 @@ int run_set(const PoolView& view, RunSet& set) {
   }
   const std::size_t all = set.runs.size();
   if (!view.quiet) {
-    fmt::print("{} runs at the {} scale{}, results in {}\n", all, set.scale,
+    fmt::print("{} at the {} scale{}, results in {}\n", count_of(all, "run"), set.scale,
                there > 0 ? fmt::format(", {} of them there already", there) : std::string(),
                set.folder.string());
     std::fflush(stdout);
@@ -109,15 +110,18 @@ int run_set(const PoolView& view, RunSet& set) {
     fmt::print(stderr, "error: {}\n", one.failure);
   }
   if (!whole) {
-    fmt::print("\n{} of {} runs are done; the same command goes on from here\n", done, all);
+    fmt::print("\n{} done; the same command goes on from here\n", part_of(done, all, "run"));
     return signal_came() ? kInterruptedStatus : kMoreToDo;
   }
   if (failed > 0) {
-    fmt::print(stderr, "error: {} of {} runs failed; the same command tries them again\n", failed,
-               all);
+    fmt::print(stderr, "error: {} of {} failed; the same command tries them again\n", failed,
+               count_of(all, "run"));
     return 1;
   }
-  if (!view.quiet) fmt::print("all {} runs are done. `{}` makes the report\n", all, set.report);
+  if (!view.quiet)
+    fmt::print("{} done. `{}` makes the report\n",
+               all == 1 ? std::string("the run is") : fmt::format("all {} runs are", all),
+               set.report);
   return 0;
 }
 

@@ -73,8 +73,9 @@ std::string describe(const sim::Progress& progress, double seconds) {
   const double rate = seconds <= 0 ? 0 : static_cast<double>(progress.packet_hops) / seconds / 1e6;
   std::string what;
   if (progress.flows > 0 || progress.jobs == 0)
-    what += fmt::format("  {} of {} flows", progress.flows_done, progress.flows);
-  if (progress.jobs > 0) what += fmt::format("  {} of {} jobs", progress.jobs_done, progress.jobs);
+    what += fmt::format("  {} of {}", progress.flows_done, count_of(progress.flows, "flow"));
+  if (progress.jobs > 0)
+    what += fmt::format("  {} of {}", progress.jobs_done, count_of(progress.jobs, "job"));
   return fmt::format("{}{}  {:.1f} % of bytes  {:.1f} M packet-hops/s  {}",
                      time_text(progress.now - Instant{}), what, 100 * done, rate,
                      time_left(seconds, done));

@@ -130,7 +130,8 @@ Command add_diff(CLI::App& to) {
       ->type_name("");
   command->add_option("--with", options.with, "B, where a side is several files")
       ->type_name("B...");
-  command->add_flag("--json", options.json, "for programs");
+  CLI::Option* json = command->add_flag("--json", options.json, "for programs");
+  command->add_flag("--csv", options.csv, "for spreadsheets: a line per figure")->excludes(json);
   return {command, [] { return diff(options); }};
 }
 

@@ -26,6 +26,7 @@ struct RunOptions {
   bool force = false;
   bool quiet = false;
   bool json = false;
+  bool csv = false;
   bool dry_run = false;
   std::string
       engine;  ///< a word of sim::engine_named(); none: cpu, or mpi where mpirun started this
@@ -37,6 +38,7 @@ struct ShowOptions {
   std::filesystem::path file;
   std::vector<std::string> set;
   std::optional<std::uint64_t> seed;
+  bool json = false;
 };
 int sim_show(const ShowOptions& options);
 
@@ -65,6 +67,10 @@ struct SweepOptions {
 };
 int sim_sweep(const SweepOptions& options);
 int sim_cost(const SweepOptions& options);  ///< a folder; empty: results/<name>-cost
-int sim_schemes();
+struct SchemesOptions {
+  bool json = false;
+  bool csv = false;
+};
+int sim_schemes(const SchemesOptions& options);
 
 }  // namespace strack::cli

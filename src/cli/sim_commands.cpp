@@ -47,6 +47,12 @@ void add_gpu_options(CLI::App* command, GpuShare& gpu) {
       ->check(CLI::Range(1, 64));
 }
 
+void add_formats(CLI::App* command, bool& json, bool& csv, const std::string& a_line_per) {
+  CLI::Option* first =
+      command->add_flag("--json", json, "for programs: times in ps, sizes in bytes");
+  command->add_flag("--csv", csv, "for spreadsheets: a line per " + a_line_per)->excludes(first);
+}
+
 void add_pool_options(CLI::App* command, SweepOptions& options, const std::string& folder) {
   command->add_option("--seeds", options.seeds, "such as 1,2,5-8; instead of the scenario's");
   command->add_option("--jobs", options.jobs, "runs at the same time; one per processor")
@@ -58,7 +64,7 @@ void add_pool_options(CLI::App* command, SweepOptions& options, const std::strin
   command->add_flag("--dry-run", options.dry_run,
                     "run nothing: list the runs, and which are there");
   command->add_flag("--quiet", options.quiet, "no progress, only what came of it");
-  command->add_flag("--json", options.json, "for programs: times in ps, sizes in bytes");
+  add_formats(command, options.json, options.csv, "run or workload");
   add_gpu_options(command, options.gpu);
   add_batch_options(command, options.batch);
 }

@@ -55,8 +55,8 @@ int sim_cost(const SweepOptions& options) {
   std::vector<run::PoolRun*> pool;
   for (run::SweepRun& one : runs) pool.push_back(&one);
   if (options.dry_run) return list_runs(pool);
-  if (!options.quiet && !options.json) {
-    fmt::print("{} runs, results in {}\n", runs.size(), folder.string());
+  if (!options.quiet && !options.json && !options.csv) {
+    fmt::print("{}, results in {}\n", count_of(runs.size(), "run"), folder.string());
     std::fflush(stdout);
   }
   const bool whole = run_pool(view_of(options, folder), pool);
@@ -91,8 +91,8 @@ int sim_cost(const SweepOptions& options) {
                       options.file.string()));
     }
   }
-  if (options.json) {
-    fmt::print("{}\n", cost_json(costs));
+  if (options.json || options.csv) {
+    fmt::print("{}", options.json ? cost_json(costs) + "\n" : cost_csv(costs));
     return 0;
   }
   fmt::print("\n{}", cost_text(costs));

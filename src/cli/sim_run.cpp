@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/json_text.h"
 #include "cli/data_text.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
@@ -56,7 +57,7 @@ Bytes peak_memory() {
 
 /// "16 flows", "8 jobs of 32 ranks, 15872 messages"
 std::string what_is_sent(const workload::Workload& work) {
-  if (work.jobs.empty()) return fmt::format("{} flows", work.flows.size());
+  if (work.jobs.empty()) return count_of(work.flows.size(), "flow");
   std::uint64_t messages = 0;
   std::uint32_t fewest = work.jobs.front().graph->ranks();
   std::uint32_t most = fewest;
@@ -66,9 +67,10 @@ std::string what_is_sent(const workload::Workload& work) {
     most = std::max(most, job.graph->ranks());
   }
   std::string text = fmt::format(
-      "{} job{} of {} ranks, {} messages", work.jobs.size(), work.jobs.size() == 1 ? "" : "s",
-      fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most), messages);
-  if (!work.flows.empty()) text += fmt::format(", {} flows", work.flows.size());
+      "{} of {}, {}", count_of(work.jobs.size(), "job"),
+      fewest == most ? count_of(most, "rank") : fmt::format("{} to {} ranks", fewest, most),
+      count_of(messages, "message"));
+  if (!work.flows.empty()) text += ", " + count_of(work.flows.size(), "flow");
   return text;
 }
 
@@ -164,10 +166,10 @@ void note_unmet(const run::Plan& plan, Instant end) {
   for (const sim::Failure& failure : plan.config.failures.failures) look(failure.from);
   for (const sim::Impairment& bad : plan.config.failures.impairments) look(bad.from);
   if (late == 0) return;
-  fmt::print(
-      "note: {} failures or impairments began after the end at {}, the first at {}: no "
-      "packet met them\n",
-      late, time_text(end - Instant{}), time_text(first - Instant{}));
+  fmt::print("note: {} began after the end at {}, the first at {}: no packet met {}\n",
+             late == 1 ? std::string("1 failure or impairment")
+                       : fmt::format("{} failures or impairments", late),
+             time_text(end - Instant{}), time_text(first - Instant{}), late == 1 ? "it" : "them");
 }
 
 /// Says why there is no run, where this rank is the one to say it.
@@ -198,6 +200,15 @@ Result<run::Plan, run::Problem> plan_together(const run::Request& request) {
   return planned;
 }
 
+/// For programs, or for spreadsheets.
+int print_figures(const std::filesystem::path& file, bool json) {
+  const auto summary = metrics::summarise(file);
+  if (!summary) return fail(summary.error().message);
+  const std::vector<NamedSummary> data{{file.string(), summary.value()}};
+  fmt::print("{}", json ? json_list(data) : csv_list(data));
+  return 0;
+}
+
 }  // namespace
 
 int sim_run(const RunOptions& options) {
@@ -208,7 +219,7 @@ int sim_run(const RunOptions& options) {
         fmt::format("topology.file=\"{}\"", std::filesystem::absolute(options.topo).string()));
   }
   if (!options.scheme.empty()) set.push_back("transport.scheme=" + options.scheme);
-  if (options.dry_run) return sim_show({options.file, set, options.seed});
+  if (options.dry_run) return sim_show({options.file, set, options.seed, options.json});
   if (const int status = check_export(options.exports, options.out)) return status;
   for (std::string& one : recordings(options, set)) set.push_back(std::move(one));
   sim::Engine engine = sim::engine_named(options.engine);
@@ -220,7 +231,7 @@ int sim_run(const RunOptions& options) {
     ranks = opened.value();
   }
   const bool first = ranks == nullptr || ranks->rank() == 0;  // who speaks
-  const bool quiet = options.quiet || options.json || !first;
+  const bool quiet = options.quiet || options.json || options.csv || !first;
   const auto planned = plan_together({options.file, set, options.seed, options.threads, options.out,
                                       options.force, engine, ranks});
   if (!planned) return fail_with(planned.error(), ranks);
@@ -252,17 +263,16 @@ int sim_run(const RunOptions& options) {
     if (outcome.status == RunStatus::finished) note_unmet(plan, outcome.end);
     const double hops = static_cast<double>(outcome.counters.packet_hops) / 1e6;
     const auto per = [hops](double seconds) { return seconds > 0 ? hops / seconds : 0; };
-    fmt::print(
-        "took {:.1f} s: {:.1f} million packet-hops per second, {:.1f} per CPU-second; {} of "
-        "memory\n",
-        outcome.wall_seconds, per(outcome.wall_seconds), per(outcome.cpu_seconds),
-        size_text(peak_memory()));
+    const auto rough = [](double value) {  // 14.2, 0.045
+      return value >= 1 ? fmt::format("{:.1f}", value) : fmt::format("{:.2g}", value);
+    };
+    fmt::print("took {} s: {} million packet-hops per second, {} per CPU-second; {} of memory\n",
+               rough(outcome.wall_seconds), rough(per(outcome.wall_seconds)),
+               rough(per(outcome.cpu_seconds)), size_text(peak_memory()));
     fmt::print("results: {}\n", plan.out.string());
   }
-  if (options.json && first) {
-    const auto summary = metrics::summarise(plan.out);
-    if (!summary) return fail(summary.error().message);
-    fmt::print("{}", json_list({{plan.out.string(), summary.value()}}));
+  if ((options.json || options.csv) && first) {
+    if (const int status = print_figures(plan.out, options.json)) return status;
   }
   if (first) {
     if (const int status = write_exports(options, plan.out, quiet)) return status;
@@ -302,6 +312,27 @@ void show_network(const sim::TopologyParams& t, const metrics::RunInfo& info) {
   }
 }
 
+/// What `sim show` says, for programs: times in ps, sizes in bytes.
+std::string show_json(const run::Plan& plan) {
+  const metrics::RunInfo& info = plan.info;
+  std::string notes;
+  for (const auto* some : {&plan.scenario.about, &plan.scenario.notes}) {
+    for (const std::string& note : *some) notes += (notes.empty() ? "" : ", ") + json_string(note);
+  }
+  return fmt::format(
+      "{{\"name\": {}, \"scheme\": {}, \"seed\": {}, \"seeds\": {}, \"hosts\": {}, \"switches\": "
+      "{}, "
+      "\"links\": {}, \"base_rtt_ps\": {}, \"bdp_bytes\": {}, \"flows\": {}, \"jobs\": {}, "
+      "\"bytes\": "
+      "{}, \"ideal_fct_ps\": {}, \"cpu_seconds\": {:.3g}, \"memory_bytes\": {}, \"notes\": [{}], "
+      "\"scenario\": {}}}\n",
+      json_string(info.name), json_string(info.scheme), info.seed, plan.seeds, info.hosts,
+      info.switches, info.links, info.base_rtt.count(), info.bdp.count(), info.flows,
+      plan.work.jobs.size(), info.bytes.count(), info.ideal_fct.count(),
+      sim::expected_time(plan.scenario).cpu, sim::memory_estimate(plan.scenario).count(), notes,
+      json_string(info.scenario));
+}
+
 }  // namespace
 
 int sim_show(const ShowOptions& options) {
@@ -310,6 +341,10 @@ int sim_show(const ShowOptions& options) {
   const run::Plan& plan = planned.value();
   const sim::SimConfig& config = plan.config;
   const metrics::RunInfo& info = plan.info;
+  if (options.json) {
+    fmt::print("{}", show_json(plan));
+    return 0;
+  }
 
   line("scenario", fmt::format("{}, {}, seed {}", info.name, info.scheme, info.seed));
   show_network(config.topology, info);

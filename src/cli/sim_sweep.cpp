@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "cli/data_text.h"
 #include "cli/interrupt.h"
 #include "cli/pool_progress.h"
@@ -27,7 +28,7 @@ namespace fs = std::filesystem;
 void announce(const std::vector<run::SweepRun>& runs, const fs::path& folder) {
   const auto there =
       std::count_if(runs.begin(), runs.end(), [](const run::SweepRun& r) { return r.there; });
-  fmt::print("{} runs{}, results in {}\n", runs.size(),
+  fmt::print("{}{}, results in {}\n", count_of(runs.size(), "run"),
              there > 0 ? fmt::format(", {} of them there already", there) : std::string(),
              folder.string());
   std::fflush(stdout);
@@ -111,20 +112,28 @@ int sim_sweep(const SweepOptions& options) {
   fmt::print("{}{}", quiet ? "" : "\n", table_text(names, rows, options.compare));
   if (!warnings.empty()) fmt::print("\n{}", warnings);
   if (!whole && signal_came()) {
-    fmt::print("\n{} of {} runs are done; the same command goes on from here\n", rows.size(),
-               runs.size());
+    fmt::print("\n{} done; the same command goes on from here\n",
+               part_of(rows.size(), runs.size(), "run"));
   }
   fmt::print("results: {}\n", folder.string());
   if (!whole && signal_came()) return kInterruptedStatus;
-  if (failed > 0) fail(fmt::format("{} of {} runs failed", failed, runs.size()));
+  if (failed > 0) fail(fmt::format("{} of {} failed", failed, count_of(runs.size(), "run")));
   return failed > 0 ? 1 : 0;
 }
 
-int sim_schemes() {
+int sim_schemes(const SchemesOptions& options) {
+  Table table({"scheme", "label"}, 2);
+  std::string json;
   for (const transports::Descriptor* transport : transports::all()) {
-    for (const transports::Scheme& scheme : transport->schemes)
-      fmt::print("{:<20} {}\n", scheme.name, scheme.label);
+    for (const transports::Scheme& scheme : transport->schemes) {
+      if (!options.json && !options.csv) fmt::print("{:<20} {}\n", scheme.name, scheme.label);
+      table.add({std::string(scheme.name), std::string(scheme.label)});
+      json += fmt::format("{}{{\"scheme\": {}, \"label\": {}}}", json.empty() ? "\n  " : ",\n  ",
+                          json_string(scheme.name), json_string(scheme.label));
+    }
   }
+  if (options.json) fmt::print("[{}\n]\n", json);
+  if (options.csv) fmt::print("{}", table.csv());
   return 0;
 }
 

@@ -4,6 +4,7 @@
 usage: sim_test.py PROGRAM [unittest arguments]
 """
 
+import csv
 import json
 import os
 import pathlib
@@ -681,6 +682,9 @@ start_us = 3
             self.assertGreaterEqual(one["price_max"], 1)
             self.assertEqual(one["price_max"],
                              round(one["together"]["max_ps"] / one["alone"]["max_ps"], 3))
+        table = self.good("sim", "cost", "mixed.toml", "--out", "cost", "--csv").splitlines()
+        self.assertEqual(len(table), 3)
+        self.assertEqual(float(next(csv.DictReader(table))["price_max"]), found[0]["price_max"])
         self.assertIn("it has one workload", self.bad("sim", "cost", "small.toml"))
 
     def test_figures_for_programs(self):
@@ -689,7 +693,7 @@ start_us = 3
         lines = self.good("sim", "summary", "--csv", "a.db").splitlines()
         self.assertEqual(len(lines), 2)
         self.assertIn("max_us", lines[0].split(","))
-        counts = dict(zip(lines[0].split(","), lines[1].split(",")))
+        counts = next(csv.DictReader(lines))
         for key in ("flows_finished", "flows_unfinished", "jobs_finished", "jobs_unfinished"):
             self.assertEqual(int(counts[key]), run[0][key], key)
         sweep = ("sim", "sweep", "small.toml", "--set", "workload.size=10KB,20KB", "--out", "s")
@@ -702,6 +706,19 @@ start_us = 3
                          listed[0] + "  there already")
         self.assertNotIn("2 runs", self.good(*sweep, "--quiet"))
         self.assertIn("[workload]", self.good("sim", "run", "small.toml", "--dry-run"))
+        shown = json.loads(self.good("sim", "show", "small.toml", "--json"))
+        self.assertEqual(shown, json.loads(self.good("sim", "run", "small.toml", "--dry-run", "--json")))
+        self.assertEqual((shown["flows"], shown["ideal_fct_ps"]), (run[0]["flows_finished"], run[0]["ideal_fct_ps"]))
+        self.assertIn("[workload]", shown["scenario"])
+        self.assertEqual(self.good("sim", "run", "small.toml", "--csv", "--out", "a.db", "--force").splitlines()[0],
+                         lines[0])
+        self.assertIn("--json excludes --csv", self.bad("sim", "summary", "a.db", "--json", "--csv"))
+        schemes = json.loads(self.good("sim", "schemes", "--json"))
+        self.assertIn({"scheme": "strack", "label": "STrack"}, schemes)
+        self.assertEqual(len(self.good("sim", "schemes", "--csv").splitlines()), len(schemes) + 1)
+        figures = self.strack("sim", "diff", listed[0], listed[1], "--csv")
+        self.assertEqual(figures.returncode, 1, figures.stderr)
+        self.assertEqual(figures.stdout.splitlines()[0].split(",")[:4], ["where", "workload", "figure", "unit"])
 
     def test_unfinished_jobs_are_loud(self):
         self.write("jobs.toml", self.JOBS)

@@ -25,10 +25,6 @@ std::string status_text(const RunState& state) {
   return state.live ? "running" : "partial: the program died";
 }
 
-std::string count_of(std::uint64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 /// Its transport, where this program has it.
 const transports::Descriptor* transport_of(const Summary& s) {
   return transports::find(s.run.scheme).transport;
@@ -422,14 +418,12 @@ std::string warnings_text(const std::string& name, const Summary& s) {
       break;
   }
   if (s.unfinished > 0) {
-    text +=
-        fmt::format("!! {}: {} of {} flows are UNFINISHED; the figures are those of the others\n",
-                    name, s.unfinished, s.finished + s.unfinished);
+    text += fmt::format("!! {}: {} UNFINISHED; the figures are those of the others\n", name,
+                        part_of(s.unfinished, s.finished + s.unfinished, "flow"));
   }
   if (s.jobs.unfinished > 0) {
-    text +=
-        fmt::format("!! {}: {} of {} jobs are UNFINISHED; the figures are those of the others\n",
-                    name, s.jobs.unfinished, s.jobs.count());
+    text += fmt::format("!! {}: {} UNFINISHED; the figures are those of the others\n", name,
+                        part_of(s.jobs.unfinished, s.jobs.count(), "job"));
   }
   const metrics::Counters& c = s.counters;
   if (c.lossless_violations > 0) {

@@ -1,6 +1,7 @@
 // What the commands print: tables as text, words for the numbers in them, errors.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,14 +16,34 @@ int fail(std::string_view message, int status = 2);
 /// Whether the user wants no colours anywhere: NO_COLOR is set, and not empty.
 [[nodiscard]] bool no_colour();
 
+/// "1 flow", "16 flows".
+[[nodiscard]] std::string count_of(std::uint64_t count, std::string_view what);
+/// "1 of 16 flows is", "2 of 16 flows are", "1 of 1 flow is".
+[[nodiscard]] std::string part_of(std::uint64_t some, std::uint64_t all, std::string_view what);
+
+/// How many columns standard output has; 0, where it is no terminal.
+[[nodiscard]] std::size_t terminal_width();
+
+/// Help with lines of up to so many columns, 0: of any length. What is told of an option goes on below itself, at
+/// column `hang`; other lines keep their indentation.
+[[nodiscard]] std::string wrapped(std::string_view text, std::size_t columns,
+                                  std::size_t hang = std::string_view::npos);
+
 /// Columns as wide as what is in them; the first `left` to the left, the others to the right.
 class Table {
  public:
   Table(std::vector<std::string> header, std::size_t left);
   void add(std::vector<std::string> row);
-  [[nodiscard]] std::string text() const;
+  /// What does not fit `columns` goes on below, with the first `left` again; 0: everything fits.
+  [[nodiscard]] std::string text(std::size_t columns = fitted_) const;
+  [[nodiscard]] std::string csv() const;  ///< for spreadsheets, names in the first line
+
+  /// From now on tables fit so many columns; 0: any number.
+  static void fit(std::size_t columns) { fitted_ = columns; }
 
  private:
+  inline static std::size_t fitted_ = 0;
+
   std::vector<std::vector<std::string>> rows_;
   std::size_t left_;
 };

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "base/result.h"
 #include "cli/text.h"
 #include "sim/scenario/files.h"
@@ -105,7 +106,8 @@ struct Loaded {
   if (t.tiers == 3) out.latency += 2 * t.core_latency;
   const std::string_view kind = sim::name_of(scenario.workloads.front().kind);
   if (work.jobs.empty()) {
-    out.format = fmt::format("scenario, {} {} flows, seed {}", work.flows.size(), kind, seed);
+    out.format = fmt::format("scenario, {} {} flow{}, seed {}", work.flows.size(), kind,
+                             work.flows.size() == 1 ? "" : "s", seed);
     out.graph = std::make_shared<const Graph>(graph_of(work.flows, t.hosts()));
     return out;
   }
@@ -257,6 +259,55 @@ std::string info_text(const Loaded& loaded) {
   return out;
 }
 
+/// The same for programs: names, and what belongs to them as text.
+using InfoFields = std::vector<std::pair<std::string, std::string>>;
+InfoFields info_fields(const Loaded& loaded) {
+  const Graph& graph = *loaded.graph;
+  const workload::GraphFigures figures = workload::figures_of(graph);
+  const auto number = [](auto value) { return fmt::format("{}", value); };
+  return {{"file", json_string(loaded.name)},
+          {"format", json_string(loaded.format)},
+          {"jobs", number(std::max<std::uint64_t>(1, loaded.jobs))},
+          {"ranks", number(graph.ranks())},
+          {"messages", number(graph.messages())},
+          {"bytes", number(graph.bytes().count())},
+          {"channels", number(graph.channels().size())},
+          {"computations", number(figures.computations)},
+          {"computing_ps", number(figures.computing.count())},
+          {"top_sender", number(figures.top_sender)},
+          {"most_sent_bytes", number(figures.most_sent.count())},
+          {"top_receiver", number(figures.top_receiver)},
+          {"most_received_bytes", number(figures.most_received.count())},
+          {"longest_chain", number(figures.longest_chain)},
+          {"failed_links", number(loaded.failures)}};
+}
+std::string info_json(const Loaded& loaded) {
+  std::string text;
+  for (const auto& [name, value] : info_fields(loaded))
+    text += fmt::format("\"{}\": {}, ", name, value);
+  std::string notes;
+  for (const std::string& note : loaded.notes)
+    notes += (notes.empty() ? "" : ", ") + json_string(note);
+  return fmt::format("{{{}\"notes\": [{}]}}", text, notes);
+}
+std::string info_csv(const std::vector<Loaded>& all) {
+  std::vector<std::string> names;
+  std::optional<Table> table;
+  for (const Loaded& loaded : all) {
+    InfoFields fields = info_fields(loaded);
+    fields[0].second = loaded.name;
+    fields[1].second = loaded.format;
+    std::vector<std::string> cells;
+    for (const auto& [name, value] : fields) {
+      if (!table) names.push_back(name);
+      cells.push_back(value);
+    }
+    if (!table) table.emplace(names, 2);
+    table->add(std::move(cells));
+  }
+  return table ? table->csv() : "";
+}
+
 /// A rate as people write it: 400, 400Gb/s, "1.6 Tb/s".
 [[nodiscard]] std::optional<BitsPerSecond> parse_rate(const std::string& text) {
   const auto amount = workload::parse_amount(text);
@@ -324,15 +375,22 @@ int workload_info(const WorkloadInfoOptions& options) {
   const auto groups = group(options.input);
   if (!groups) return fail(groups.error());
   int status = 0;
-  bool first = true;
+  std::vector<Loaded> all;
   for (const Named& named : groups.value()) {
-    const auto loaded = load(options.input, named);
+    auto loaded = load(options.input, named);
     if (!loaded) {
       status = fail(loaded.error());  // the others are still worth seeing
       continue;
     }
-    fmt::print("{}{}", first ? "" : "\n", info_text(loaded.value()));
-    first = false;
+    if (!options.json && !options.csv)
+      fmt::print("{}{}", all.empty() ? "" : "\n", info_text(loaded.value()));
+    all.push_back(std::move(loaded.value()));
+  }
+  if (options.csv) fmt::print("{}", info_csv(all));
+  if (options.json) {
+    std::string text;
+    for (const Loaded& one : all) text += (text.empty() ? "\n  " : ",\n  ") + info_json(one);
+    fmt::print("[{}\n]\n", text);
   }
   return status;
 }
@@ -360,8 +418,8 @@ int workload_convert(const WorkloadConvertOptions& options) {
     text = std::move(made.value().text);
     if (made.value().words > 0) {
       notes.push_back(fmt::format(
-          "{} messages without bytes are written with one: there, size 0 is a flow without end",
-          made.value().words));
+          "{} without bytes {} written with one: there, size 0 is a flow without end",
+          count_of(made.value().words, "message"), made.value().words == 1 ? "is" : "are"));
     }
   } else {
     const auto unit =

@@ -24,6 +24,8 @@ struct WorkloadInput {
 
 struct WorkloadInfoOptions {
   WorkloadInput input;
+  bool json = false;
+  bool csv = false;
 };
 int workload_info(const WorkloadInfoOptions& options);
 

@@ -86,7 +86,7 @@ relay4.cm
   longest chain  4 nodes
   start times    1, the last at 1 us
   failed links   1
-  note           1 priorities are ignored
+  note           1 priority is ignored
 """)
 
     def test_info_of_several(self):
@@ -97,6 +97,15 @@ relay4.cm
         self.assertIn("format         chakra, 2 files", out)
         self.assertIn("format         scenario, 2 jobs of allreduce-ring", out)
         self.assertIn("ranks          4 of each job", out)
+
+    def test_info_for_programs(self):
+        found = json.loads(self.good("workload", "info", "relay4.cm", "pipeline3.goal", "--json"))
+        self.assertEqual([one["file"] for one in found], ["relay4.cm", "pipeline3.goal"])
+        self.assertEqual(found[0]["notes"], ["1 priority is ignored"])
+        lines = self.good("workload", "info", "relay4.cm", "pipeline3.goal", "--csv").splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertEqual(lines[1].split(",")[0], "relay4.cm")
+        self.assertIn(str(found[0]["bytes"]), lines[1].split(","))
 
     def test_info_of_flows(self):
         self.write("flows.toml", NETWORK + '[workload]\nsize = "1 MB"\n')
@@ -156,7 +165,7 @@ relay4.cm
     # --- convert ---
 
     def test_convert_writes_what_is_asked_for(self):
-        note = "note: 1 priorities are ignored\n" \
+        note = "note: 1 priority is ignored\n" \
                "note: 1 failed link is not written: they are no part of a workload here\n"
         text = self.good("workload", "convert", "relay4.cm", "--to", "cm", "--out-time", "us",
                          stderr=note)
@@ -280,10 +289,10 @@ placement = "packed"
     def test_notes_are_passed_on(self):
         self.write("t.toml", NETWORK + '[workload]\nkind = "trace"\nfile = "relay4.cm"\n')
         done = self.strack("sim", "run", "t.toml")
-        self.assertIn("warning: 1 priorities are ignored\n", done.stderr)
+        self.assertIn("warning: 1 priority is ignored\n", done.stderr)
         self.assertEqual(self.strack("sim", "run", "t.toml", "--quiet", "--force").stderr, "")
         shown = self.good("sim", "show", "t.toml")
-        self.assertIn("\n# note           1 priorities are ignored\n", shown)
+        self.assertIn("\n# note           1 priority is ignored\n", shown)
         self.assertIn("\n# failed by the trace: rack 0, uplink 1\n", shown)
         # What is printed is a scenario again.
         self.write("again.toml", shown)

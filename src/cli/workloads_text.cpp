@@ -165,6 +165,35 @@ std::string cost_text(const std::vector<CostRuns>& runs) {
   return table.text();
 }
 
+std::string cost_csv(const std::vector<CostRuns>& runs) {
+  Table table({"scheme", "seed", "run", "workload", "kind", "bytes", "alone_max_us",
+               "alone_mean_us", "alone_p99_us", "together_max_us", "together_mean_us",
+               "together_p99_us", "price_max", "price_mean", "price_p99"},
+              5);
+  const auto cell = [](const std::string& text) { return text == "-" ? std::string() : text; };
+  for (const CostRuns& run : runs) {
+    for (std::size_t i = 0; i < run.alone.size(); ++i) {
+      const WorkloadSummary& alone = run.alone[i].workloads.front();
+      const WorkloadSummary& together = run.together.workloads[i];
+      std::vector<std::string> cells{run.together.run.scheme,
+                                     fmt::format("{}", run.together.run.seed),
+                                     run.label,
+                                     alone.info.name,
+                                     alone.info.kind,
+                                     fmt::format("{}", alone.info.bytes.count())};
+      for (const WorkloadSummary* w : {&alone, &together}) {
+        for (const Picoseconds time : {w->max_time, w->mean_time, w->p99_time})
+          cells.push_back(cell(time_or_dash(*w, time)));
+      }
+      for (const auto time :
+           {&WorkloadSummary::max_time, &WorkloadSummary::mean_time, &WorkloadSummary::p99_time})
+        cells.push_back(cell(price_text(alone, together, time)));
+      table.add(std::move(cells));
+    }
+  }
+  return table.csv();
+}
+
 std::string cost_json(const std::vector<CostRuns>& runs) {
   std::string text;
   for (const CostRuns& run : runs) {

@@ -29,5 +29,6 @@ struct CostRuns {
 /// A line per workload: alone, together, and how many times as long it took.
 [[nodiscard]] std::string cost_text(const std::vector<CostRuns>& runs);
 [[nodiscard]] std::string cost_json(const std::vector<CostRuns>& runs);
+[[nodiscard]] std::string cost_csv(const std::vector<CostRuns>& runs);
 
 }  // namespace strack::cli

@@ -165,6 +165,13 @@ Run run_row(const std::string& file, const Summary& s) {
   return run;
 }
 
+namespace {
+std::string unfinished_text(std::uint64_t some, std::uint64_t all, std::string_view what) {
+  return fmt::format("{} of {} {}{} {} unfinished", some, all, what, all == 1 ? "" : "s",
+                     some == 1 ? "is" : "are");
+}
+}  // namespace
+
 std::vector<Notice> notices_of(const std::string& file, const Summary& s) {
   std::vector<Notice> notices;
   const auto warn = [&](const std::string& text) {
@@ -173,11 +180,11 @@ std::vector<Notice> notices_of(const std::string& file, const Summary& s) {
   const std::string until = time_text(s.state.now - Instant{});
   std::string left;
   if (s.unfinished > 0) {
-    left += fmt::format("{} of {} flows are unfinished", s.unfinished, s.finished + s.unfinished);
+    left += unfinished_text(s.unfinished, s.finished + s.unfinished, "flow");
   }
   if (s.jobs.unfinished > 0) {
-    left += fmt::format("{}{} of {} jobs are unfinished", left.empty() ? "" : " and ",
-                        s.jobs.unfinished, s.jobs.count());
+    left +=
+        (left.empty() ? "" : " and ") + unfinished_text(s.jobs.unfinished, s.jobs.count(), "job");
   }
   const std::string rest =
       left.empty() ? "" : fmt::format("; {}, and the figures are of the others", left);

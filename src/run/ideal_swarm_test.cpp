@@ -202,5 +202,57 @@ TEST(IdealSwarm, NoRunBeatsItsBound) {
   std::filesystem::remove_all(folder);
 }
 
+/// How many times its bound a scenario's run takes: its slowest flow, or its slowest job.
+double times_ideal(const std::string& text) {
+  const auto loaded = sim::load_text(text, "quiet");
+  EXPECT_TRUE(loaded) << loaded.error().text() << text;
+  if (!loaded) return 0;
+  const sim::SimConfig config = sim::make_config(loaded.value(), 1);
+  const workload::Workload work = sim::make_workload(loaded.value(), 1);
+  const std::vector<Picoseconds> jobs = ideal_jobs(config, work.jobs);
+  const Picoseconds bound =
+      jobs.empty() ? ideal_fct(config, work.flows) : *std::max_element(jobs.begin(), jobs.end());
+  sim::Simulation simulation(config, work);
+  Told told;
+  EXPECT_EQ(simulation.run(told), sim::Ending::finished) << text;
+  Picoseconds slowest{0};
+  for (const metrics::FlowRecord& flow : told.flows)
+    slowest = std::max(slowest, flow.end - flow.start);
+  for (const metrics::JobRecord& job : told.jobs) slowest = std::max(slowest, job.end - job.start);
+  return static_cast<double>(slowest.count()) / static_cast<double>(bound.count());
+}
+
+// The other side: where little but physics is in the way it is reached, so a bound that is too low shows.
+// Acknowledgements, which no bound counts, are 1.5 % of the wire.
+TEST(IdealSwarm, QuietRunsReachTheirBound) {
+  const std::string flat = "[topology]\nhosts = 16\nhosts_per_rack = 4\n[workload]\n";
+  const std::string pods =
+      "[topology]\nhosts = 32\nhosts_per_rack = 4\ntiers = 3\nracks_per_pod = 4\n[workload]\n";
+  const std::string one_rack =
+      "[topology]\nhosts = 16\nhosts_per_rack = 8\n[workload]\nkind = \"collective\"\n"
+      "ranks = 8\nplacement = \"packed\"\n";
+  struct Case {
+    std::string text;
+    double most;
+  };
+  const std::vector<Case> cases = {
+      {flat + "kind = \"incast\"\nfan_in = 1\nsize = \"4 MB\"\n", 1.001},
+      {flat + "kind = \"incast\"\nfan_in = 1\nsize = \"100 B\"\n", 1.001},
+      {flat + "kind = \"incast\"\nfan_in = 6\nsize = \"64 KB\"\n", 1.001},
+      {pods + "kind = \"incast\"\nfan_in = 1\nsize = \"4 MB\"\n", 1.001},
+      {one_rack + "collective = \"allreduce-ring\"\nsize = \"8 MB\"\n", 1.02},
+      {one_rack + "collective = \"allreduce-hd\"\nsize = \"8 MB\"\nchunk = \"8 MB\"\n", 1.02},
+      {one_rack + "collective = \"allreduce-hd\"\nsize = \"64 KB\"\n", 1.02},
+      {one_rack + "collective = \"alltoall\"\nsize = \"1 MB\"\n", 1.02},
+      {one_rack + "collective = \"broadcast\"\nsize = \"8 MB\"\n", 1.02},
+      // Two trees share ports, and what each port does first is not what the bound would choose.
+      {one_rack + "collective = \"allreduce-dbt\"\nsize = \"8 MB\"\n", 1.11}};
+  for (const Case& one : cases) {
+    const double times = times_ideal(one.text);
+    EXPECT_GE(times, 1) << one.text;
+    EXPECT_LE(times, one.most) << one.text;
+  }
+}
+
 }  // namespace
 }  // namespace strack::run

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +56,12 @@ class LineReader {
   std::string_view rest_;
   int number_ = 0;
 };
+
+/// "1 node is", "3 nodes are".
+[[nodiscard]] inline std::string counted(std::uint64_t count, std::string_view one,
+                                         std::string_view many) {
+  return std::to_string(count) + ' ' + std::string(count == 1 ? one : many);
+}
 
 /// What was found, for a message: short and printable.
 [[nodiscard]] inline std::string printable(std::string_view text) {

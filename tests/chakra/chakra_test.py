@@ -173,7 +173,7 @@ class ChakraTest(unittest.TestCase):
         guess = self.info("plain.{rank}.et")
         self.assertIn(wanted, self.figure(guess, "bytes"))
         self.assertEqual(self.figure(guess, "note"),
-                         "4 groups are described nowhere: their members are the ranks that name them")
+                         "4 groups are described nowhere: members are the ranks that name it")
         told = self.info("plain.{rank}.et", "--comm-groups", "groups.json")
         self.assertIn(wanted, self.figure(told, "bytes"))
         self.assertNotIn("note", told)
@@ -197,7 +197,7 @@ class ChakraTest(unittest.TestCase):
         self.write("torch", [rank] * 2)
         _, done = self.run_trace("torch.{rank}.et", 8)
         self.assertIn("warning: 2 collectives have comm_size 0, or none (the first: node 6 of "
-                      "torch.0.et), and move nothing", done.stderr)
+                      "torch.0.et): nothing is moved", done.stderr)
         self.assertIn("warning: 2 control dependencies are on nodes that the file does not have",
                       done.stderr)
         self.assertIn("warning: 2 collectives are calls on the CPU", done.stderr)

@@ -239,7 +239,7 @@ TEST_F(TraceScenario, FailedLinks) {
 TEST_F(TraceScenario, NotesOfTheReaderAreKept) {
   copy("relay4.cm");
   EXPECT_EQ(loaded("file = \"relay4.cm\"").notes,
-            std::vector<std::string>{"1 priorities are ignored"});
+            std::vector<std::string>{"1 priority is ignored"});
 }
 
 // --- topology.file

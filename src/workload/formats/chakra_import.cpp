@@ -110,34 +110,35 @@ class Reader {
 
   [[nodiscard]] std::vector<std::string> notes() const {
     std::vector<std::string> out;
-    const auto note = [&](std::uint64_t count, std::string_view text) {
-      if (count > 0) out.push_back(fmt::format("{} {}", count, text));
+    const auto note = [&](std::uint64_t count, std::string_view one, std::string_view many,
+                          std::string_view text) {
+      if (count > 0) out.push_back(fmt::format("{} {}", counted(count, one, many), text));
     };
-    note(timeless_, "computations have operations but no duration_micros, and take no time");
-    note(invalid_, "nodes are of type 0, invalid: they take no time");
-    note(calls_, "collectives are calls on the CPU without attributes: they take their duration");
+    note(timeless_, "computation has", "computations have",
+         "operations but no duration_micros, so no time goes by");
+    note(invalid_, "node is", "nodes are", "of type 0, invalid: no time goes by");
+    note(calls_, "collective is a call", "collectives are calls",
+         "on the CPU without attributes: the duration is what counts");
     if (!follow_ctrl_deps_) {
       out.push_back(
           "control and data dependencies together make nodes wait for each other: data "
           "dependencies alone are followed, as Chakra's own feeder does");
     }
-    note(absent_, "control dependencies are on nodes that the file does not have: left out");
-    note(own_, "dependencies are of a node on itself: left out");
+    note(absent_, "control dependency is", "control dependencies are",
+         "on nodes that the file does not have: left out");
+    note(own_, "dependency is", "dependencies are", "of a node on itself: left out");
     if (empty_.count > 0) {
-      out.push_back(
-          fmt::format("{} collectives have comm_size 0, or none (the first: node {} of {}), and "
-                      "move nothing: a "
-                      "converter that did not see the tensors writes that",
-                      empty_.count, empty_.node, empty_.file));
+      out.push_back(fmt::format(
+          "{} comm_size 0, or none (the first: node {} of {}): nothing is moved. a "
+          "converter that did not see the tensors writes that",
+          counted(empty_.count, "collective has", "collectives have"), empty_.node, empty_.file));
     }
     if (guessed_ > 0) {
-      out.push_back(
-          fmt::format("{} groups are described nowhere: their members are the ranks that "
-                      "name them",
-                      guessed_));
+      out.push_back(fmt::format("{} described nowhere: members are the ranks that name it",
+                                counted(guessed_, "group is", "groups are")));
     }
-    note(ops_.other_sizes(),
-         "receives name another size than the send they get: the send's counts");
+    note(ops_.other_sizes(), "receive names", "receives name",
+         "another size than the send it gets: the send's counts");
     return out;
   }
 

@@ -165,7 +165,7 @@ TEST(ChakraImport, NotesComputationsWithoutTime) {
   ASSERT_TRUE(trace);
   ASSERT_EQ(trace.value().notes.size(), 1u);
   EXPECT_EQ(trace.value().notes[0],
-            "1 computations have operations but no duration_micros, and take no time");
+            "1 computation has operations but no duration_micros, so no time goes by");
 }
 
 // Protobuf writes no field that has its default: neither id 0 nor a dependency's absence.
@@ -180,7 +180,7 @@ TEST(ChakraImport, WhatIsNotWrittenIsItsDefault) {
   const auto read_it = read({kMetadata + varint(0)});
   ASSERT_TRUE(read_it) << read_it.error().message;
   EXPECT_EQ(read_it.value().notes,
-            (std::vector<std::string>{"1 nodes are of type 0, invalid: they take no time"}));
+            (std::vector<std::string>{"1 node is of type 0, invalid: no time goes by"}));
 }
 
 // Converters leave out the CPU operations that called others.
@@ -189,8 +189,8 @@ TEST(ChakraImport, DependenciesThatCannotBeAreLeftOut) {
   ASSERT_TRUE(trace_of_one) << trace_of_one.error().message;
   EXPECT_EQ(trace_of_one.value().notes,
             (std::vector<std::string>{
-                "1 control dependencies are on nodes that the file does not have: left out",
-                "1 dependencies are of a node on itself: left out"}));
+                "1 control dependency is on nodes that the file does not have: left out",
+                "1 dependency is of a node on itself: left out"}));
 }
 
 TEST(ChakraImport, DataDependenciesAreStrongerThanControl) {
@@ -216,7 +216,7 @@ TEST(ChakraImport, GroupsAreThoseThatNameThem) {
   EXPECT_EQ(got.value().collectives, 2u);
   EXPECT_EQ(got.value().notes,
             (std::vector<std::string>{
-                "2 groups are described nowhere: their members are the ranks that name them"}));
+                "2 groups are described nowhere: members are the ranks that name it"}));
   EXPECT_EQ(describe(got.value().graph),
             "0: 0 computes 0 ps\n"
             "1: 0 computes 0 ps [0 sent, 4 sent]\n"
@@ -284,11 +284,10 @@ TEST(ChakraImport, WhatMovesNothing) {
       "0: 0 computes 0 ps\n1: 0 computes 0 ps\n2: 0 computes 5000000 ps\n3: 1 computes 0 ps\n");
   EXPECT_EQ(got.value().notes,
             (std::vector<std::string>{
-                "1 collectives are calls on the CPU without attributes: they take their duration",
-                "2 collectives have comm_size 0, or none (the first: node 2 of t.0.et), and move "
-                "nothing: a "
-                "converter that did not see the tensors writes that",
-                "1 groups are described nowhere: their members are the ranks that name them"}));
+                "1 collective is a call on the CPU without attributes: the duration is what counts",
+                "2 collectives have comm_size 0, or none (the first: node 2 of t.0.et): nothing is "
+                "moved. a converter that did not see the tensors writes that",
+                "1 group is described nowhere: members are the ranks that name it"}));
 }
 
 TEST(ChakraImport, DimensionsOfANetworkAreRefused) {

@@ -493,23 +493,23 @@ class Reader {
                  failures_, notes_};
     if (endless_ > 0) {
       out.notes.push_back(
-          fmt::format("{} connections have size 0, which has no end in htsim: here it is {} bytes. "
+          fmt::format("{} size 0, which has no end in htsim: here it is {} bytes. "
                       "say when the run ends, such as run.end_ms=1",
-                      endless_, kEndless));
+                      counted(endless_, "connection has", "connections have"), kEndless));
     }
-    if (addons_ > 0) out.notes.push_back(fmt::format("{} times addon: ignored", addons_));
-    if (words_ > 0) {
-      out.notes.push_back(fmt::format(
-          "{} messages without bytes tell other nodes of a trigger: htsim's are heard everywhere",
-          words_));
-    }
+    if (addons_ > 0)
+      out.notes.push_back(fmt::format("{} addon: ignored", counted(addons_, "time", "times")));
+    if (words_ > 0)
+      out.notes.push_back(
+          counted(words_, "message without bytes tells", "messages without bytes tell") +
+          " other nodes of a trigger: htsim's are heard everywhere");
     if (guessed > 0) {
       out.notes.push_back(fmt::format(
-          "{} multishot triggers are fired more than once: their fires count in the order of the "
-          "file, not in that of their times",
-          guessed));
+          "{} fired more than once: what counts is the order of the file, not that of times",
+          counted(guessed, "multishot trigger is", "multishot triggers are")));
     }
-    if (priorities_ > 0) out.notes.push_back(fmt::format("{} priorities are ignored", priorities_));
+    if (priorities_ > 0)
+      out.notes.push_back(counted(priorities_, "priority is ignored", "priorities are ignored"));
     return out;
   }
 

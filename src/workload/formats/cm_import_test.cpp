@@ -33,7 +33,7 @@ TEST(CmImport, ReadsTheExample) {
   EXPECT_EQ(matrix.failures[0].link_id, 1u);
   EXPECT_EQ(matrix.failures[0].line, 14);
   ASSERT_EQ(matrix.notes.size(), 1u);
-  EXPECT_EQ(matrix.notes[0], "1 priorities are ignored");
+  EXPECT_EQ(matrix.notes[0], "1 priority is ignored");
 }
 
 // Some editors put a mark before a text.
@@ -80,18 +80,17 @@ TEST(CmImport, WrongCountsAreSaid) {
           "short",
           "Failures is 0 in the header, but 1 follow: those are read, unless the file is cut "
           "short",
-          "1 times addon: ignored"}));
+          "1 time addon: ignored"}));
   EXPECT_EQ(read("Nodes 2\n0->1 start 0 size 1\n").notes.size(), 1u);
 }
 
 TEST(CmImport, SizeZeroHasNoEnd) {
   const CmImport matrix = read("Nodes 2\nConnections 1\n0->1 start 0.000000 size 0\n");
   EXPECT_EQ(describe(matrix.graph), "0: 0->1 4294967295 B\n");
-  EXPECT_EQ(
-      matrix.notes,
-      (std::vector<std::string>{
-          "1 connections have size 0, which has no end in htsim: here it is 4294967295 bytes. "
-          "say when the run ends, such as run.end_ms=1"}));
+  EXPECT_EQ(matrix.notes,
+            (std::vector<std::string>{
+                "1 connection has size 0, which has no end in htsim: here it is 4294967295 bytes. "
+                "say when the run ends, such as run.end_ms=1"}));
 }
 
 TEST(CmImport, StartIsInTheUnitAskedFor) {
@@ -115,7 +114,7 @@ TEST(CmImport, TellsOtherRanksOfATrigger) {
             "4: 1->2 0 B [0 received]\n");
   ASSERT_EQ(matrix.notes.size(), 1u);
   EXPECT_EQ(matrix.notes[0],
-            "1 messages without bytes tell other nodes of a trigger: htsim's are heard everywhere");
+            "1 message without bytes tells other nodes of a trigger: htsim's are heard everywhere");
 }
 
 TEST(CmImport, ABarrierWaitsForAllItsFires) {
@@ -143,9 +142,10 @@ TEST(CmImport, AMultishotStartsOneConnectionEachTime) {
             "2: 0->1 3 B [0 sent]\n"
             "3: 0->2 4 B [1 sent]\n");
   ASSERT_EQ(matrix.notes.size(), 1u);
-  EXPECT_EQ(matrix.notes[0],
-            "1 multishot triggers are fired more than once: their fires count in the order of the "
-            "file, not in that of their times");
+  EXPECT_EQ(
+      matrix.notes[0],
+      "1 multishot trigger is fired more than once: what counts is the order of the file, not "
+      "that of times");
 }
 
 // 100 fires and 100 starts: not 10,000 waits, but one place where all meet.

@@ -326,13 +326,12 @@ class Reader {
 std::vector<std::string> goal_notes(const ImportOps& ops, std::uint32_t resources) {
   std::vector<std::string> notes;
   if (ops.other_sizes() > 0) {
-    notes.push_back(
-        fmt::format("{} receives name another size than the send they get: the send's counts",
-                    ops.other_sizes()));
+    notes.push_back(fmt::format("{} another size than the send it gets: the send's counts",
+                                counted(ops.other_sizes(), "receive names", "receives name")));
   }
   if (resources > 0) {
-    notes.push_back(
-        fmt::format("{} times cpu or nic other than 0: ignored, there is one of each", resources));
+    notes.push_back(fmt::format("{} cpu or nic other than 0: ignored, there is one of each",
+                                counted(resources, "time", "times")));
   }
   return notes;
 }

@@ -114,7 +114,7 @@ TEST(GoalImport, NotesWhatItIgnores) {
       "recv 20b from 0 cpu 0 tag 1\n}\n");
   ASSERT_EQ(schedule.notes.size(), 2u);
   EXPECT_EQ(schedule.notes[0],
-            "1 receives name another size than the send they get: the send's counts");
+            "1 receive names another size than the send it gets: the send's counts");
   EXPECT_EQ(schedule.notes[1], "2 times cpu or nic other than 0: ignored, there is one of each");
   EXPECT_EQ(schedule.graph.node(0).amount, 10);
 }
