@@ -201,6 +201,45 @@ TEST(CutForGood, JobsEndToo) {
   EXPECT_GT(outcome.told.last_progress.now, at(ms(400)));
 }
 
+/// Rack 0's link to spine 0 loses everything from 20 us on.
+SimConfig with_hole(std::uint32_t spines) {
+  SimConfig config = cluster(2, 2, spines);
+  config.failures.impairments.push_back({.link = {Tier::fabric, 0, 0},
+                                         .loss = {1, 1},
+                                         .from = at(us(20)),
+                                         .until = Instant::never()});
+  return config;
+}
+
+// [D111] A link that loses everything is as good as none: the last one ends the run, ...
+TEST(CutForGood, AHoleIsACut) {
+  const Outcome outcome = run(with_hole(1), {flow(0, 2, packets(1'000))});
+  EXPECT_EQ(outcome.ending, Ending::stalled);
+  ASSERT_EQ(outcome.told.warnings.size(), 1u);
+  EXPECT_EQ(outcome.told.warnings[0].substr(0, 55),
+            "host 0 and host 2 have no way to each other since 20 us");
+  SimConfig mended = with_hole(1);
+  mended.failures.impairments[0].until = at(ms(2));
+  expect_all_done(run(mended, {flow(0, 2, packets(1'000))}), 1);
+}
+
+// ... and so does one of several for those whose switches keep to it; who tries others gets through.
+TEST(CutForGood, WhoKeepsToAHoleEndsTheRun) {
+  expect_all_done(run(with_hole(2), {flow(0, 2, packets(1'000))}), 1);
+  SimConfig one_path = with_hole(2);
+  strack_params(one_path).max_paths = 1;
+  workload::Flows flows;
+  for (int i = 0; i < 16; ++i) flows.push_back(flow(0, 2, packets(200)));
+  const Outcome outcome = run(one_path, flows);
+  EXPECT_EQ(outcome.ending, Ending::stalled);
+  EXPECT_EQ(outcome.told.warnings,
+            std::vector<std::string>{
+                "nothing has got through for a second, and a link loses everything for good since "
+                "20 us: whoever is left keeps to a way over it, so the run ends here"});
+  EXPECT_GT(outcome.finished(), 0u);
+  EXPECT_LT(outcome.finished(), 16u);
+}
+
 // ---- Down at a time: to the picosecond ----
 
 /// One packet, one spine; its uplink is dark from `from` until `until`.

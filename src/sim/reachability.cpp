@@ -6,6 +6,11 @@
 
 namespace strack::sim {
 
+bool swallows_all(const Impairment& impairment) {
+  return impairment.until == Instant::never() &&
+         (impairment.loss.num >= impairment.loss.den || impairment.bit_error_rate >= 0.1);
+}
+
 Reachability::Reachability(const SimConfig& config, const Topology& topology, Instant begun_by)
     : topology_(topology), host_is_down_(topology.hosts()) {
   std::vector<LinkRef> down;
@@ -15,6 +20,13 @@ Reachability::Reachability(const SimConfig& config, const Topology& topology, In
       down.push_back(link);
       if (link.tier == LinkRef::Tier::host) host_is_down_[link.lower] = true;
     }
+  }
+  for (const Impairment& bad : config.failures.impairments) {
+    if (bad.from > begun_by || !swallows_all(bad)) continue;
+    const bool own = bad.link.tier == LinkRef::Tier::host;
+    if (own) host_is_down_[bad.link.lower] = true;
+    // Where it is one way alone that is bad, answers may take another.
+    if (own || bad.way == LinkWay::both) down.push_back(bad.link);
   }
   routes_ = make_routes(topology, [&](const LinkRef& link) {
     return std::find(down.begin(), down.end(), link) != down.end();
@@ -45,7 +57,9 @@ std::optional<UnreachablePair> find_unreachable_pair(const Reachability& network
 std::optional<UnreachablePair> find_unreachable_pair(const SimConfig& config,
                                                      const workload::Workload& workload) {
   // A Clos network has a way between any two until something breaks.
-  if (config.topology.graph == nullptr && config.failures.failures.empty()) return std::nullopt;
+  if (config.topology.graph == nullptr && config.failures.failures.empty() &&
+      config.failures.impairments.empty())
+    return std::nullopt;
   const Topology topology(config.topology);
   const Reachability network(config, topology, Instant{});
   for (const workload::Flow& flow : workload.flows) {

@@ -11,7 +11,8 @@
 
 namespace strack::sim {
 
-/// Who reaches whom when all failures that never end, and begin until some moment, have begun.
+/// Who reaches whom when all failures that never end, and begin until some moment, have begun. A link that loses
+/// everything for good counts as one, though switches go on using it.
 class Reachability {
  public:
   Reachability(const SimConfig& config, const Topology& topology, Instant begun_by);
@@ -24,6 +25,9 @@ class Reachability {
   std::vector<bool> host_is_down_;  ///< its own link is
   std::vector<RouteTable> routes_;
 };
+
+/// From some moment on nothing gets through, ever. One wrong bit of ten leaves no packet whole.
+[[nodiscard]] bool swallows_all(const Impairment& impairment);
 
 struct UnreachablePair {
   std::uint32_t src = 0;

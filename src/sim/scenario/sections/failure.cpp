@@ -168,7 +168,9 @@ constexpr Key kImpairmentKeys[] = {
      .fallback = "0",
      .high = {1},
      .needs = "a loss is from 0 to 1, such as loss = 0.001",
-     .help = "Share of packets lost, at random."},
+     .help = "Share of packets lost, at random. 1 is a hole: switches go on using the link, and "
+             "nothing "
+             "comes out."},
     {.name = "bit_error_rate",
      .kind = Kind::real,
      .fallback = "0.0",
