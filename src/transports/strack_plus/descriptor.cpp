@@ -147,6 +147,13 @@ constexpr sim::Key kKeys[] = {
          .help =
              "A probe's answer tells of what left before it, however long it took; false: only one "
              "that took less than 2 RTT does."}),
+    param<&Params::probe_patience>(
+        {.name = "probe_patience",
+         .kind = Kind::flag,
+         .fallback = "true",
+         .needs = "it is true or false",
+         .help = "A probe is not repeated before as much time as the last RTT; false: before "
+                 "probe_interval_us."}),
     param<&Params::probe_unknown>(
         {.name = "probe_unknown",
          .kind = Kind::flag,

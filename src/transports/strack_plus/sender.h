@@ -112,6 +112,7 @@ class PlusSender {
     silent_ = false;
 
     const Bytes acked = take_in(ack, now);
+    last_rtt_ = rtt;
     if (!tail_ || epsn_ == psn_next_) {
       probe_at_ = now + params_->probe_interval;  // [PLUS.probe.send] the silence is over
       probe_wanted_ = false;
@@ -261,6 +262,7 @@ class PlusSender {
     timeout_from_ = now;
     heard_ = false;
     probe_at_ = now + params_->probe_interval;
+    last_rtt_ = ps(0);
     achieved_.restart(now);
   }
 
@@ -454,7 +456,8 @@ class PlusSender {
   }
 
   [[nodiscard]] constexpr Picoseconds probe_wait() const {
-    return params_->probe_interval * (std::int64_t{1} << probe_backoff_);
+    const Picoseconds answer = params_->probe_patience ? last_rtt_ : ps(0);  // [PLUS.probe.again]
+    return std::max(params_->probe_interval, answer) * (std::int64_t{1} << probe_backoff_);
   }
   [[nodiscard]] constexpr Instant timeout_deadline() const {
     return timeout_from_ + params_->rto * (std::int64_t{1} << backoff_);
@@ -478,6 +481,7 @@ class PlusSender {
   Bytes inflight_{0};
   Bytes acked_bytes_{0};
   Instant probe_at_{};
+  Picoseconds last_rtt_{0};
   Instant timeout_from_{};
   PlusCounters counters_{};
   std::uint8_t backoff_ = 0;

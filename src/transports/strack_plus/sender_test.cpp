@@ -392,6 +392,26 @@ TEST_F(PlusSenderTest, Probe_BelowTheBitmap) {
   EXPECT_EQ(lost(), (Psns{56, 57, 58, 59}));
 }
 
+// [PLUS.probe.again] Silence is a base RTT, but a probe is repeated only when its answer would have come.
+TEST_F(PlusSenderTest, Probe_Patience) {
+  for (const bool patience : {true, false}) {
+    p.probe_patience = patience;
+    PlusSender<> one(p, slots(), Psn{0});
+    ASSERT_EQ(one.on_message({1, 8'000}, at(us(0))), PostResult::accepted);
+    const Packet first = one.poll_transmit(at(us(0))).value();
+    while (one.poll_transmit(at(us(0)))) {
+    }
+    PlusAck told;
+    told.epsn = told.base = Psn{1};
+    told.echoes[told.count++] = {Psn{0}, first.path_id, false};
+    told.path_id = first.path_id;
+    one.on_receiving_ack(told, at(us(40)));
+    EXPECT_EQ(one.next_deadline(), at(us(48)));
+    one.on_timeout(at(us(48)));
+    EXPECT_EQ(one.next_deadline(), patience ? at(us(88)) : at(us(56)));
+  }
+}
+
 // [PLUS.probe.tail] Three quarters of a base RTT after the last packet a probe follows it, whatever is heard meanwhile.
 TEST_F(PlusSenderTest, Tail) {
   post(9);

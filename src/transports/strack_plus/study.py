@@ -39,6 +39,7 @@ IDEAS = {
     "10, far above is three base RTTs": {"target_qhigh_us": "6 RTT"},
     "11, a probe for the first unknown": {"probe_unknown": "false"},
     "12, a probe behind the last packet": {"probe_tail_us": "0"},
+    "13, patience with a probe": {"probe_patience": "false"},
 }
 # Each constant, and 20 % less and more.
 CONSTANTS = {
