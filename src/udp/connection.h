@@ -30,8 +30,10 @@ namespace strack::udp {
 
 /// A message from `send` or `write` until it is acknowledged.
 struct Outbound {
+  const std::uint8_t* head = nullptr;  ///< its first `head_bytes`, where they are apart
+  std::uint32_t head_bytes = 0;
+  std::uint32_t length = 0;  ///< of all
   const std::uint8_t* data = nullptr;
-  std::uint32_t length = 0;
   wire::DataKind kind = wire::DataKind::send;
   bool done = false;
   std::uint64_t tag = 0;  ///< or the region
@@ -200,6 +202,7 @@ struct Closing {
 /// Messages of this side's.
 struct Outbox {
   bool sends = false;              ///< the RTT is known
+  std::uint32_t burst = 1;         ///< packets that travel as one
   std::vector<Outbound> messages;  ///< by message id, 2^n
   std::uint32_t head = 0;          ///< the oldest not acknowledged
   std::uint32_t posted = 0;        ///< the first the core does not have

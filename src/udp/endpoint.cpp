@@ -202,8 +202,12 @@ Outcome<ConnectionId> Endpoint::connect(std::string_view address, std::uint64_t 
 
 Status Endpoint::send(ConnectionId connection, std::uint64_t tag,
                       std::span<const std::byte> message, std::uint64_t cookie) {
-  if (impl_->there) return impl_->there->send(connection, tag, message, cookie);
-  return impl_->here->engine.send(connection, tag, message, cookie);
+  return send(connection, tag, {}, message, cookie);
+}
+Status Endpoint::send(ConnectionId connection, std::uint64_t tag, std::span<const std::byte> head,
+                      std::span<const std::byte> rest, std::uint64_t cookie) {
+  if (impl_->there) return impl_->there->send(connection, tag, head, rest, cookie);
+  return impl_->here->engine.send(connection, tag, head, rest, cookie);
 }
 Status Endpoint::post_receive(ConnectionId connection, Match match, std::span<std::byte> buffer,
                               std::uint64_t cookie) {

@@ -207,7 +207,7 @@ struct EndpointOptions {
   std::uint32_t paths = 256;
   /// Packets per entropy and system call (UDP_SEGMENT), 1 to 64. More is faster (2 to 3 times at 8)
   /// and coarser: a mark or a loss hits the whole burst, so 1 is right on a network with several
-  /// paths.
+  /// paths. 0: as many as take 50 us on the path's links [D114].
   std::uint32_t burst = 1;
   /// The rate of this host's link. With the measured base RTT it gives the window and all
   /// parameters. Slower links on the way are found at set-up; what merely limits a rate (a token
@@ -375,6 +375,10 @@ class Endpoint {
   /// message too.
   [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,
                             std::span<const std::byte> message, std::uint64_t cookie);
+  /// The same of a message in two parts, which its receiver sees as one.
+  [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,
+                            std::span<const std::byte> head, std::span<const std::byte> rest,
+                            std::uint64_t cookie);
 
   /// Offers a buffer to messages from one connection, or from any. Of several that match a message,
   /// the one posted first takes it, those of the connection itself before those for any. A longer
@@ -467,6 +471,9 @@ class ThreadedEndpoint {
                                               const std::optional<Key>& peer = std::nullopt);
   [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,
                             std::span<const std::byte> message, std::uint64_t cookie);
+  [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,
+                            std::span<const std::byte> head, std::span<const std::byte> rest,
+                            std::uint64_t cookie);
   [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
                                     std::span<std::byte> buffer, std::uint64_t cookie);
   std::size_t cancel_receives(std::uint64_t cookie);

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "udp/engine_common.h"
+#include "udp/fitting_burst.h"
 
 namespace strack::udp {
 namespace {
@@ -40,7 +41,8 @@ std::optional<Error> Engine::check(const EndpointOptions& o, Transports transpor
     return Error{std::string(name) + " is " + std::to_string(value) + ". it takes " + remedy};
   };
   if (o.paths < 1 || o.paths > wire::kMaxPaths) return wrong("paths", o.paths, "1 to 256");
-  if (o.burst < 1 || o.burst > 64) return wrong("burst", o.burst, "1 to 64");
+  if (o.burst > kMostInBurst)
+    return wrong("burst", o.burst, "1 to 64, or 0 for what the path takes");
   if (o.rate_bps < 1'000'000 || o.rate_bps > 10'000'000'000'000)
     return wrong("rate_bps", o.rate_bps, "1 Mb/s to 10 Tb/s, such as 10000000000");
   if (o.max_payload < wire::kMinMtu || o.max_payload > 65'000)
@@ -81,7 +83,7 @@ Engine::Engine(const EndpointOptions& options, Network& network, Transports tran
       network_(network),
       transports_(transports),
       transport_(udp::find(transports, options.transport)),
-      burst_(options.burst),
+      burst_(options.burst == 0 ? kMostInBurst : options.burst),
       answer_path_(static_cast<std::uint32_t>(draw(network))),
       challenge_budget_(kChallenges, kChallengesOfAPart, draw(network)),
       reject_budget_(kRejects, kRejectsOfAPart, draw(network)),
@@ -93,8 +95,10 @@ Engine::Engine(const EndpointOptions& options, Network& network, Transports tran
   network_.random(jar);
   jar_.emplace(jar);
   ring_.resize(1024);
-  // A burst's headers and, where sealed, whole packets; or one hello.
-  scratch_.resize(burst_ * (std::size_t{options.max_payload} + 128) + wire::kHelloMinBytes);
+  // A burst's headers and, where sealed, whole packets, all of which go in one call; or one hello.
+  scratch_.resize(
+      std::min(burst_ * (std::size_t{options.max_payload} + 128), wire::kMaxDatagramBytes + 128) +
+      wire::kHelloMinBytes);
   pieces_.reserve(2 * std::size_t{burst_});
   to_seal_.reserve(burst_);
   burst_psns_.reserve(burst_);

@@ -53,7 +53,12 @@ class Engine {
   [[nodiscard]] Outcome<ConnectionId> connect(const Address& address, std::uint64_t cookie,
                                               const std::optional<Key>& peer = std::nullopt);
   [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,
-                            std::span<const std::byte> message, std::uint64_t cookie);
+                            std::span<const std::byte> message, std::uint64_t cookie) {
+    return send(connection, tag, {}, message, cookie);
+  }
+  [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,
+                            std::span<const std::byte> head, std::span<const std::byte> rest,
+                            std::uint64_t cookie);
   [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
                              std::span<const std::byte> bytes, std::uint64_t cookie);
   [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
@@ -199,6 +204,9 @@ class Engine {
   void send_padded_ping(Connection& c, std::uint32_t bytes);
   [[nodiscard]] std::uint32_t data_bytes(const Connection& c, const core::Packet& packet) const;
   void append_data(Connection& c, const core::Packet& packet, bool piece, std::size_t& used);
+  [[nodiscard]] std::uint32_t burst_of(const Connection& c) const {
+    return std::min(burst_, c.out.burst);
+  }
   void send_burst(Connection& c, core::PathId path, std::uint32_t count, std::uint32_t total,
                   std::uint32_t segment, std::size_t used);
   void send_in_pieces(Connection& c, const core::Packet& whole);
@@ -259,7 +267,7 @@ class Engine {
   std::optional<AnswerBudget> proven_openings_;  ///< of those who have brought a cookie
   const SealingLibrary* sealing_ = nullptr;      ///< where there is a key
   std::optional<CookieJar> jar_;
-  std::uint32_t burst_;
+  std::uint32_t burst_;  ///< at most
   Instant now_{};
   Address came_to_;            ///< the own address that the datagram being looked at came to
   std::uint32_t answer_path_;  ///< the entropy of the last answer to a stranger

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "udp/engine.h"
@@ -27,11 +29,14 @@ Status Engine::queue(ConnectionId id, const Outbound& message) {
   return Status::ok;
 }
 
-Status Engine::send(ConnectionId connection, std::uint64_t tag, std::span<const std::byte> message,
-                    std::uint64_t cookie) {
-  if (message.size() > 0xffff'ffff) return Status::too_long;
-  return queue(connection, {.data = reinterpret_cast<const std::uint8_t*>(message.data()),
-                            .length = static_cast<std::uint32_t>(message.size()),
+Status Engine::send(ConnectionId connection, std::uint64_t tag, std::span<const std::byte> head,
+                    std::span<const std::byte> rest, std::uint64_t cookie) {
+  if (rest.size() > 0xffff'ffff || head.size() > 0xffff'ffff - rest.size()) return Status::too_long;
+  if (rest.empty()) std::swap(head, rest);  // a head is copied, the rest is not
+  return queue(connection, {.head = reinterpret_cast<const std::uint8_t*>(head.data()),
+                            .head_bytes = static_cast<std::uint32_t>(head.size()),
+                            .length = static_cast<std::uint32_t>(head.size() + rest.size()),
+                            .data = reinterpret_cast<const std::uint8_t*>(rest.data()),
                             .kind = wire::DataKind::send,
                             .tag = tag,
                             .cookie = cookie});
@@ -41,8 +46,8 @@ Status Engine::write(ConnectionId connection, RegionKey region, std::uint64_t of
                      std::span<const std::byte> bytes, std::uint64_t cookie) {
   if (bytes.size() > 0xffff'ffff || offset > ~std::uint64_t{0} - bytes.size() - 1)
     return Status::too_long;
-  return queue(connection, {.data = reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                            .length = static_cast<std::uint32_t>(bytes.size()),
+  return queue(connection, {.length = static_cast<std::uint32_t>(bytes.size()),
+                            .data = reinterpret_cast<const std::uint8_t*>(bytes.data()),
                             .kind = wire::DataKind::write,
                             .tag = region.id,
                             .region_offset = offset,
@@ -128,7 +133,8 @@ bool Engine::transmit() {
   ready_next_.clear();
   for (; i < ready_.size() && budget > 0; ++i) {
     Connection& c = *ready_[i];
-    const std::uint32_t turn = c.life.unanswered ? 1 : std::min(budget, std::max(kTurn, burst_));
+    const std::uint32_t turn =
+        c.life.unanswered ? 1 : std::min(budget, std::max(kTurn, burst_of(c)));
     renew_key(c);
     const std::uint32_t sent = transmit(c, turn);
     budget -= std::min(sent, budget);
@@ -211,7 +217,7 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
       count_packet(c, *next, path);
       total += size;
       ++count;
-      if (count == burst_ || ends || sent + count >= budget) {
+      if (count >= burst_of(c) || ends || sent + count >= budget) {
         next.reset();
         break;
       }
@@ -253,14 +259,20 @@ void Engine::append_data(Connection& c, const core::Packet& packet, bool piece, 
   std::uint8_t* out = scratch_.data() + used;
   const std::uint64_t counter = c.keys.counter++;
   wire::encode_data_front({out, front}, wire::Envelope{c.peer_id, keyed(), counter}, data);
-  const std::uint8_t* payload = message.data + packet.offset;
+  // What a packet has of a message's head stands behind its own, and the rest stays where it is.
+  const std::uint32_t apart = std::min<std::uint32_t>(
+      message.head_bytes - std::min(message.head_bytes, packet.offset), packet.payload);
+  if (apart > 0) std::memcpy(out + front, message.head + packet.offset, apart);
+  const std::uint32_t rest = packet.payload - apart;
+  const std::uint8_t* payload =
+      rest > 0 ? message.data + (packet.offset + apart - message.head_bytes) : nullptr;
   if (keyed()) {
-    to_seal_.push_back({out, front, counter, payload, packet.payload});
+    to_seal_.push_back({out, front + apart, counter, payload, rest});
     used += front + packet.payload + wire::kTagBytes;
   } else {
-    pieces_.push_back({out, front});
-    if (packet.payload > 0) pieces_.push_back({payload, packet.payload});
-    used += front;
+    pieces_.push_back({out, front + apart});
+    if (rest > 0) pieces_.push_back({payload, rest});
+    used += front + apart;
   }
 }
 

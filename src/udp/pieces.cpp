@@ -65,7 +65,8 @@ void Engine::send_in_pieces(Connection& c, const core::Packet& whole) {
     std::uint32_t total = 0;
     std::uint32_t segment = 0;
     std::uint32_t count = 0;
-    while (count < burst_ && done < whole.payload && total + segment <= wire::kMaxDatagramBytes) {
+    while (count < burst_of(c) && done < whole.payload &&
+           total + segment <= wire::kMaxDatagramBytes) {
       piece.offset = whole.offset + done;
       piece.payload =
           static_cast<std::uint16_t>(std::min<std::uint32_t>(most, whole.payload - done));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "udp/engine.h"
+#include "udp/fitting_burst.h"
 
 namespace strack::udp {
 namespace {
@@ -539,15 +540,15 @@ PeerPort::Lane& Engine::lane_of(const Connection& c) {
 void Engine::make_sender(Connection& c) {
   // Without a small one's there is nothing to compare a full one's with.
   if (c.set_up.small_rtt == ps(0)) std::swap(c.set_up.small_rtt, c.set_up.full_rtt);
-  c.session->start_sending({.rate = {static_cast<std::int64_t>(options_.rate_bps)},
-                            .rtt = c.set_up.small_rtt,
-                            .full_rtt = c.set_up.full_rtt,
-                            .payload = c.statistics.payload_bytes,
-                            .paths = options_.paths,
-                            .window = c.set_up.theirs.tracking_window,
-                            .burst = options_.burst,
-                            .oblivious = options_.oblivious},
-                           lane_of(c).known);
+  Measured measured{.rate = {static_cast<std::int64_t>(options_.rate_bps)},
+                    .rtt = c.set_up.small_rtt,
+                    .full_rtt = c.set_up.full_rtt,
+                    .payload = c.statistics.payload_bytes,
+                    .paths = options_.paths,
+                    .window = c.set_up.theirs.tracking_window,
+                    .oblivious = options_.oblivious};
+  c.out.burst = measured.burst = fitting_burst(measured, c.mtu.largest(), options_.burst);
+  c.session->start_sending(measured, lane_of(c).known);
   c.out.sends = true;
   c.statistics.rtt_ns = static_cast<std::uint64_t>(c.set_up.small_rtt.count() / 1'000);
   post(c);

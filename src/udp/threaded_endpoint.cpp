@@ -318,8 +318,14 @@ Outcome<ConnectionId> ThreadedEndpoint::connect(std::string_view address, std::u
 
 Status ThreadedEndpoint::send(ConnectionId connection, std::uint64_t tag,
                               std::span<const std::byte> message, std::uint64_t cookie) {
-  return impl_->with(
-      connection, [&](Endpoint& e, ConnectionId id) { return e.send(id, tag, message, cookie); });
+  return send(connection, tag, {}, message, cookie);
+}
+Status ThreadedEndpoint::send(ConnectionId connection, std::uint64_t tag,
+                              std::span<const std::byte> head, std::span<const std::byte> rest,
+                              std::uint64_t cookie) {
+  return impl_->with(connection, [&](Endpoint& e, ConnectionId id) {
+    return e.send(id, tag, head, rest, cookie);
+  });
 }
 Status ThreadedEndpoint::post_receive(ConnectionId connection, Match match,
                                       std::span<std::byte> buffer, std::uint64_t cookie) {

@@ -335,6 +335,17 @@ TEST(ThreadedEndpointTest, AnEndpointMayHaveThreads) {
   ASSERT_EQ(server.value().completions(room).size(), 1u);
   EXPECT_EQ(room[0].cookie, 9u);
   EXPECT_EQ(buffer, message);
+  // And back, in two parts.
+  std::vector<std::byte> answer(kBytes);
+  EXPECT_EQ(client.value().post_receive(made.value(), Match::any(), answer, 4), Status::ok);
+  const std::span<const std::byte> whole(message);
+  EXPECT_EQ(server.value().send(peer, 5, whole.first(3), whole.subspan(3), 8), Status::ok);
+  while (client.value().statistics(made.value()).value().messages_received == 0)
+    client.value().wait(milliseconds(10));
+  EXPECT_EQ(answer, message);
+  ASSERT_TRUE(server.value().wait(milliseconds(10'000)));
+  ASSERT_EQ(server.value().completions(room).size(), 1u);
+  EXPECT_EQ(room[0].cookie, 8u);
   EXPECT_FALSE(server.value().poll());
   EXPECT_EQ(server.value().statistics().connections, 1u);
   Endpoint moved = std::move(server.value());
