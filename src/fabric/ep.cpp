@@ -18,6 +18,8 @@ namespace {
 constexpr int kLookMs = 2;
 constexpr int kLongestSleepMs = 200;
 constexpr std::uint32_t kSpins = 100;  ///< some tens of microseconds
+/// Four of them are 64 KiB and a message's header.
+constexpr std::uint32_t kQuarter = 16'384 + sizeof(Header) / 4;
 
 void print_statistics(Ep& ep) {
   const udp::EndpointStatistics all = ep.rdm->endpoint().statistics();
@@ -334,9 +336,8 @@ int open_ep(fid_domain* outer, fi_info* info, fid_ep** out, void* context) {
     return -FI_EINVAL;
   udp::EndpointOptions options = settings().endpoint;
   const bool loopback = address.is_loopback();
-  if (options.burst == 0) options.burst = loopback ? 4 : 1;
   if (options.paths == 0) options.paths = loopback ? 4 : 256;
-  if (options.max_payload == 0) options.max_payload = loopback ? 16'384 : 8'192;
+  if (options.max_payload == 0) options.max_payload = loopback ? kQuarter : 8'192;
   options.listen = address.text();
   options.user_data = greeting(settings().limits.eager);
   auto opened = udp::Endpoint::open(options);

@@ -156,15 +156,18 @@ void define_settings(fi_provider& provider) {
          "UDP source ports that packets are spread over, 1 to 256. default: 4 on loopback "
          "addresses, else 256");
   define("burst",
-         "packets per path and system call, 1 to 64; 1 is right on a network with several "
-         "paths. default: 4 on loopback addresses, else 1");
+         "packets per path and system call, 1 to 64. default: as many as take 50 us on the link, "
+         "1 where set-up finds a slow one");
   define("payload",
          "the most bytes of a message in a packet, 512 to 65000; the path's MTU lowers it further. "
-         "default: 16384 on loopback addresses, else 8192");
+         "default: 16392 on loopback addresses, else 8192");
   define("rate_gbps", "the rate of this host's link in Gbit/s, 0.001 to 10000. default: 10");
-  define("eager", "bytes; longer messages are fetched by their receiver. default: 32768");
-  define("buffers", "for messages on their way in, of a little more than that. default: 256");
-  define("message_slots", "messages under way per connection, a power of two. default: 64");
+  define("eager",
+         "bytes, 4096 to 1048576; longer messages are fetched by their receiver. default: 65536");
+  define("buffers",
+         "for messages on their way in, of a little more than that, 8 to 65536. default: 32");
+  define("message_slots",
+         "messages under way per connection, a power of two, 2 to 32768. default: 64");
   define("timeout",
          "seconds of silence after which a peer is given up, 1 to 3600; so long it may take to "
          "connect, too. default: 10");

@@ -205,59 +205,57 @@ TEST(AddressVector, NumbersTooLargeToCountFrom) {
   EXPECT_EQ(name, FI_ADDR_NOTAVAIL);
 }
 
+/// A counter that a program can wait at.
+class Counter : public ::testing::Test {
+ protected:
+  Counter() {
+    fi_cntr_attr attr{};
+    attr.wait_obj = FI_WAIT_FD;
+    EXPECT_EQ(fi_cntr_open(world_.domain, &attr, &cntr_, nullptr), 0);
+  }
+  ~Counter() override { EXPECT_EQ(fi_close(&cntr_->fid), 0); }
+  /// 0: there is nothing new, and it may sleep.
+  int look() {
+    fid* all[] = {&cntr_->fid};
+    return fi_trywait(world_.fabric, all, 1);
+  }
+
+  World world_{0};
+  fid_cntr* cntr_ = nullptr;
+};
+
 // Somebody may count between a program's look and its going to sleep: then it must look again.
-TEST(Counter, AWakeUpIsNotLost) {
-  World world(0);
-  fid_cntr* cntr = nullptr;
-  fi_cntr_attr attr{};
-  attr.wait_obj = FI_WAIT_FD;
-  ASSERT_EQ(fi_cntr_open(world.domain, &attr, &cntr, nullptr), 0);
-  fid* all[] = {&cntr->fid};
-  EXPECT_EQ(fi_cntr_read(cntr), 0u);
-  EXPECT_EQ(fi_trywait(world.fabric, all, 1), 0);
-  EXPECT_EQ(fi_cntr_add(cntr, 1), 0);
-  EXPECT_EQ(fi_trywait(world.fabric, all, 1), -FI_EAGAIN) << "the program has not seen it";
-  EXPECT_EQ(fi_cntr_read(cntr), 1u);
-  EXPECT_EQ(fi_trywait(world.fabric, all, 1), 0);
-  EXPECT_EQ(fi_close(&cntr->fid), 0);
+TEST_F(Counter, AWakeUpIsNotLost) {
+  EXPECT_EQ(fi_cntr_read(cntr_), 0u);
+  EXPECT_EQ(look(), 0);
+  EXPECT_EQ(fi_cntr_add(cntr_, 1), 0);
+  EXPECT_EQ(look(), -FI_EAGAIN) << "the program has not seen it";
+  EXPECT_EQ(fi_cntr_read(cntr_), 1u);
+  EXPECT_EQ(look(), 0);
 }
 
 // An error is news until the program has looked at errors, whatever else it has looked at.
-TEST(Counter, AnErrorIsNotHiddenByItsValue) {
-  World world(0);
-  fid_cntr* cntr = nullptr;
-  fi_cntr_attr attr{};
-  attr.wait_obj = FI_WAIT_FD;
-  ASSERT_EQ(fi_cntr_open(world.domain, &attr, &cntr, nullptr), 0);
-  fid* all[] = {&cntr->fid};
-  EXPECT_EQ(fi_cntr_adderr(cntr, 1), 0);
-  EXPECT_EQ(fi_cntr_read(cntr), 0u);
-  EXPECT_EQ(fi_cntr_wait(cntr, 0, 0), 0);
-  EXPECT_EQ(fi_trywait(world.fabric, all, 1), -FI_EAGAIN);
-  EXPECT_EQ(fi_cntr_add(cntr, 1), 0);
-  EXPECT_EQ(fi_cntr_readerr(cntr), 1u);
-  EXPECT_EQ(fi_trywait(world.fabric, all, 1), -FI_EAGAIN) << "nor the value by its errors";
-  EXPECT_EQ(fi_cntr_read(cntr), 1u);
-  EXPECT_EQ(fi_trywait(world.fabric, all, 1), 0);
-  EXPECT_EQ(fi_close(&cntr->fid), 0);
+TEST_F(Counter, AnErrorIsNotHiddenByItsValue) {
+  EXPECT_EQ(fi_cntr_adderr(cntr_, 1), 0);
+  EXPECT_EQ(fi_cntr_read(cntr_), 0u);
+  EXPECT_EQ(fi_cntr_wait(cntr_, 0, 0), 0);
+  EXPECT_EQ(look(), -FI_EAGAIN);
+  EXPECT_EQ(fi_cntr_add(cntr_, 1), 0);
+  EXPECT_EQ(fi_cntr_readerr(cntr_), 1u);
+  EXPECT_EQ(look(), -FI_EAGAIN) << "nor the value by its errors";
+  EXPECT_EQ(fi_cntr_read(cntr_), 1u);
+  EXPECT_EQ(look(), 0);
 }
 
 // A program that never looks at errors is told of each once, and sleeps afterwards.
-TEST(Counter, AnErrorThatNobodyReadsKeepsNobodyAwake) {
-  World world(0);
-  fid_cntr* cntr = nullptr;
-  fi_cntr_attr attr{};
-  attr.wait_obj = FI_WAIT_FD;
-  ASSERT_EQ(fi_cntr_open(world.domain, &attr, &cntr, nullptr), 0);
-  fid* all[] = {&cntr->fid};
+TEST_F(Counter, AnErrorThatNobodyReadsKeepsNobodyAwake) {
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(fi_cntr_adderr(cntr, 1), 0);
-    EXPECT_EQ(fi_trywait(world.fabric, all, 1), -FI_EAGAIN);
-    EXPECT_EQ(fi_cntr_read(cntr), 0u);
-    EXPECT_EQ(fi_trywait(world.fabric, all, 1), 0);
+    EXPECT_EQ(fi_cntr_adderr(cntr_, 1), 0);
+    EXPECT_EQ(look(), -FI_EAGAIN);
+    EXPECT_EQ(fi_cntr_read(cntr_), 0u);
+    EXPECT_EQ(look(), 0);
   }
-  EXPECT_EQ(fi_cntr_readerr(cntr), 2u);
-  EXPECT_EQ(fi_close(&cntr->fid), 0);
+  EXPECT_EQ(fi_cntr_readerr(cntr_), 2u);
 }
 
 // Whoever clears, looks and sleeps hears of all that is signalled meanwhile.

@@ -371,16 +371,18 @@ TEST(Provider, RemoteAtomics) {
   EXPECT_EQ(World::next(world[0].tx).err, 0);
   EXPECT_EQ(result, (std::array<std::int64_t, 2>{8, 3}));
   EXPECT_EQ(there, (std::array<std::int64_t, 2>{3, 3}));
+  operand = {50, 60};
   const std::array<std::int64_t, 2> compare{3, 7};
   ASSERT_EQ(fi_compare_atomic(world[0].ep, operand.data(), 2, nullptr, compare.data(), nullptr,
                               result.data(), nullptr, 1, 0, key, FI_INT64, FI_CSWAP, nullptr),
             0);
   EXPECT_EQ(World::next(world[0].tx).err, 0);
-  EXPECT_EQ(there, (std::array<std::int64_t, 2>{3, 3})) << "3 is put in the place of 3; 7 is not 3";
+  EXPECT_EQ(result, (std::array<std::int64_t, 2>{3, 3}));
+  EXPECT_EQ(there, (std::array<std::int64_t, 2>{50, 3})) << "3 is there, and 7 is not";
   std::size_t count = 0;
   EXPECT_EQ(fi_compare_atomicvalid(world[0].ep, FI_DOUBLE, FI_MSWAP, &count), -FI_EOPNOTSUPP);
   EXPECT_EQ(fi_atomicvalid(world[0].ep, FI_INT64, FI_SUM, &count), 0);
-  EXPECT_EQ(count, 2'048u);
+  EXPECT_EQ(count, 4'096u);
 }
 
 // Bad addresses have no name, and nothing is sent to who has none.

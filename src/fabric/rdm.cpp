@@ -333,7 +333,8 @@ void Rdm::post(Link& link, std::unique_ptr<Outgoing> outgoing, Operation* operat
 void Rdm::drain(Link& link) {
   while (!link.waiting.empty()) {
     Outgoing& next = *link.waiting.front();
-    const udp::Status status = endpoint_.send(link.id, next.tag, next.bytes, next.number());
+    const udp::Status status =
+        endpoint_.send(link.id, next.tag, next.bytes, next.rest, next.number());
     if (status == udp::Status::would_block) return;
     Outgoing* raw = link.waiting.front().release();
     link.waiting.pop_front();
@@ -446,10 +447,13 @@ int Rdm::send(const Request& request) {
     header.bits |= bits::kWantsAnswer;
   }
   // [D83] Copied already: to the user it is done. A failure after that has nobody to tell but the next operation.
-  const bool copied =
-      (request.flags & (FI_INJECT | FI_INJECT_COMPLETE)) != 0 && !operation->unanswered;
-  post(*link, message(header, {}, request.local),
-       copied || operation->unanswered ? nullptr : operation);
+  const bool injected = (request.flags & (FI_INJECT | FI_INJECT_COMPLETE)) != 0;
+  const bool copied = injected && !operation->unanswered;
+  const bool in_place = !injected && request.local.contiguous() && size > kMostInjected;
+  auto outgoing = message(header, {}, in_place ? Pieces() : request.local);
+  if (in_place) outgoing->rest = request.local.whole();
+  post(*link, std::move(outgoing),
+       copied || (operation->unanswered && !in_place) ? nullptr : operation);
   if (copied) finish(operation, 0, size);
   if ((request.flags & FI_MORE) == 0) endpoint_.flush();
   return 0;

@@ -121,9 +121,9 @@ class Host {
 };
 
 struct Limits {
-  std::size_t eager = 32'768;      ///< longer messages are offered
+  std::size_t eager = 65'536;      ///< longer messages are offered
   std::size_t outstanding = 1024;  ///< messages on their way
-  std::size_t buffers = 256;       ///< for messages with a header that come
+  std::size_t buffers = 32;        ///< for messages with a header that come
   std::size_t least_multi_receive = 64;
   std::size_t copied = std::size_t{64}
                        << 20;  ///< bytes held for a peer's reads and long writes; atomics
@@ -132,6 +132,8 @@ struct Limits {
   std::chrono::milliseconds idle{60'000};
   /// [D104] Bytes of messages that wait for a receive; beyond them peers only offer.
   std::size_t unexpected = std::size_t{64} << 20;
+  /// [D104] Offers of one peer's that wait for a receive: more than any provider has under way.
+  std::size_t offers = 65'536;
 
   /// Of an atomic's operands: what they are compared with travels in the same message.
   [[nodiscard]] std::size_t most_atomic() const { return eager / 2; }

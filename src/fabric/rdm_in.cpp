@@ -88,7 +88,7 @@ void Rdm::on_incoming(Link& link, const Header& header, std::span<const std::byt
   }
 }
 
-/// [D104] An offer costs its sender's memory, and waits there; what came unasked is kept here.
+/// [D104] An offer's bytes wait in its sender's memory, so many of them have a bound; what came unasked is kept here.
 void Rdm::keep(Messages& all, Unexpected message) {
   if (message.header.type == Type::send) {
     unexpected_ += message.memory();
@@ -99,13 +99,19 @@ void Rdm::keep(Messages& all, Unexpected message) {
     }
     // Who goes on and on is no provider.
     if (link.full && ++link.beyond > kMostBeyond) static_cast<void>(endpoint_.abort(link.id));
+  } else if (++message.link->offered > limits_.offers) {
+    static_cast<void>(endpoint_.abort(message.link->id));
   }
   all.keep(std::move(message));
 }
 
 std::optional<Unexpected> Rdm::take_kept(Messages& all, const Pattern<Peer>& pattern) {
   auto taken = all.take(pattern);
-  if (!taken || taken->header.type != Type::send) return taken;
+  if (!taken) return taken;
+  if (taken->header.type != Type::send) {
+    --taken->link->offered;
+    return taken;
+  }
   unexpected_ -= taken->memory();
   if (full_ == 0 || unexpected_ > limits_.unexpected / 2) return taken;
   for (auto& [number, link] : links_) {

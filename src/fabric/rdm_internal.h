@@ -44,6 +44,7 @@ struct Link {
   bool full = false;         ///< this side has said so
   std::uint32_t beyond = 0;  ///< so many have come since
   bool offers = false;       ///< the peer has: every message is offered
+  std::size_t offered = 0;   ///< of its messages, those that wait where they are
 
   // [D94] Reads and long writes of the peer's.
   struct Asked {
@@ -87,6 +88,7 @@ struct Outgoing : Cookie {
   std::uint64_t tag = kWithHeader;
   std::unique_ptr<std::byte[]> own;
   std::span<const std::byte> bytes;  ///< its own, or the user's
+  std::span<const std::byte> rest;   ///< the user's, behind its own
   Operation* operation = nullptr;    ///< that is done with it, or null
   bool asked = false;                ///< the answer to a peer's read
   std::size_t found = 0;             ///< bytes that a peer's atomic found

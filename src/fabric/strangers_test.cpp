@@ -301,6 +301,35 @@ TEST_F(Stranger, AReadThatIsDoneOutlivesItsRegion) {
   EXPECT_FALSE(failed_);
 }
 
+// Nothing is changed by an atomic of unknown values, of half a value, of more than it may have, or with fewer operands
+// than it says.
+TEST_F(Stranger, AtomicsThatMakeNoSenseAreRefused) {
+  connect();
+  struct Wrong {
+    std::uint64_t operation;
+    std::uint64_t length;
+    std::size_t operands;
+  };
+  constexpr auto of = [](fi_op op, fi_datatype type, bool compares = false) {
+    return std::uint64_t{op} | std::uint64_t{type} << 8 | std::uint64_t{compares} << 16;
+  };
+  const std::uint64_t most = rdm_->limits().most_atomic();
+  for (const Wrong& one :
+       {Wrong{of(FI_BAND, FI_FLOAT), 4, 4}, Wrong{of(FI_SUM, FI_DATATYPE_LAST), 4, 4},
+        Wrong{of(FI_SUM, FI_UINT32), 6, 6}, Wrong{kAddBytes, most + 1, most + 1},
+        Wrong{kAddBytes, 8, 7}, Wrong{of(FI_CSWAP, FI_UINT8, true), 8, 15}}) {
+    const Segment where{0, one.length, 9};
+    std::vector<std::byte> body(sizeof where + one.operands, std::byte{1});
+    std::memcpy(body.data(), &where, sizeof where);
+    say({.type = Type::atomic, .segments = 1, .length = one.length, .tag = one.operation},
+        body.data(), body.size());
+  }
+  catch_up();
+  EXPECT_EQ(told(Counted::remote_write), 0);
+  EXPECT_EQ(host_.memory, std::vector<std::byte>(host_.memory.size()));
+  EXPECT_FALSE(failed_);
+}
+
 // A set-up that fails is told to an atomic that waits for it, once.
 TEST_F(Stranger, AnAtomicLearnsThatItsPeerIsNone) {
   udp::EndpointOptions other = endpoint_options();
@@ -402,6 +431,40 @@ TEST_F(Bounded, CopiesHaveABound) {
   for (auto& buffer : buffers_) buffer.resize(200'000);
   take(4);
   EXPECT_TRUE(until([&] { return count(80) == 3; }));
+}
+
+class Offered : public Stranger {
+ protected:
+  static constexpr std::size_t kOffers = 10;
+  Offered() : Stranger(endpoint_options(), Limits{.offers = kOffers}) {}
+  void offer() { say({.type = Type::offer, .bits = bits::kTagged, .length = 5, .tag = 3}); }
+  /// Of the next offer of tag 3: nothing is wanted of it, so the stranger need not send.
+  void receive_none() {
+    Request one;
+    one.flags = FI_TAGGED;
+    one.tag = 3;
+    ASSERT_EQ(rdm_->receive(one), 0);
+  }
+};
+
+// [D104] Offers that wait for a receive are bounded for each peer; those that have found theirs do not count.
+TEST_F(Offered, WhoOffersOnAndOnIsShownOut) {
+  connect();
+  for (std::size_t i = 0; i < kOffers; ++i) offer();
+  catch_up();
+  EXPECT_FALSE(failed_);
+  receive_none();
+  EXPECT_EQ(told(Counted::receive), 1);
+  offer();
+  catch_up();
+  EXPECT_FALSE(failed_) << "one was taken";
+  offer();
+  EXPECT_TRUE(until([&] { return failed_; }));
+  // With its peer an offer is gone: the receive waits for another.
+  EXPECT_TRUE(until([&] { return rdm_->connections() == 0; }));
+  host_.all.clear();
+  receive_none();
+  EXPECT_EQ(told(Counted::receive), 0);
 }
 
 class Scarce : public Stranger {
