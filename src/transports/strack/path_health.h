@@ -9,7 +9,8 @@
 //
 // A dead link or switch takes many entropies with it, and to learn of each by a loss would take long.
 // So once several are barred, all are suspects: packets take paths by which something has arrived
-// since, and only one in eight tries a suspect.
+// since, and only one in eight tries a suspect. Where paths are known together, those are no suspects by which packets
+// came that were sent after the lost ones [D115]: what is to be sent again has a way to go at once.
 //
 // What was lost goes again by a proven path: one that something arrived by, that has lost nothing
 // since, and not before all fell silent. Without any it takes the next after the one that lost it: so
@@ -89,6 +90,7 @@ class PathHealth {
                        PathKnowledge& shared)
       : PathHealth(paths, sent) {
     shared_ = &shared;
+    keeps_fresh_ = true;
     // Not all of them take the same proven path first.
     next_proven_ = shared.sharers_++ % PathKnowledge::kProven;
     others_ = shared.arrivals_;
@@ -119,6 +121,7 @@ class PathHealth {
 
   constexpr void sent(Psn psn, PathId path, std::uint16_t payload, bool retransmission) {
     sent_[psn.value & mask()] = {path, payload, retransmission, false};
+    if (!retransmission) newest_ = psn;
   }
 
   /// It has arrived. One that was sent twice says nothing: either may have been the one.
@@ -147,9 +150,7 @@ class PathHealth {
       p.suspect = false;
       --k.suspects_;
     }
-    if (k.proven_count_ > 0 && k.proven_[(k.next_slot_ - 1) % kProven] == path) return;
-    k.proven_[k.next_slot_++ % kProven] = path;
-    k.proven_count_ = std::min(k.proven_count_ + 1, kProven);
+    prove(path);
   }
 
   /// It was declared lost, while others arrived.
@@ -168,6 +169,7 @@ class PathHealth {
     if (k.barred_ >= kAlarm && p.failures == 1 && now >= k.next_alarm_) {
       k.next_alarm_ = now + kNextAlarm;
       suspect_all();
+      if (keeps_fresh_) keep_fresh(psn);
     }
   }
 
@@ -193,7 +195,10 @@ class PathHealth {
   }
 
   /// This host itself did not get it out: no path is to blame.
-  constexpr void never_left(Psn psn) { sent_[psn.value & mask()].settled = true; }
+  constexpr void never_left(Psn psn) {
+    SentRecord& s = sent_[psn.value & mask()];
+    s.settled = s.retransmission = true;  // and none to its credit
+  }
 
   [[nodiscard]] constexpr std::uint16_t payload(Psn psn) const {
     return sent_[psn.value & mask()].payload;
@@ -235,6 +240,27 @@ class PathHealth {
     return std::nullopt;
   }
 
+  constexpr void prove(PathId path) {
+    PathKnowledge& k = known();
+    if (k.proven_count_ > 0 && k.proven_[(k.next_slot_ - 1) % kProven] == path) return;
+    k.proven_[k.next_slot_++ % kProven] = path;
+    k.proven_count_ = std::min(k.proven_count_ + 1, kProven);
+  }
+
+  /// [D115] After an alarm: paths of packets that were sent after the lost one and have arrived. One that has failed since
+  /// something last arrived by it stays a suspect, so that nothing old makes a dead path good twice.
+  constexpr void keep_fresh(Psn lost) {
+    const std::int32_t later = std::min(newest_ - lost, static_cast<std::int32_t>(mask()));
+    for (std::int32_t i = 1; i <= later; ++i) {
+      const SentRecord& s = sent_[(lost.value + static_cast<std::uint32_t>(i)) & mask()];
+      PathRecord& p = paths_[s.path];
+      if (!s.settled || s.retransmission || p.failures > 0 || !p.suspect) continue;
+      p.suspect = false;
+      --known().suspects_;
+      prove(s.path);
+    }
+  }
+
   constexpr void suspect_all() {
     for (PathRecord& any : paths_) any.suspect = true;
     PathKnowledge& k = known();
@@ -252,7 +278,10 @@ class PathHealth {
   std::uint32_t arrivals_ = 0;  ///< this one's; wraps
   std::uint32_t others_ = 0;    ///< the others', when this one last fell silent
   std::uint32_t spared_ = 0;    ///< silent timeouts in a row that blamed nothing
+  Psn newest_{};                ///< sent
   PathId probe_ = 0;
+  /// Where paths are shared, which is over UDP. Simulated hosts forget all at an alarm, as their results were made.
+  bool keeps_fresh_ = false;
 };
 
 }  // namespace strack::core

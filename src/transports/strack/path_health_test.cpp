@@ -275,6 +275,39 @@ TEST_F(SharedPathsTest, AnAlarmIsForAll) {
   EXPECT_EQ(other.usable(12, Purpose::again, next, now), 9);
 }
 
+// [D115] A spine dies, and every other packet is lost. When that is noticed, later packets have come by living paths: what is
+// lost goes by these, and by none that has lost something.
+TEST_F(SharedPathsTest, WhatCameAfterTheLostOnesIsNoSuspect) {
+  const Psn first = next;
+  for (PathId path = 0; path < 16; ++path, ++next) mine.sent(next, path, 100, false);
+  for (PathId path = 1; path < 16; path += 2) mine.arrived(first + path);
+  mine.never_left(first + 14u);
+  for (PathId path = 0; path < 14; path += 2) mine.lost(first + path, now);
+  // The alarm came with the fourth, of path 6: those after it are proven.
+  std::set<PathId> taken;
+  for (int i = 0; i < 40; ++i) taken.insert(mine.usable(2, Purpose::again, first + 2u, now));
+  EXPECT_EQ(taken, (std::set<PathId>{7, 9, 11, 13, 15}));
+  EXPECT_EQ(mine.usable(5, Purpose::again, first + 2u, now) % 2, 1) << "5 is a suspect";
+}
+
+// [D115] [D41] What came before its path failed makes it good no second time: all that is believed proves wrong but once.
+TEST_F(SharedPathsTest, WhatIsOldProvesNothingTwice) {
+  const Psn first = next;
+  for (PathId path = 0; path < 8; ++path, ++next) mine.sent(next, path, 100, false);
+  for (PathId path = 4; path < 8; ++path) mine.arrived(first + path);
+  for (PathId path = 0; path < 4; ++path) mine.lost(first + path, now);
+  EXPECT_EQ(mine.usable(0, Purpose::again, first, now), 5);
+  // They are dead, too: what is sent again by them is lost, and the next alarm does not bring them back.
+  for (PathId path = 4; path < 8; ++path) {
+    mine.sent(first + (path - 4u), path, 100, true);
+    mine.lost(first + (path - 4u), now);
+  }
+  now = now + PathHealth::kNextAlarm;
+  lose(mine, 8);
+  EXPECT_EQ(mine.usable(4, Purpose::again, first, now), 5)
+      << "none is proven: the next of its paths";
+}
+
 // [D74] [D41] The silence of one says nothing of paths by which others hear, but it is not passed over for ever.
 TEST_F(SharedPathsTest, OneThatFallsSilentLeavesTheOthersWhatTheyKnow) {
   for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(mine, path);
