@@ -355,10 +355,11 @@ if(NOT STRACK_FUZZ)
   strack_library(strack_test_headers SOURCES ${PROJECT_BINARY_DIR}/test_headers.cpp)
   target_link_libraries(strack_test_headers PRIVATE GTest::gtest)
   target_compile_options(strack_test_headers PRIVATE ${test_options})
-  target_precompile_headers(strack_test_headers PRIVATE
-    <gmock/gmock.h> <gtest/gtest.h>
+  set(test_headers <gmock/gmock.h> <gtest/gtest.h>
     <algorithm> <array> <chrono> <cstdint> <deque> <filesystem> <fstream> <functional> <map> <memory> <optional>
     <random> <set> <span> <sstream> <string> <string_view> <thread> <utility> <vector>)
+  target_precompile_headers(strack_test_headers PRIVATE ${test_headers})
+  strack_share_precompiled(strack_test_headers ${test_headers})
 endif()
 
 add_custom_target(fuzzers)  # all harnesses
