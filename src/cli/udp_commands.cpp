@@ -1,10 +1,13 @@
 // `strack perf`, `strack recv`, `strack cp`, `strack key`: their words on the command line.
+#include <functional>
+
 #include "cli/commands.h"
 #include "cli/copy.h"
 #include "cli/key.h"
 #include "cli/mpirun.h"
 #include "cli/perf.h"
 #include "cli/udp_options.h"
+#include "transfer/tree.h"
 
 namespace strack::cli {
 namespace {
@@ -154,6 +157,7 @@ std::vector<Command> add_perf(CLI::App& app) {
       ->type_name("SIZE");
   perf_client_command
       ->add_option("--count", perf_client_options.plan.count, "messages of each connection")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 53).description(""))
       ->type_name("N");
   perf_client_command
       ->add_option("--seconds", perf_client_options.plan.seconds, "how long; 5 without --count")
@@ -264,6 +268,10 @@ Command add_copy(CLI::App& app) {
       ->add_option("--exclude", copy_options.exclude,
                    "leave out what has this name or, with a slash in it, this path below a source; "
                    "* and ? as in a shell; may be given again")
+      ->transform(CLI::Validator(std::function<std::string(std::string&)>([](std::string& pattern) {
+                                   return transfer::read_pattern(pattern).value_or("");
+                                 }),
+                                 "", "pattern"))
       ->type_name("PATTERN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

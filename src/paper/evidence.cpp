@@ -12,6 +12,7 @@
 #include "metrics/sqlite.h"
 #include "metrics/summary.h"
 #include "paper/csv_table.h"
+#include "paper/median.h"
 #include "report/figures.h"
 #include "workload/amount.h"
 
@@ -207,7 +208,7 @@ struct Evidence::Impl {
       if (&name != &columns.front()) sql += ", ";
       sql += quoted(name);
     }
-    if (!database.open_in_memory() || !database.execute(sql + ")")) {
+    if (!database.open_in_memory() || !add_median(database) || !database.execute(sql + ")")) {
       return FileError{fmt::format("the table of runs: {}", database.message())};
     }
     return std::nullopt;

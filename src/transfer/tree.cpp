@@ -215,6 +215,27 @@ std::string own_name(std::string_view source) {
 
 }  // namespace
 
+std::optional<std::string> read_pattern(std::string& pattern) {
+  std::string_view rest = pattern;
+  const bool below_source = rest.starts_with('/') || rest.starts_with("./");
+  while (rest.starts_with('/') || rest.starts_with("./"))
+    rest.remove_prefix(rest.starts_with('/') ? 1 : 2);
+  while (rest.ends_with('/')) rest.remove_suffix(1);
+  if (rest.empty())
+    return fmt::format(
+        "'{}' leaves nothing out. a pattern is a name, such as '*.o', or a path below the source, "
+        "such as 'a/b'",
+        printable(pattern));
+  const std::string framed = fmt::format("/{}/", rest);
+  for (const std::string_view part : {"//", "/./", "/../"}) {
+    if (framed.find(part) == std::string::npos) continue;
+    return fmt::format("'{}' leaves nothing out: no path below a source has '{}' in it",
+                       printable(pattern), part == "//" ? part : part.substr(1, part.size() - 2));
+  }
+  pattern = below_source ? fmt::format("/{}", rest) : std::string(rest);
+  return std::nullopt;
+}
+
 bool is_excluded(const std::vector<std::string>& patterns, std::string_view path,
                  std::size_t root) {
   for (std::size_t end = path.find('/', root + 1); !patterns.empty() && root < path.size();
@@ -224,7 +245,8 @@ bool is_excluded(const std::vector<std::string>& patterns, std::string_view path
     const std::string name = own_name(below);
     for (const std::string& pattern : patterns) {
       const std::string& text = pattern.find('/') != std::string::npos ? below : name;
-      if (::fnmatch(pattern.c_str(), text.c_str(), FNM_PATHNAME) == 0) return true;
+      const char* what = pattern.c_str() + (pattern.starts_with('/') ? 1 : 0);
+      if (::fnmatch(what, text.c_str(), FNM_PATHNAME) == 0) return true;
     }
     if (end == std::string_view::npos) break;
   }

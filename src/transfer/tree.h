@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,10 @@ struct ScanOptions {
                                              const Destination& destination,
                                              const ScanOptions& options = {},
                                              const Source& from = {});
+
+/// Turns a pattern as people write it into what is compared: a slash at its end says nothing, "/a" and "./a" are a directly
+/// below the source. Says so where it could never leave anything out.
+[[nodiscard]] std::optional<std::string> read_pattern(std::string& pattern);
 
 /// Whether a pattern leaves out the path, or a folder on the way to it; `root` is the length of its source's own.
 [[nodiscard]] bool is_excluded(const std::vector<std::string>& patterns, std::string_view path,

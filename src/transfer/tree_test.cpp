@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "transfer/nobody_testing.h"
@@ -127,11 +128,45 @@ TEST(Tree, WhatIsExcludedIsLeftOut) {
             (std::vector<std::string>{"t/", "t/build/", "t/src/", "t/src/b.c", "t/src/build/",
                                       "t/src/build/.", "t/src/.", "t/build/.", "t/."}));
   EXPECT_EQ(by_name.excluded, 3u);
-  const Tree by_path = found({"src/*", "build/"});
+  const Tree by_path = found({"src/*"});
   EXPECT_EQ(paths(by_path),
             (std::vector<std::string>{"t/", "t/a.o", "t/build/", "t/build/x/", "t/src/", "t/src/.",
                                       "t/build/x/.", "t/build/.", "t/."}));
   EXPECT_EQ(by_path.excluded, 3u);
+  const Tree at_the_top = found({"/build"});
+  EXPECT_EQ(paths(at_the_top),
+            (std::vector<std::string>{"t/", "t/a.o", "t/src/", "t/src/b.c", "t/src/b.o",
+                                      "t/src/build/", "t/src/build/.", "t/src/.", "t/."}));
+  EXPECT_EQ(at_the_top.excluded, 1u);
+}
+
+// With --delete a pattern that matches nothing costs a folder: what people write is understood, the rest refused.
+TEST(Tree, AnExcludePatternIsReadAsPeopleWriteIt) {
+  const auto read = [](std::string pattern) {
+    const auto fault = read_pattern(pattern);
+    return fault ? "error: " + *fault : pattern;
+  };
+  EXPECT_EQ(read("*.o"), "*.o");
+  EXPECT_EQ(read("build/"), "build");
+  EXPECT_EQ(read("build//"), "build");
+  EXPECT_EQ(read("/build"), "/build");
+  EXPECT_EQ(read("./build/"), "/build");
+  EXPECT_EQ(read("a/b"), "a/b");
+  EXPECT_EQ(read("a/*/"), "a/*");
+  EXPECT_EQ(read(".o"), ".o");
+  EXPECT_EQ(read("..o"), "..o");
+  for (const char* nothing : {"", "/", "./", "//"}) {
+    EXPECT_EQ(read(nothing), fmt::format("error: '{}' leaves nothing out. a pattern is a name, "
+                                         "such as '*.o', or a path below the "
+                                         "source, such as 'a/b'",
+                                         nothing));
+  }
+  EXPECT_EQ(read("../b"),
+            "error: '../b' leaves nothing out: no path below a source has '..' in it");
+  EXPECT_EQ(read("a/./b"),
+            "error: 'a/./b' leaves nothing out: no path below a source has '.' in it");
+  EXPECT_EQ(read("a//b"),
+            "error: 'a//b' leaves nothing out: no path below a source has '//' in it");
 }
 
 TEST(Tree, TheSameSourceTwiceIsOne) {
