@@ -67,8 +67,8 @@ packages:
 
 static:
 	@tools/setup build
-	@tools/build release strack
-	@packaging/static build/release build/static/strack
+	@tools/build static strack
+	@packaging/static build/static build/static/strack
 	@ls -l build/static/strack
 
 wheel:
