@@ -158,7 +158,7 @@ class ClusterOf final : public Cluster {
     const Bytes bdp = derive(config.topology, config.hosts, mtu).bdp;
     const auto slots =
         static_cast<std::uint32_t>(std::clamp<std::int64_t>(2 * bdp / mtu, 16, 1'024));
-    return place(workload.flows, workload.jobs, config.topology.hosts(), slots,
+    return place(workload, config.topology.hosts(), slots,
                  std::max(config.record.flows, config.record.inspect));
   }
 

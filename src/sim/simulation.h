@@ -61,7 +61,7 @@ struct Derived {
 [[nodiscard]] Derived derive(const TopologyParams& topology, const HostParams& hosts, Bytes mtu);
 
 /// The most connections that may start, and that may end, at one host: a packet names no more.
-inline constexpr std::uint64_t kMaxConnections = 1u << 21;
+inline constexpr std::uint64_t kMaxConnections = 1u << 20;
 
 /// A host at which more than `limit` connections start or end; a workload with one must not be run.
 struct OverfullHost {

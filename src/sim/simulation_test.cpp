@@ -370,6 +370,44 @@ TEST(Nic, WaitingForThePortIsNoQueueingDelay) {
   }
 }
 
+/// Two flows of so many packets that begin at once, the second with a priority.
+workload::Workload second_first(workload::Flow usual, workload::Flow urgent,
+                                std::uint8_t priority) {
+  workload::Workload work{{usual, urgent}, {}};
+  work.parts.resize(2);
+  work.parts[0].flows = work.parts[1].flows = work.parts[1].first_flow = 1;
+  work.parts[1].priority = priority;
+  return work;
+}
+
+// [D116] At a NIC that has both to send, the one of the higher priority is as if it were alone.
+TEST(Priority, AtTheNic) {
+  const SimConfig config = cluster(2, 4, 2);
+  const Picoseconds alone = run(config, {flow(0, 2, packets(40))}).fct();
+  const auto together = [&](std::uint8_t priority) {
+    return run_workload(config,
+                        second_first(flow(0, 2, packets(40)), flow(0, 3, packets(40)), priority));
+  };
+  const Outcome first = together(1);
+  EXPECT_EQ(first.fct(1), alone);
+  EXPECT_EQ(first.fct(0), alone + 40 * kData);
+  EXPECT_EQ(together(0).fct(0), alone + 39 * kData);  // in turns
+}
+
+// [D116] At a switch it waits for the packet on the wire, and for no other.
+TEST(Priority, AtTheSwitch) {
+  const SimConfig config = cluster(2, 4, 2);
+  const Picoseconds alone = run(config, {flow(0, 2, packets(40))}).fct();
+  const auto together = [&](std::uint8_t priority) {
+    return run_workload(config,
+                        second_first(flow(0, 2, packets(40)), flow(1, 2, packets(40)), priority));
+  };
+  const Outcome first = together(2);
+  EXPECT_EQ(first.fct(1), alone + kData);
+  EXPECT_EQ(first.fct(0), alone + 40 * kData);
+  EXPECT_EQ(together(0).fct(1), alone + 40 * kData);
+}
+
 // A straggler puts bytes on its wire at its own rate, SACKs too; the switch sends to it at the
 // port's.
 TEST(Nic, Stragglers) {

@@ -2,6 +2,7 @@
 // transport.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -32,6 +33,9 @@ struct Job {
   std::vector<Instant> starts;         ///< by rank
 };
 
+/// [D116] From 0 on; the higher, the sooner its data is sent.
+inline constexpr std::uint32_t kPriorities = 4;
+
 /// One of a scenario's workloads: which of the flows and jobs of a run are its own.
 struct Part {
   std::string name;
@@ -42,6 +46,7 @@ struct Part {
   std::uint32_t jobs = 0;
   std::uint32_t iterations = 1;  ///< of each of its jobs,
   Picoseconds compute{0};        ///< and what every rank computes between them
+  std::uint8_t priority = 0;     ///< of its data, below kPriorities
 };
 
 /// Everything that is to be sent in a run.
@@ -49,6 +54,10 @@ struct Workload {
   Flows flows;
   std::vector<Job> jobs;
   std::vector<Part> parts = {};  ///< in the order of the scenario; what a test makes has none
+
+  [[nodiscard]] bool has_priorities() const {
+    return std::any_of(parts.begin(), parts.end(), [](const Part& p) { return p.priority > 0; });
+  }
 };
 
 }  // namespace strack::workload

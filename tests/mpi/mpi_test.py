@@ -63,7 +63,7 @@ def racks(program, file):
 
 def same_files(options, folder):
     """Each scenario by the CPU and on some ranks."""
-    files = sorted((ROOT / "tests/golden").glob("*.toml"))
+    files = [*sorted((ROOT / "tests/golden").glob("*.toml")), ROOT / "scenarios/priorities.toml"]
     for seed in range(options.first, options.first + options.generated):
         files.append(folder / f"generated-{seed}.toml")
         files[-1].write_text(prove_gpu.generate(seed))

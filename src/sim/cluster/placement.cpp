@@ -14,6 +14,17 @@ namespace strack::sim {
 namespace {
 
 static_assert(kMaxConnections == SimPacket::kMaxSlots);
+static_assert(workload::kPriorities == SimPacket::kPriorities);
+
+/// [D116] That of the workload which the i-th flow, or job, belongs to.
+std::uint8_t priority_of(std::uint32_t i, const std::vector<workload::Part>& parts,
+                         std::uint32_t workload::Part::*first,
+                         std::uint32_t workload::Part::*count) {
+  for (const workload::Part& part : parts) {
+    if (i >= part.*first && i - part.*first < part.*count) return part.priority;
+  }
+  return 0;
+}
 
 /// How many connections start and end at each host.
 struct ConnectionCounts {
@@ -61,19 +72,27 @@ class Placer {
     }
   }
 
-  void place_flows(const workload::Flows& flows) {
-    for (std::uint32_t i = 0; i < flows.size(); ++i) {
-      const workload::Flow& f = flows[i];
+  void place_flows(const workload::Workload& workload) {
+    using workload::Part;
+    for (std::uint32_t i = 0; i < workload.flows.size(); ++i) {
+      const workload::Flow& f = workload.flows[i];
       // Two of its pieces at a time, so that one is there when the other is through.
       const std::uint32_t slots = pieces_of(f.size.value) > 1 ? 2 : 1;
-      connect({i, f.dst, 0, f.size.value, f.start, kNoJob, slots}, f.src);
+      OutgoingFlow flow{i, f.dst, 0, f.size.value, f.start, kNoJob, slots};
+      flow.priority = priority_of(i, workload.parts, &Part::first_flow, &Part::flows);
+      connect(flow, f.src);
       out.bytes += static_cast<std::uint64_t>(f.size.value);
     }
   }
 
   /// Each channel of a job is a connection between the hosts of its two ranks.
-  void place_job(std::uint32_t number, const workload::Job& job, std::uint32_t queue_slots) {
+  void place_job(std::uint32_t number, const workload::Workload& workload,
+                 std::uint32_t queue_slots) {
+    using workload::Part;
+    const workload::Job& job = workload.jobs[number];
     const workload::Graph& graph = *job.graph;
+    const std::uint8_t priority =
+        priority_of(number, workload.parts, &Part::first_job, &Part::jobs);
     JobRun run{&graph, graph.waits(), {}, connections_};
     std::vector<std::uint32_t> messages(graph.channels().size());
     for (workload::NodeId id = 0; id < graph.size(); ++id) {
@@ -84,9 +103,9 @@ class Placer {
       // Where the graph has none, somebody else decides: nobody knows how many there will be.
       const std::uint32_t many = messages[c] == 0 ? queue_slots : messages[c];
       const std::uint32_t slots = std::bit_ceil(std::clamp(many, 1u, queue_slots));
-      run.src_slots.push_back(
-          connect({c, job.hosts[channel.to], 0, 0, Instant::never(), number, slots},
-                  job.hosts[channel.from]));
+      OutgoingFlow flow{c, job.hosts[channel.to], 0, 0, Instant::never(), number, slots};
+      flow.priority = priority;
+      run.src_slots.push_back(connect(flow, job.hosts[channel.from]));
     }
     for (workload::Rank r = 0; r < graph.ranks(); ++r)
       due(job.hosts[r], {job.starts[r], JobDue::Kind::rank_begins, number, r});
@@ -131,12 +150,13 @@ std::optional<OverfullHost> find_overfull_host(const workload::Workload& workloa
   return std::nullopt;
 }
 
-Placement place(const workload::Flows& flows, const std::vector<workload::Job>& jobs,
-                std::uint32_t hosts, std::uint32_t queue_slots, std::uint32_t senders) {
+Placement place(const workload::Workload& workload, std::uint32_t hosts, std::uint32_t queue_slots,
+                std::uint32_t senders) {
   Placer placer(hosts, senders);
-  placer.reserve(flows, jobs);
-  placer.place_flows(flows);
-  for (std::uint32_t j = 0; j < jobs.size(); ++j) placer.place_job(j, jobs[j], queue_slots);
+  placer.reserve(workload.flows, workload.jobs);
+  placer.place_flows(workload);
+  for (std::uint32_t j = 0; j < workload.jobs.size(); ++j)
+    placer.place_job(j, workload, queue_slots);
   return std::move(placer.out);
 }
 

@@ -33,8 +33,7 @@ struct Placement {
 
 /// Graphs and jobs must outlive the placement. `queue_slots` is the most messages that a channel's
 /// transport may hold at once; so many `senders` are noted.
-[[nodiscard]] Placement place(const workload::Flows& flows, const std::vector<workload::Job>& jobs,
-                              std::uint32_t hosts, std::uint32_t queue_slots,
-                              std::uint32_t senders);
+[[nodiscard]] Placement place(const workload::Workload& workload, std::uint32_t hosts,
+                              std::uint32_t queue_slots, std::uint32_t senders);
 
 }  // namespace strack::sim

@@ -18,7 +18,7 @@ namespace {
 // Slots are given in order, at either end by itself; each end knows the other's.
 TEST(Placement, SlotsOfFlows) {
   const workload::Flows flows{{0, 2, kb(1), at(us(3))}, {1, 2, kb(2), {}}, {0, 1, kb(4), {}}};
-  const Placement p = place(flows, {}, 3, 16, 2);
+  const Placement p = place({flows, {}}, 3, 16, 2);
   ASSERT_EQ(p.hosts.size(), 3u);
   ASSERT_EQ(p.hosts[0].outgoing.size(), 2u);
   ASSERT_EQ(p.hosts[2].incoming.size(), 2u);
@@ -51,7 +51,7 @@ TEST(Placement, ChannelsOfJobs) {
   job.graph = std::make_shared<const workload::Graph>(std::move(builder.build().value()));
   job.hosts = {2, 0};
   job.starts = {at(us(1)), at(us(2))};
-  const Placement p = place({{0, 2, kb(1), {}}}, {job}, 3, 4, 10);
+  const Placement p = place({{{0, 2, kb(1), {}}}, {job}}, 3, 4, 10);
 
   ASSERT_EQ(p.jobs.size(), 1u);
   EXPECT_EQ(p.jobs[0].first_flow, 1u);
@@ -76,6 +76,32 @@ TEST(Placement, ChannelsOfJobs) {
   EXPECT_EQ(p.senders[1].job, 0u);
 }
 
+// [D116] A connection has the priority of the workload that its flow, or its job, is of.
+TEST(Placement, Priorities) {
+  workload::GraphBuilder builder(2);
+  builder.message(0, 1, kb(1));
+  workload::Job job;
+  job.graph = std::make_shared<const workload::Graph>(std::move(builder.build().value()));
+  job.hosts = {2, 0};
+  job.starts = {Instant{}, Instant{}};
+  workload::Workload work{{{0, 2, kb(1), {}}, {0, 1, kb(1), {}}}, {job, job}};
+  work.parts.resize(3);
+  work.parts[0].flows = 1;
+  work.parts[0].priority = 2;
+  work.parts[1].first_flow = 1;
+  work.parts[1].flows = 1;
+  work.parts[1].jobs = 1;
+  work.parts[2].first_flow = 2;
+  work.parts[2].first_job = 1;
+  work.parts[2].jobs = 1;
+  work.parts[2].priority = 3;
+  const Placement p = place(work, 3, 4, 0);
+  EXPECT_EQ(p.hosts[0].outgoing[0].priority, 2u);
+  EXPECT_EQ(p.hosts[0].outgoing[1].priority, 0u);
+  EXPECT_EQ(p.hosts[2].outgoing[0].priority, 0u);
+  EXPECT_EQ(p.hosts[2].outgoing[1].priority, 3u);
+}
+
 // More connections at a host than a packet can name are found before a run.
 TEST(Placement, OverfullHost) {
   workload::Workload workload;
@@ -90,7 +116,7 @@ TEST(Placement, OverfullHost) {
 
 // What a packet cannot name is refused, not cut off.
 TEST(PlacementDeathTest, TooManyHosts) {
-  EXPECT_DEATH((void)place({}, {}, SimPacket::kMaxHosts + 1, 16, 0), "2097153");
+  EXPECT_DEATH((void)place({}, SimPacket::kMaxHosts + 1, 16, 0), "1048577");
 }
 
 }  // namespace

@@ -35,7 +35,11 @@ class EngineLost : public std::runtime_error {
 [[nodiscard]] Engine engine_named(std::string_view word);
 
 /// Why no GPU can run it, if so.
-[[nodiscard]] inline std::optional<std::string> gpu_refuses(const SimConfig& config) {
+[[nodiscard]] inline std::optional<std::string> gpu_refuses(const SimConfig& config,
+                                                            bool has_priorities = false) {
+  if (has_priorities)
+    return "the GPU engine has no priorities. run it with --engine cpu, or leave workload.priority "
+           "out";
   if (config.pfc.enabled)
     return "the GPU engine has no lossless switches. run it with --engine cpu, or set "
            "pfc.enabled=false";

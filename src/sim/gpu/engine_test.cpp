@@ -45,6 +45,7 @@ TEST(Engine, IsNamedByAWord) {
 TEST(Engine, AGpuHasNoLosslessSwitchesAndNoneThatSpray) {
   SimConfig config = cluster(2, 2, 2);
   EXPECT_FALSE(gpu_refuses(config));
+  EXPECT_EQ(gpu_refuses(config, true).value().substr(0, 32), "the GPU engine has no priorities");
   config.switches.routing = Routing::least_queue;
   EXPECT_EQ(gpu_refuses(config).value().substr(0, 41), "the GPU engine has no switches that spray");
   config.pfc.enabled = true;

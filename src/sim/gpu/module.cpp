@@ -101,7 +101,7 @@ void make(const Order& order, Delivered& delivered) {
     delivered.problem = "the GPU engine was built without this transport";
     return;
   }
-  if (auto refused = gpu_refuses(*order.config)) {
+  if (auto refused = gpu_refuses(*order.config, order.workload->has_priorities())) {
     delivered.problem = *std::move(refused);
     return;
   }

@@ -44,6 +44,7 @@ struct OutgoingFlow {
   std::uint32_t slots =
       1;  ///< messages the transport may hold at once, a power of two; more wait in line
   std::uint32_t fellow = ~std::uint32_t{0};  ///< a destination inside the server (server_links.h)
+  std::uint8_t priority = 0;                 ///< [D116] of its packets
 
   [[nodiscard]] std::uint32_t pieces() const { return pieces_of(size); }
   /// Of a flow that has no end here, or none yet.

@@ -331,7 +331,7 @@ class Host : private Protocol::Nic,
       return;
     }
     watch_deadline(o);
-    port.take_turn(packet.slot(), o.queued, now_);
+    take_turn(packet.slot(), o);
   }
 
   // ---- Connections ----
@@ -347,7 +347,7 @@ class Host : private Protocol::Nic,
     OutgoingEnd& o = *outgoing_[slot];
     STRACK_CHECK(o.post_pieces(now_));
     start_running(o, slot);
-    port.take_turn(slot, o.queued, now_);
+    take_turn(slot, o);
   }
 
   template <class Report>
@@ -358,7 +358,7 @@ class Host : private Protocol::Nic,
     fingerprint.add(o.flow.flow, now_);
     totals_.add(record);
     report.on_finished(record);
-    if (o.queued) port.forget(slot);
+    if (o.queued) port.forget({slot, o.flow.priority});
     stop_running(o);
     outgoing_[slot].reset();
   }
@@ -409,7 +409,7 @@ class Host : private Protocol::Nic,
     OutgoingEnd& o = *end;
     if (o.line_head < o.line.size() || !post<Report>(o, run, node)) o.line.push_back(node);
     if (o.timer_index == OutgoingEnd::kNotRunning) start_running(o, slot);
-    port.take_turn(slot, o.queued, now_);
+    take_turn(slot, o);
   }
   template <class Report>
   bool post(OutgoingEnd& o, const JobRun& job, workload::NodeId node) {
@@ -493,7 +493,7 @@ class Host : private Protocol::Nic,
         o.sender.on_timeout(now_);
         if (o.log != nullptr) [[unlikely]]
           settle(o, rules);
-        port.take_turn(slot, o.queued, now_);
+        take_turn(slot, o);
       }
       running_.change(o.timer_index, o.sender.next_deadline(), places());
     });
@@ -536,6 +536,10 @@ class Host : private Protocol::Nic,
 
   // ---- The port ----
 
+  void take_turn(std::uint32_t slot, OutgoingEnd& o) {
+    port.take_turn({slot, o.flow.priority}, o.queued, now_);
+  }
+
   void serve_port(const Rules& rules, WindowContext& context) {
     port.serve(now_, rules.sizes->control_size, context, fingerprint, control_sent, poll_of(rules));
   }
@@ -568,6 +572,7 @@ class Host : private Protocol::Nic,
       settle(o, rules);
     }
     SimPacket packed = Protocol::pack(*packet, {o.flow.dst, o.flow.dst_slot});
+    packed.set_priority(o.flow.priority);
     send(packed, size, data);
     return true;
   }

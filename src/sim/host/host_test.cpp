@@ -1,5 +1,6 @@
 #include "sim/host/host.h"
 
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -40,6 +41,8 @@ class Bench {
     placement_.outgoing.push_back(
         {flow, 100 + flow, 200 + flow, static_cast<std::uint32_t>(packets * 4'096), t(start)});
   }
+  /// The last of them goes before the usual.
+  void with_priority(std::uint8_t priority) { placement_.outgoing.back().priority = priority; }
   void receives() {
     const auto flow = static_cast<std::uint32_t>(50 + placement_.incoming.size());
     placement_.incoming.push_back({flow, 300 + flow, 400 + flow});
@@ -143,6 +146,25 @@ TEST(Host, Sends_StartsInAnyOrder) {
   EXPECT_EQ(bench.out[0].packet.dst(), 101u);
   EXPECT_EQ(bench.out[1].packet.dst(), 102u);
   EXPECT_EQ(bench.out[2].packet.dst(), 100u);
+}
+
+// [D116] Connections of a higher priority send what they may, in turn among themselves, then the others; their
+// packets say so.
+TEST(Host, Sends_HigherPrioritiesFirst) {
+  Bench bench(2);
+  for (const std::uint8_t priority : std::array<std::uint8_t, 4>{0, 1, 3, 1}) {
+    bench.sends(3);
+    bench.with_priority(priority);
+  }
+  bench.run(1'000'000);
+  std::vector<std::uint32_t> dst;
+  std::vector<std::uint32_t> priorities;
+  for (const Transit& transit : bench.out) {
+    dst.push_back(transit.packet.dst());
+    priorities.push_back(transit.packet.priority());
+  }
+  EXPECT_EQ(dst, (std::vector<std::uint32_t>{102, 102, 101, 103, 101, 103, 100, 100}));
+  EXPECT_EQ(priorities, (std::vector<std::uint32_t>{3, 3, 1, 1, 1, 1, 0, 0}));
 }
 
 // [D27] A packet's time is that of its first bit on the wire, not of the flow's start: three flows

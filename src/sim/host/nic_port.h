@@ -1,4 +1,5 @@
-// A NIC's port: one packet at a time, control before data, connections in turn.
+// A NIC's port: one packet at a time, control before data, connections in turn; [D116] those of a higher
+// priority before the others, as long as they have anything to send.
 //
 // A packet is polled from its connection when the port is free, so the RTT clock starts as it goes
 // onto the wire, and nothing queues in the NIC but what receivers say. A pause frame from the ToR
@@ -8,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -53,6 +55,50 @@ class TurnList {
   std::size_t tail_ = 0;
 };
 
+/// A connection's place in the port's order.
+struct Turn {
+  std::uint32_t slot = 0;
+  std::uint32_t priority = 0;
+};
+
+/// [D116] A list for each priority; the highest that is not empty goes first.
+class TurnLists {
+ public:
+  [[nodiscard]] bool empty() const { return usual_.empty() && urgent_waiting_ == 0; }
+  [[nodiscard]] std::size_t size() const { return usual_.size() + urgent_waiting_; }
+  void push(Turn turn) {
+    if (turn.priority == 0) [[likely]] {
+      usual_.push(turn.slot);
+    } else {
+      urgent_[turn.priority - 1].push(turn.slot);
+      ++urgent_waiting_;
+    }
+  }
+  Turn pop() {
+    if (urgent_waiting_ == 0) [[likely]]
+      return {usual_.pop(), 0};
+    std::uint32_t highest = SimPacket::kPriorities - 1;
+    while (urgent_[highest - 1].empty()) --highest;
+    --urgent_waiting_;
+    return {urgent_[highest - 1].pop(), highest};
+  }
+  void erase(Turn turn) {
+    if (turn.priority == 0) {
+      usual_.erase(turn.slot);
+    } else {
+      TurnList& list = urgent_[turn.priority - 1];
+      urgent_waiting_ -= list.size();
+      list.erase(turn.slot);
+      urgent_waiting_ += list.size();
+    }
+  }
+
+ private:
+  TurnList usual_;
+  std::size_t urgent_waiting_ = 0;
+  std::array<TurnList, SimPacket::kPriorities - 1> urgent_;
+};
+
 class NicPort {
  public:
   /// What went onto the wire, was lost on it or held back, since the last time it was asked.
@@ -80,15 +126,15 @@ class NicPort {
   }
 
   /// A connection may have something to send. `queued` is its own: whether it is in the list.
-  void take_turn(std::uint32_t slot, bool& queued, Instant now) {
+  void take_turn(Turn turn, bool& queued, Instant now) {
     end_lapsed_pause(now);
     wanted_ = true;
     if (queued) return;
     queued = true;
-    turns_.push(slot);
+    turns_.push(turn);
   }
   /// A connection that waits is done.
-  void forget(std::uint32_t slot) { turns_.erase(slot); }
+  void forget(Turn turn) { turns_.erase(turn); }
 
   /// [R.pfc.hold] [R.pfc.expiry] The ToR asks for silence, or lets go.
   void on_pause(Picoseconds time, Instant now) {
@@ -120,9 +166,9 @@ class NicPort {
     if (pause_.expire(now)) [[unlikely]]
       mark_held();
     while (!turns_.empty()) {
-      const std::uint32_t slot = turns_.pop();
-      const bool sent = poll(slot, [&](SimPacket& packet, std::int64_t size, bool data) {
-        turns_.push(slot);
+      const Turn turn = turns_.pop();
+      const bool sent = poll(turn.slot, [&](SimPacket& packet, std::int64_t size, bool data) {
+        turns_.push(turn);
         interval_.arrived += size;
         if (held_left_ > 0) [[unlikely]] {
           --held_left_;
@@ -184,7 +230,7 @@ class NicPort {
   bool wanted_ = false;
   Tally interval_;
   PacketRing control_;
-  TurnList turns_;  ///< connections that may have something to send
+  TurnLists turns_;  ///< connections that may have something to send
 };
 
 }  // namespace strack::sim

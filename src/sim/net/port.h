@@ -6,11 +6,15 @@
 // the wire. An arrival at the very instant of a departure counts as left behind by it. All exact to
 // the picosecond.
 //
+// [D116] Data of a higher priority has queues of its own, one for each, with limits and marks of their
+// own, and goes before the rest; what is said of data here is said of each priority by itself.
+//
 // What happens to data that finds the queue full is a policy: it is dropped (TailDrop), or cut down
 // to a header that has a queue of its own (Trimming). The third way, to let no data come that has no
 // room, is PFC's and takes the whole switch: pfc_port.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -96,6 +100,17 @@ struct PortTally : PortCounts {
   Picoseconds paused{0};           ///< [R.pfc.hold] how long it might not send data
 };
 
+/// What few ports have, apart from the others, so that those stay small.
+struct RarePort {
+  static constexpr std::uint32_t kUrgent = SimPacket::kPriorities - 1;
+
+  std::unique_ptr<const PortRules> rules;  ///< [D75] null: everybody's
+  /// [D116] Data that goes before the usual: a queue for each priority, from 1 on.
+  std::array<PacketRing, kUrgent> packets;
+  std::array<std::int64_t, kUrgent> bytes{};
+  std::int64_t all_bytes = 0;  ///< of these
+};
+
 /// The queues, the packet in service and its way out: what lossy and lossless ports have in common.
 class PortBase {
  public:
@@ -104,7 +119,7 @@ class PortBase {
   Wire wire;
 
   [[nodiscard]] std::uint32_t packets_held() const {
-    return data_.size() + control_.size() + (done_ == Instant::never() ? 0 : 1);
+    return data_.size() + control_.size() + urgent_held() + (done_ == Instant::never() ? 0 : 1);
   }
   [[nodiscard]] std::int64_t deepest_queue() const { return deepest_; }
   /// [D57] Bytes of data that wait, and the packet in service: 0 only where the port is idle.
@@ -122,10 +137,11 @@ class PortBase {
 
   /// [D75] This port's rules: everybody's, or a part of them.
   [[nodiscard]] const PortRules& rules_here(const PortRules& rules) const {
-    return own_rules_ == nullptr ? rules : *own_rules_;
+    return rare_ == nullptr || rare_->rules == nullptr ? rules : *rare_->rules;
   }
   void scale_queue(const PortRules& rules, Ratio part) {
-    own_rules_ = std::make_unique<const PortRules>(rules_here(rules).scaled(part));
+    auto own = std::make_unique<const PortRules>(rules_here(rules).scaled(part));
+    rare().rules = std::move(own);
   }
 
  protected:
@@ -140,6 +156,35 @@ class PortBase {
     queued_bytes_ += size;
     if (queued_bytes_ > interval_.queue_max) interval_.queue_max = queued_bytes_;
     data_.push(packet);
+  }
+
+  /// Bytes that wait with this packet's priority.
+  [[nodiscard]] std::int64_t waiting_with(const SimPacket& packet) const {
+    if (rare_ == nullptr) [[likely]]
+      return packet.is_urgent() ? 0 : queued_bytes_;
+    return packet.is_urgent() ? rare_->bytes[packet.priority() - 1]
+                              : queued_bytes_ - rare_->all_bytes;
+  }
+  [[nodiscard]] bool has_urgent() const { return rare_ != nullptr && rare_->all_bytes > 0; }
+  void queue_urgent(const SimPacket& packet, std::int64_t size) {
+    queued_bytes_ += size;
+    if (queued_bytes_ > interval_.queue_max) interval_.queue_max = queued_bytes_;
+    rare().all_bytes += size;
+    rare_->bytes[packet.priority() - 1] += size;
+    rare_->packets[packet.priority() - 1].push(packet);
+  }
+  /// The first of the highest priority that waits.
+  void serve_urgent(const PortRules& rules, Instant start) {
+    if (queued_bytes_ > deepest_) deepest_ = queued_bytes_;
+    std::uint32_t highest = RarePort::kUrgent - 1;
+    while (rare_->packets[highest].empty()) --highest;
+    const SimPacket& next = rare_->packets[highest].front();
+    const std::int64_t size = rules.wire_size(next);
+    queued_bytes_ -= size;
+    rare_->all_bytes -= size;
+    rare_->bytes[highest] -= size;
+    serve(next, size, start);
+    rare_->packets[highest].pop();
   }
 
   void serve(const SimPacket& packet, std::int64_t size, Instant start) {
@@ -211,7 +256,19 @@ class PortBase {
   PortCounts interval_;
 
  private:
-  std::unique_ptr<const PortRules> own_rules_;  ///< null: everybody's
+  std::unique_ptr<RarePort> rare_;  ///< from when it is needed on
+
+  [[nodiscard]] RarePort& rare() {
+    if (rare_ == nullptr) rare_ = std::make_unique<RarePort>();
+    return *rare_;
+  }
+  [[nodiscard]] std::uint32_t urgent_held() const {
+    std::uint32_t held = 0;
+    if (rare_ != nullptr) {
+      for (const PacketRing& packets : rare_->packets) held += packets.size();
+    }
+    return held;
+  }
 
   /// Control never is; a trimmed packet says more than a mark could.
   [[nodiscard]] static bool may_be_marked(const SimPacket& packet) {
@@ -219,10 +276,13 @@ class PortBase {
   }
   [[nodiscard]] bool draw_mark(const PortRules& rules) {
     if (wire.last_hop && !rules.mark_last_hop) return false;  // [D50]
-    if (queued_bytes_ >= rules.kmax) return true;
+    const std::int64_t waiting = waiting_with(in_service_);
+    if (waiting >= rules.kmax) return true;
+    if (waiting <= rules.kmin) [[unlikely]]
+      return false;  // all the others are of another priority
     mark_rng_ = mark_rng_ * 0x5851f42d4c957f2d + 0x14057b7ef767814f;
     const std::uint64_t probability =
-        static_cast<std::uint64_t>(queued_bytes_ - rules.kmin) * rules.mark_slope;
+        static_cast<std::uint64_t>(waiting - rules.kmin) * rules.mark_slope;
     return (mark_rng_ >> 16) < probability;
   }
 };
@@ -319,11 +379,13 @@ class BasicPort : public PortBase, public Overflow, private Meter {
       control_.push(packet);
       return;
     }
-    if (queued_bytes_ + size > rules.queue_limit) {
+    if (waiting_with(packet) + size > rules.queue_limit) {
       overflow(packet, size, now, rules, fingerprint, drops);
-      return;
+    } else if (packet.is_urgent()) [[unlikely]] {
+      queue_urgent(packet, size);
+    } else {
+      queue_data(packet, size);
     }
-    queue_data(packet, size);
   }
 
   void overflow(const SimPacket& packet, std::int64_t size, Instant now, const PortRules& rules,
@@ -374,7 +436,9 @@ class BasicPort : public PortBase, public Overflow, private Meter {
         return;
       }
     }
-    if (!data_.empty()) {
+    if (has_urgent()) [[unlikely]] {
+      serve_urgent(rules, now);
+    } else if (!data_.empty()) {
       serve_data(rules, now);
     } else {
       done_ = Instant::never();

@@ -382,6 +382,61 @@ TEST(Port, Priority_SacksAreNotDropped) {
   EXPECT_EQ(bench.drops.total(), 0u);
 }
 
+// [D116] The highest priority first, each in order of arrival; control before all; what is on the wire stays there.
+TEST(Port, Priority_HighestFirst) {
+  Bench bench;
+  bench.data(0, 1);
+  bench.data(1, 2);
+  bench.urgent(2, 11);
+  bench.urgent(3, 31, 3);
+  bench.urgent(4, 12);
+  bench.urgent(5, 21, 2);
+  bench.sack(6, 99);
+  bench.run(7);
+  EXPECT_EQ(bench.port.packets_held(), 7u);
+  bench.run();
+  EXPECT_EQ(bench.seen(), (Seen{{1, kS + kL},
+                                {99, kS + kC + kL},
+                                {31, 2 * kS + kC + kL},
+                                {21, 3 * kS + kC + kL},
+                                {11, 4 * kS + kC + kL},
+                                {12, 5 * kS + kC + kL},
+                                {2, 6 * kS + kC + kL}}));
+  EXPECT_EQ(bench.port.packets_held(), 0u);
+  EXPECT_EQ(bench.port.deepest_queue(), 5 * 4'160);
+  EXPECT_EQ(bench.port.load(), 0);
+}
+
+// [D116] Each has a limit of its own: full of one, there is room for another.
+TEST(Port, Priority_LimitsAreTheirOwn) {
+  SwitchParams params = deep_queue();
+  params.queue_limit = bytes(2 * 4'160);
+  Bench bench(params);
+  for (std::uint32_t i = 0; i < 5; ++i) bench.data(i, i);
+  for (std::uint32_t i = 0; i < 4; ++i) bench.urgent(10 + i, 10 + i);
+  bench.run();
+  EXPECT_EQ(bench.numbers(), (Numbers{0, 10, 11, 1, 2}));
+  EXPECT_EQ(bench.drops.queue, 4u);
+  EXPECT_EQ(bench.port.take_interval().queue_max, 4 * 4'160);
+}
+
+// [D116] And marks of its own: a queue of others is no congestion of one's own.
+TEST(Port, Priority_MarksAreTheirOwn) {
+  SwitchParams params = deep_queue();
+  params.kmin = params.kmax = bytes(2 * 4'160 - 1);
+  Bench bench(params);
+  for (std::uint32_t i = 0; i < 4; ++i) bench.data(i, i);
+  bench.urgent(10, 10);
+  bench.urgent(11, 11);
+  bench.run();
+  EXPECT_EQ(bench.numbers(), (Numbers{0, 10, 11, 1, 2, 3}));
+  // 0 leaves three of its own behind, 1 two; both that go before leave few of theirs.
+  EXPECT_EQ(bench.marked(), (Numbers{0, 1}));
+  for (std::uint32_t i = 0; i < 3; ++i) bench.urgent(1'000'000'000'000 + i, 20 + i);
+  bench.run(2'000'000'000'000);
+  EXPECT_EQ(bench.marked(), (Numbers{0, 1, 20}));
+}
+
 // Without priority a SACK waits its turn, ...
 TEST(Port, NoPriority_WaitsItsTurn) {
   SwitchParams params = deep_queue();

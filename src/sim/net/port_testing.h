@@ -54,11 +54,18 @@ class PortBench {
   }
 
   /// A data packet with this number and payload reaches the port.
-  void data(std::int64_t time, std::uint32_t number, std::uint16_t payload = 4'096) {
+  void data(std::int64_t time, std::uint32_t number, std::uint16_t payload = 4'096,
+            std::uint32_t priority = 0) {
     core::Packet packet;
     packet.psn = core::Psn{number};
     packet.payload = payload;
-    add(time, pack(packet, {1, 1}));
+    SimPacket packed = pack(packet, {1, 1});
+    packed.set_priority(priority);
+    add(time, packed);
+  }
+  /// A full one that goes before the usual.
+  void urgent(std::int64_t time, std::uint32_t number, std::uint32_t priority = 1) {
+    data(time, number, 4'096, priority);
   }
   void probe(std::int64_t time, std::uint32_t number) {
     core::Packet packet;

@@ -26,11 +26,11 @@ struct Address {
 /// Word 0, from bit 0 on. What ECMP hashes keeps the places it had when hashes were first recorded,
 /// so that a route is a mask away; the entropy lies in three pieces for its sake.
 ///
-///    0-20  destination host           24-31, 34-35, 58-63  entropy, 16 bits, low ones first
-///   21     control: goes before data  32     the transport's own flag
-///   22     bare: no payload           33     backward: to the connection's sender
-///   23     trimmed                    36     marked
-///                                     37-57  connection slot at the destination
+///    0-19  destination host           24-31, 34-35, 58-63  entropy, 16 bits, low ones first
+///   20, 57 priority                   32     the transport's own flag
+///   21     control: goes before data  33     backward: to the connection's sender
+///   22     bare: no payload           36     marked
+///   23     trimmed                    37-56  connection slot at the destination
 ///
 /// Control that is not bare is a pause frame. Its word 1 is how long, in ps; 0 lets go.
 ///
@@ -50,8 +50,9 @@ struct SimPacket {
   std::uint64_t w2 = 0;
   std::uint64_t w3 = 0;
 
-  static constexpr int kHostBits = 21;
-  static constexpr int kSlotBits = 21;
+  static constexpr int kHostBits = 20;
+  static constexpr int kSlotBits = 20;
+  static constexpr std::uint32_t kPriorities = 4;
   static constexpr std::uint32_t kMaxHosts = 1u << kHostBits;
   static constexpr std::uint32_t kMaxSlots = 1u << kSlotBits;
   static constexpr std::uint32_t kMaxUtilisation = (1u << 12) - 1;  ///< 4 full links
@@ -106,6 +107,17 @@ struct SimPacket {
     return static_cast<std::uint32_t>(w3 >> kPayloadShift) & 0xffff;
   }
   [[nodiscard]] constexpr Picoseconds pause_time() const { return {static_cast<std::int64_t>(w1)}; }
+  /// [D116] 0 is the usual one; those above go before it.
+  [[nodiscard]] constexpr std::uint32_t priority() const {
+    return static_cast<std::uint32_t>(((w0 >> kLowPriorityShift) & 1) |
+                                      ((w0 >> (kHighPriorityShift - 1)) & 2));
+  }
+  [[nodiscard]] constexpr bool is_urgent() const { return (w0 & kPriorityMask) != 0; }
+  /// Once, by whoever sends it.
+  constexpr void set_priority(std::uint32_t priority) {
+    w0 |= (std::uint64_t{priority & 1} << kLowPriorityShift) |
+          (std::uint64_t{priority >> 1} << kHighPriorityShift);
+  }
   /// What a switch hashes: destination, connection, entropy and direction; the header's fields in a
   /// real network.
   [[nodiscard]] constexpr std::uint64_t header() const { return w0 & kHeaderMask; }
@@ -171,8 +183,12 @@ struct SimPacket {
   static constexpr std::uint64_t kBackwardBit = std::uint64_t{1} << 33;
   static constexpr std::uint64_t kMarkedBit = std::uint64_t{1} << 36;
   static constexpr int kSlotShift = 37;
+  static constexpr int kLowPriorityShift = 20;
+  static constexpr int kHighPriorityShift = 57;
+  static constexpr std::uint64_t kPriorityMask =
+      (std::uint64_t{1} << kLowPriorityShift) | (std::uint64_t{1} << kHighPriorityShift);
   static constexpr std::uint64_t kHeaderMask =
-      ~(kControlBit | kBareBit | kTrimmedBit | kFlagBit | kMarkedBit);
+      ~(kControlBit | kBareBit | kTrimmedBit | kFlagBit | kMarkedBit | kPriorityMask);
 
   static constexpr int kPayloadShift = 32;
   static constexpr std::uint64_t kHeldBit = std::uint64_t{1} << 48;
@@ -182,13 +198,15 @@ struct SimPacket {
   static constexpr int kIngressShift = 51;
   static constexpr int kUtilisationShift = 52;
 
-  static_assert(kHostBits <= 21 && kSlotShift + kSlotBits <= 58, "beside the entropy's pieces");
+  static_assert(kHostBits <= kLowPriorityShift && kSlotShift + kSlotBits <= kHighPriorityShift &&
+                    kHighPriorityShift < 58,
+                "beside the entropy's pieces");
 };
 static_assert(sizeof(SimPacket) == 32, "two to a cache line");
 static_assert(sizeof(core::PathId) == 2, "an entropy is whole in word 0");
 static_assert(SimPacket::kMaxHosts >= 1u << 20);
-static_assert(SimPacket::data({0x1f'ffff, 0x1f'ffff}, 0xffff, 0).entropy() == 0xffff);
-static_assert(SimPacket::data({0x1f'ffff, 0x1f'ffff}, 0, 0).entropy() == 0);
+static_assert(SimPacket::data({0xf'ffff, 0xf'ffff}, 0xffff, 0).entropy() == 0xffff);
+static_assert(SimPacket::data({0xf'ffff, 0xf'ffff}, 0, 0).entropy() == 0);
 static_assert(SimPacket::data({5, 6}, 0xa5, 9).header() ==
                   (5u | (std::uint64_t{0xa5} << 24) | (std::uint64_t{6} << 37)),
               "the key that recorded hashes were made with");

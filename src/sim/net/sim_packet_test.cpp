@@ -24,8 +24,8 @@ SimPacket filled(SimPacket packet) {
 // A data packet's fields at their largest, beside a transport that uses all that is its own.
 TEST(SimPacket, Data_LargestValues) {
   const SimPacket p = filled(SimPacket::data(kLast, 65'535, 65'535));
-  EXPECT_EQ(p.dst(), 2'097'151u);
-  EXPECT_EQ(p.slot(), 2'097'151u);
+  EXPECT_EQ(p.dst(), 1'048'575u);
+  EXPECT_EQ(p.slot(), 1'048'575u);
   EXPECT_EQ(p.entropy(), 65'535);
   EXPECT_EQ(p.payload(), 65'535u);
   EXPECT_TRUE(p.is_whole());
@@ -83,6 +83,23 @@ TEST(SimPacket, Address_RoundTripOfRandomValues) {
     ASSERT_EQ(p.dst(), to.host);
     ASSERT_EQ(p.slot(), to.slot);
     ASSERT_EQ(p.entropy(), entropy);
+  }
+}
+
+// [D116] A priority is beside everything else, and no part of what is hashed.
+TEST(SimPacket, Priority_RoundTrip) {
+  for (std::uint32_t priority = 0; priority < SimPacket::kPriorities; ++priority) {
+    SimPacket p = SimPacket::data(kLast, 65'535, 4'096);
+    const SimPacket before = p;
+    EXPECT_EQ(p.priority(), 0u);
+    p.set_priority(priority);
+    EXPECT_EQ(p.priority(), priority);
+    EXPECT_EQ(p.is_urgent(), priority > 0);
+    EXPECT_EQ(p.header(), before.header());
+    EXPECT_EQ(p.dst(), kLast.host);
+    EXPECT_EQ(p.slot(), kLast.slot);
+    EXPECT_EQ(p.entropy(), 65'535);
+    EXPECT_TRUE(p.is_whole());
   }
 }
 
@@ -168,11 +185,11 @@ TEST(SimPacket, Header_IgnoresMarksAndFlags) {
 // The key that recorded hashes were made with: destination, entropy from bit 24, direction at 33,
 // connection from 37.
 TEST(SimPacket, Header_IsTheRecordedKey) {
-  EXPECT_EQ(SimPacket::data({0x12'3456, 0x1a'bcde}, 0xfe, 1).header(),
-            0x12'3456u | (std::uint64_t{0xfe} << 24) | (std::uint64_t{0x1a'bcde} << 37));
-  EXPECT_EQ(SimPacket::ack({0x12'3456, 0x1a'bcde}, 0xfe).header(),
-            0x12'3456u | (std::uint64_t{0xfe} << 24) | (std::uint64_t{1} << 33) |
-                (std::uint64_t{0x1a'bcde} << 37));
+  EXPECT_EQ(SimPacket::data({0x2'3456, 0xa'bcde}, 0xfe, 1).header(),
+            0x2'3456u | (std::uint64_t{0xfe} << 24) | (std::uint64_t{0xa'bcde} << 37));
+  EXPECT_EQ(SimPacket::ack({0x2'3456, 0xa'bcde}, 0xfe).header(),
+            0x2'3456u | (std::uint64_t{0xfe} << 24) | (std::uint64_t{1} << 33) |
+                (std::uint64_t{0xa'bcde} << 37));
 }
 
 // Destination, connection, direction and every bit of the entropy tell headers apart.

@@ -154,7 +154,8 @@ workload::Workload make_workload(const Scenario& scenario, std::uint64_t seed) {
                         .first_flow = static_cast<std::uint32_t>(out.flows.size()),
                         .first_job = static_cast<std::uint32_t>(out.jobs.size()),
                         .iterations = w.iterations,
-                        .compute = w.compute};
+                        .compute = w.compute,
+                        .priority = w.priority};
     const std::uint64_t own = seed_of(seed, "workload", i);
     if (w.has_jobs()) {
       add_jobs(out.jobs, scenario, w, std::move(hosts[i]), own);

@@ -84,6 +84,7 @@ struct WorkloadSpec {
   Picoseconds compute{0};                        ///< between them
   std::uint32_t repeats = 1;                     ///< flows: all of it so many times,
   Picoseconds every{0};                          ///< one so long after the other
+  std::uint8_t priority = 0;                     ///< of its data
 
   [[nodiscard]] bool has_jobs() const { return jobs > 0; }
   [[nodiscard]] std::uint32_t ranks() const;  ///< of each job

@@ -885,7 +885,7 @@ constexpr Sample kSamples[] = {
     {"workload", "share_hosts", "true", "kind = \"collective\""},
     {"workload", "repeats", "3", "every_us = 5"},
     {"workload", "every_us", "3", "repeats = 2"},
-    {"workload", "priority", "0", ""},
+    {"workload", "priority", "2", ""},
     {"workload", "model", "\"llama3-8b\"", "kind = \"training\"\ndp = 8"},
     {"workload", "layers", "4", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},
     {"workload", "hidden", "1024", "kind = \"training\"\nmodel = \"llama2-7b\"\ndp = 8"},

@@ -202,10 +202,23 @@ TEST(Workloads, ErrorsNameTheirLine) {
   EXPECT_EQ(error_of(kNetwork + kRing + kIncast + "ranks = 4\n"),
             "x.toml:14: ranks is set, but kind is \"incast\". leave it out: it is for kind = "
             "collective");
-  EXPECT_EQ(error_of(kNetwork + kIncast + "priority = 1\n"),
-            "x.toml:9: priority is 1. switches and NICs have one class for data, and one for "
-            "control packets, so one workload's data cannot overtake another's: leave it out, or "
-            "priority = 0");
+  EXPECT_EQ(error_of(kNetwork + kIncast + "priority = 1\n"), "");
+  EXPECT_EQ(error_of(kNetwork + kIncast + "priority = 4\n"),
+            "x.toml:9: priority is 4. a priority is from 0 to 3, and the highest goes first, such "
+            "as priority = 1");
+  EXPECT_EQ(error_of(kNetwork + kIncast + "priority = 1\n[transport]\nscheme = \"rocev2\"\n"),
+            "x.toml:9: priority is 1. lossless switches have one class for all data here. "
+            "pfc.enabled = false or priority = 0 would work");
+}
+
+// [D116] Every workload has its own; 0 where nothing is said.
+TEST(Workloads, HavePriorities) {
+  const workload::Workload work =
+      make_workload(loaded(kNetwork + kRing + "priority = 3\n" + kIncast + kRandom), 1);
+  EXPECT_EQ(work.parts[0].priority, 3u);
+  EXPECT_EQ(work.parts[1].priority, 0u);
+  EXPECT_TRUE(work.has_priorities());
+  EXPECT_FALSE(make_workload(loaded(kNetwork + kRing + "priority = 0\n"), 1).has_priorities());
 }
 
 TEST(Workloads, AreSetByTheirNumber) {

@@ -299,9 +299,12 @@ constexpr Key kKeys[] = {
     {.name = "priority",
      .kind = Kind::integer,
      .fallback = "0",
-     .needs = "switches and NICs have one class for data, and one for control packets, so one "
-              "workload's data cannot overtake another's: leave it out, or priority = 0",
-     .help = "Only 0: all data is of one class."},
+     .high = {workload::kPriorities - 1},
+     .needs = "a priority is from 0 to 3, and the highest goes first, such as priority = 1",
+     .help = "Its data goes before that of workloads with a lower one: from NICs that have both to "
+             "send, and at switches, where each priority has a queue of its own with "
+             "switch.queue_limit and ECN thresholds of its own. Control packets go before all of "
+             "them. Not with lossless switches, and not inside servers."},
 };
 
 class WorkloadResolver : Resolving {
@@ -315,6 +318,7 @@ class WorkloadResolver : Resolving {
     for (const char* id : {"workload.iterations", "workload.compute_us", "workload.share_hosts",
                            "workload.repeats", "workload.every_us", "workload.priority"})
       set_[id].hidden = !set_.given(id);
+    priority();
     w.start = at(set_.time("workload.start_us"));
     if (set_.given("workload.start_us"))
       check_before_end(w.start, set_["workload.start_us"],
@@ -355,6 +359,17 @@ class WorkloadResolver : Resolving {
     const WorkloadKind kind = out_.workloads.back().kind;
     return kind == WorkloadKind::collective || kind == WorkloadKind::trace ||
            kind == WorkloadKind::training;
+  }
+
+  /// [D116] A lossless switch pauses all data of a link, whatever its priority.
+  void priority() {
+    WorkloadSpec& w = out_.workloads.back();
+    w.priority = static_cast<std::uint8_t>(set_.count("workload.priority"));
+    if (w.priority > 0 && out_.config.pfc.enabled) {
+      set_["workload.priority"].fail_value(
+          "lossless switches have one class for all data here. pfc.enabled = false or priority = 0 "
+          "would work");
+    }
   }
 
   void iterations() {
