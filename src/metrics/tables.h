@@ -1,8 +1,10 @@
 // Which field of which record is which column of the result file (docs/results.md). For
-// result_file.cpp.
+// result_file.cpp and result_reader.cpp.
 #pragma once
 
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 
@@ -234,6 +236,30 @@ void for_each_total(Totals& counters, Visit&& visit) {
   std::apply([&](const auto&... column) { (visit(column.name, counters.*column.field), ...); },
              kCounterColumns);
 }
+
+/// The run's one row: what was known before it began, then this.
+struct StoredState {
+  std::string started_at;
+  std::string heartbeat_at;
+  std::optional<std::string> finished_at;
+  std::string status;
+  Instant now{};
+  std::optional<double> wall_seconds;
+  std::optional<double> cpu_seconds;
+  std::optional<std::string> hash;
+};
+
+inline constexpr auto kStateColumns = std::tuple{
+    Column{"started_at", &StoredState::started_at},
+    Column{"heartbeat_at", &StoredState::heartbeat_at},
+    Column{"finished_at", &StoredState::finished_at},
+    Column{"status", &StoredState::status},
+    Column{"now_ps", &StoredState::now},
+    Column{"wall_seconds", &StoredState::wall_seconds},
+    Column{"cpu_seconds", &StoredState::cpu_seconds},
+    Column{"hash", &StoredState::hash},
+};
+inline constexpr auto kRunColumns = std::tuple_cat(Table<RunInfo>::columns, kStateColumns);
 
 /// How a run ended, as the file says it.
 struct StatusName {
