@@ -85,6 +85,14 @@ void add_run_options(CLI::App* command, RunOptions& run, const CLI::Validator& s
       ->type_name("FILE");
   add_exports(command, run.exports);
   command->add_flag("--force", run.force, "replace existing files");
+  command
+      ->add_option(
+          "--checkpoint", run.checkpoint_minutes,
+          "minutes between checkpoints of a long run (10), with which the same command goes "
+          "on after Ctrl-C; 0: none")
+      ->type_name("MINUTES")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_flag("--fresh", run.fresh, "begin again, though there is a checkpoint");
   command->add_flag("--quiet", run.quiet, "print errors only");
   add_formats(command, run.json, run.csv, "run");
   command->add_flag("--dry-run", run.dry_run, "run nothing: what `sim show` prints");

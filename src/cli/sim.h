@@ -24,6 +24,8 @@ struct RunOptions {
   std::optional<std::uint32_t> threads;
   std::filesystem::path out;  ///< empty: results/<name>-<scheme>-s<seed>.db
   bool force = false;
+  bool fresh = false;              ///< a checkpoint that is there is not gone on with
+  double checkpoint_minutes = 10;  ///< between two of them; 0: none, not at Ctrl-C either
   bool quiet = false;
   bool json = false;
   bool csv = false;

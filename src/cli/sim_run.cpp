@@ -43,6 +43,11 @@ class Terminal final : public run::Watcher {
     line_.clear();
     fmt::print(stderr, "warning: {}\n", text);
   }
+  void on_note(const std::string& text) override {
+    if (quiet_) return;
+    line_.clear();
+    fmt::print(stderr, "note: {}\n", text);
+  }
 
  private:
   bool quiet_;
@@ -185,6 +190,15 @@ int fail_with(const run::Problem& problem, sim::Ranks* ranks) {
   return status;
 }
 
+run::Request request_of(const RunOptions& options, const std::vector<std::string>& set,
+                        sim::Engine engine, sim::Ranks* ranks) {
+  run::Request request{options.file, set,           options.seed, options.threads,
+                       options.out,  options.force, engine,       ranks};
+  request.checkpoint.every_seconds = options.checkpoint_minutes * 60;
+  request.checkpoint.fresh = options.fresh;
+  return request;
+}
+
 /// Plans a run; of several ranks that cannot, one says so.
 Result<run::Plan, run::Problem> plan_together(const run::Request& request) {
   auto planned = run::plan(request);
@@ -232,8 +246,7 @@ int sim_run(const RunOptions& options) {
   }
   const bool first = ranks == nullptr || ranks->rank() == 0;  // who speaks
   const bool quiet = options.quiet || options.json || options.csv || !first;
-  const auto planned = plan_together({options.file, set, options.seed, options.threads, options.out,
-                                      options.force, engine, ranks});
+  const auto planned = plan_together(request_of(options, set, engine, ranks));
   if (!planned) return fail_with(planned.error(), ranks);
   const run::Plan& plan = planned.value();
   const metrics::RunInfo& info = plan.info;
@@ -270,6 +283,7 @@ int sim_run(const RunOptions& options) {
                rough(outcome.wall_seconds), rough(per(outcome.wall_seconds)),
                rough(per(outcome.cpu_seconds)), size_text(peak_memory()));
     fmt::print("results: {}\n", plan.out.string());
+    if (!outcome.goes_on.empty()) fmt::print("{}\n", outcome.goes_on);
   }
   if ((options.json || options.csv) && first) {
     if (const int status = print_figures(plan.out, options.json)) return status;

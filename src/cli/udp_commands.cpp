@@ -273,6 +273,8 @@ Command add_copy(CLI::App& app) {
                                  }),
                                  "", "pattern"))
       ->type_name("PATTERN")
+      ->allow_extra_args(
+          false)  // else [ab] would be a list, of which the brackets are not the pattern's
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   copy_command->add_flag("-H,--hard-links", copy_options.hard_links,

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "metrics/result_resume.h"
 #include "metrics/sqlite.h"
 #include "metrics/tables.h"
 
@@ -197,6 +198,8 @@ struct ResultWriter::Impl {
   }
   std::optional<FileError> take_place(const WriterOptions& options);
   bool write_header(const RunInfo& run, const WriterOptions& options);
+  std::optional<FileError> take_again(const RunInfo& run, const WriterOptions& options);
+  bool go_to_work(const WriterOptions& options);
 };
 
 /// Makes the empty file, and locks it against other runs.
@@ -280,7 +283,26 @@ bool ResultWriter::Impl::write_header(const RunInfo& run, const WriterOptions& o
       !database.execute("COMMIT")) {
     return false;
   }
+  return go_to_work(options);
+}
 
+/// [D117] Goes on with a file that was cut back for that.
+std::optional<FileError> ResultWriter::Impl::take_again(const RunInfo& run,
+                                                        const WriterOptions& options) {
+  lock.fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (lock.fd < 0) return explain(path, SQLITE_OK, errno, "");
+  if (flock(lock.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return error_at(path, "another run is writing it. wait for it or choose another --out");
+  Statement again;
+  if (!database.open(path, Database::Access::write, 10'000) ||
+      !again.prepare(database, "UPDATE run SET status = ?, threads = ?"))
+    return database.failure(path);
+  again << to_text(RunStatus::running) << run.threads;
+  if (!again.done() || !go_to_work(options)) return database.failure(path);
+  return std::nullopt;
+}
+
+bool ResultWriter::Impl::go_to_work(const WriterOptions& options) {
   // From here on through a write-ahead log: readers are never in the way, and a commit of what has
   // come in costs one write. The header is in the file itself, so even a copy of it alone says
   // what it is.
@@ -308,6 +330,11 @@ Result<std::shared_ptr<ResultWriter>, FileError> ResultWriter::create(
     const fs::path& path, const RunInfo& run, const WriterOptions& options) {
   auto impl = std::make_unique<Impl>();
   impl->path = path;
+  if (!options.force && is_rewound(path)) {
+    if (auto error = impl->take_again(run, options)) return *error;
+    impl->begin();
+    return std::shared_ptr<ResultWriter>(new ResultWriter(std::move(impl)));
+  }
   if (auto error = impl->take_place(options)) return *error;
   if (!impl->write_header(run, options)) {
     const FileError error = impl->database.failure(path);
@@ -335,6 +362,11 @@ void ResultWriter::add(const ComputationInfo& one) { impl_->add(one); }
 void ResultWriter::tick(Instant now) {
   impl_->now = now;
   impl_->commit_if_due();
+}
+
+void ResultWriter::commit(Instant now) {
+  impl_->now = now;
+  if (!impl_->error && impl_->commit()) impl_->begin();
 }
 
 const std::optional<FileError>& ResultWriter::error() const { return impl_->error; }

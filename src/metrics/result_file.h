@@ -122,6 +122,8 @@ class ResultWriter {
 
   /// Commits when the newest commit is older than half a second. To be called often.
   void tick(Instant now);
+  /// Commits what there is, at once.
+  void commit(Instant now);
 
   /// The first thing that went wrong; nothing is written after it.
   [[nodiscard]] const std::optional<FileError>& error() const;

@@ -38,6 +38,33 @@ class Communications {
     return done;
   }
 
+  /// [D117] What is open, and how many have been.
+  template <class Archive>
+  void state(Archive& a) {
+    struct SeenRow {
+      std::uint32_t job;
+      workload::CommunicationId id;
+      std::uint64_t begun;
+      std::uint64_t ended;
+    };
+    struct OpenRow {
+      std::uint32_t job;
+      workload::CommunicationId id;
+      std::uint64_t which;
+      Open open;
+    };
+    std::vector<SeenRow> rows;
+    std::vector<OpenRow> open_rows;
+    for (const auto& [key, seen] : seen_) {
+      rows.push_back({key.first, key.second, seen.begun, seen.ended});
+      for (const auto& [which, open] : seen.open)
+        open_rows.push_back({key.first, key.second, which, open});
+    }
+    a(rows, open_rows);
+    for (const SeenRow& row : rows) seen_[{row.job, row.id}] = {row.begun, row.ended, {}};
+    for (const OpenRow& row : open_rows) seen_[{row.job, row.id}].open[row.which] = row.open;
+  }
+
  private:
   struct Open {
     Instant first = Instant::never();

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "metrics/summary.h"
 #include "run/build_info.h"
+#include "run/checkpoint.h"
 #include "run/communications.h"
 #include "run/ideal_fct.h"
 #include "sim/cluster.h"
@@ -30,20 +31,25 @@ using metrics::RunStatus;
 /// Puts what happens into the file, and passes the rest on.
 class Recorder final : public sim::Observer {
  public:
+  /// Counts what it records in `mark`, from where that is.
   Recorder(metrics::ResultWriter& writer, Watcher& watcher, std::atomic<bool>& stop,
-           const Plan& plan, Instant& reached)
-      : writer_(writer),
+           const Plan& plan, Communications before, metrics::ResultMark& mark, Instant& reached)
+      : communications(std::move(before)),
+        writer_(writer),
         watcher_(watcher),
         stop_(stop),
         plan_(plan),
         ideal_jobs_(plan.ideal_jobs),
-        communications_(plan.work.jobs),
+        mark_(mark),
         reached_(reached) {}
 
+  Communications communications;
+
   void on_flow(const metrics::FlowRecord& flow) override {
+    ++mark_.flows;
     const bool is_message = flow.flow >= plan_.work.flows.size();
     if (!is_message && flow.end != Instant::never() && is_inside(flow.src, flow.dst))
-      inside_ += flow.size;
+      mark_.inside_bytes += flow.size.count();
     writer_.add(flow);
   }
   void on_job(const metrics::JobRecord& job) override {
@@ -53,11 +59,23 @@ class Recorder final : public sim::Observer {
     writer_.add(whole);
   }
   void on_mark(const metrics::JobMark& mark) override {
-    if (const auto done = communications_.take(mark)) writer_.add(*done);
+    const auto done = communications.take(mark);
+    if (!done) return;
+    ++mark_.communications;
+    writer_.add(*done);
   }
-  void on_link_sample(const metrics::LinkSample& sample) override { writer_.add(sample); }
-  void on_flow_sample(const metrics::FlowSample& sample) override { writer_.add(sample); }
-  void on_flow_event(const metrics::FlowEvent& event) override { writer_.add(event); }
+  void on_link_sample(const metrics::LinkSample& sample) override {
+    ++mark_.link_samples;
+    writer_.add(sample);
+  }
+  void on_flow_sample(const metrics::FlowSample& sample) override {
+    ++mark_.flow_samples;
+    writer_.add(sample);
+  }
+  void on_flow_event(const metrics::FlowEvent& event) override {
+    ++mark_.flow_events;
+    writer_.add(event);
+  }
   void on_progress(const sim::Progress& progress) override {
     reached_ = progress.now;
     writer_.tick(progress.now);
@@ -71,8 +89,8 @@ class Recorder final : public sim::Observer {
   /// Adds what has stayed inside servers, where there are any.
   void complete(metrics::Counters& counters) const {
     if (plan_.config.topology.has_servers())
-      counters.own.push_back(
-          {std::string(metrics::kInsideServers), static_cast<std::uint64_t>(inside_.count())});
+      counters.own.push_back({std::string(metrics::kInsideServers),
+                              static_cast<std::uint64_t>(inside_.count() + mark_.inside_bytes)});
   }
 
  private:
@@ -98,8 +116,8 @@ class Recorder final : public sim::Observer {
   std::atomic<bool>& stop_;
   const Plan& plan_;
   const std::vector<Picoseconds>& ideal_jobs_;
-  Bytes inside_{0};  ///< of what has finished, by links inside servers
-  Communications communications_;
+  Bytes inside_{0};  ///< of jobs that have finished, by links inside servers
+  metrics::ResultMark& mark_;
   Instant& reached_;
 };
 
@@ -207,6 +225,16 @@ void add_computations(metrics::ResultWriter& writer, const std::vector<workload:
   }
 }
 
+/// What is known of a run before it begins, beside the header.
+void describe(metrics::ResultWriter& writer, const Plan& plan, const sim::Cluster& cluster) {
+  // A network from a file is known to readers of the result by its links only.
+  if (plan.config.record.interval > ps(0) || plan.config.topology.graph != nullptr) {
+    for (const metrics::LinkInfo& link : cluster.links()) writer.add(link);
+  }
+  for (const metrics::ChannelInfo& channel : cluster.channels()) writer.add(channel);
+  add_computations(writer, plan.work.jobs);
+}
+
 /// Below a certain size, threads are done before a GPU has started.
 sim::Engine engine_of(const Plan& plan) {
   if (plan.request.engine == sim::Engine::automatic &&
@@ -275,6 +303,122 @@ Result<Outcome, Problem> assist(const Plan& plan, const std::atomic<bool>& stop)
   return outcome;
 }
 
+[[nodiscard]] bool wants_checkpoints(const Plan& plan) {
+  return plan.request.checkpoint.every_seconds > 0 && !is_foreign(checkpoint_path(plan.out));
+}
+/// Whether there is one beside the result file.
+bool has_checkpoint(const Plan& plan) {
+  std::error_code ignored;
+  return wants_checkpoints(plan) && std::filesystem::exists(checkpoint_path(plan.out), ignored);
+}
+void remove_checkpoint(const Plan& plan) {
+  std::error_code ignored;
+  if (wants_checkpoints(plan)) std::filesystem::remove(checkpoint_path(plan.out), ignored);
+}
+
+/// What this very run has left, stopped earlier, needs no word to be replaced where it cannot go on.
+bool may_replace(const Plan& plan) {
+  if (plan.request.force) return true;
+  if (!has_checkpoint(plan)) return false;
+  const auto old = metrics::ResultReader::open(plan.out);
+  return old && !old.value()->state().live && !old.value()->state().complete() &&
+         (plan.request.checkpoint.fresh || is_of_the_same_run(old.value()->run(), plan.info));
+}
+
+/// [D117] What was kept of the run, and is to be gone on with. Why not, if so, is said; then it starts anew.
+std::optional<Resumed> find_checkpoint(const Plan& plan, Watcher& watcher) {
+  const std::string file = checkpoint_path(plan.out).string();
+  if (plan.request.checkpoint.every_seconds > 0 && is_foreign(file))
+    watcher.on_note(fmt::format("{}: is no checkpoint, and stays; this run keeps none", file));
+  if (!has_checkpoint(plan) || plan.request.checkpoint.fresh) return std::nullopt;
+  const auto anew = [&](const std::string& why) {
+    std::error_code ignored;
+    const bool begins = may_replace(plan) || !std::filesystem::exists(plan.out, ignored);
+    watcher.on_note(fmt::format("{}: {}{}", file, why, begins ? ". the run starts anew" : ""));
+    return std::nullopt;
+  };
+  if (engine_of(plan) != sim::Engine::cpu)
+    return anew("only the CPU engine goes on with a checkpoint");
+  auto resumed = [&]() -> Result<Resumed, std::string> {
+    try {
+      return resume(plan);
+    } catch (const std::bad_alloc&) {
+      return std::string("there is not enough memory to read it");
+    }
+  }();
+  if (!resumed) return anew(resumed.error());
+  const CheckpointHead& head = resumed.value().head;
+  watcher.on_note(fmt::format("goes on at {} of simulated time ({:.0f} %), with {}",
+                              time_text(head.now - Instant{}), 100 * head.share, file));
+  return std::move(resumed.value());
+}
+
+/// A run at its beginning, or where it goes on.
+Result<Resumed, Problem> begin(const Plan& plan, std::optional<Resumed> resumed,
+                               metrics::ResultWriter& writer) {
+  if (resumed) return *std::move(resumed);
+  auto made = sim::make_cluster(engine_of(plan), plan.config, plan.work);
+  if (!made) return Problem{plan.request.file.string() + ": " + made.error()};
+  Resumed fresh{{}, Communications(plan.work.jobs), std::move(made.value()), {}};
+  describe(writer, plan, *fresh.cluster);
+  if (wants_checkpoints(plan)) {
+    fresh.head = head_of(plan);
+    fresh.head.mark.started_at = metrics::started_at(plan.out);
+  }
+  return fresh;
+}
+
+/// What the same request does after a run that was interrupted.
+std::string goes_on(const CheckpointKeeper& keeper, bool keeps) {
+  if (!keeps) return "this engine keeps no checkpoints: the same command with --force begins again";
+  std::string text;
+  if (!keeper.problem().empty())
+    text = fmt::format("the checkpoint could not be written: {}. ", keeper.problem());
+  if (keeper.newest()) {
+    text += fmt::format("the same command goes on at {} ({:.0f} %)",
+                        time_text(keeper.newest()->now - Instant{}), 100 * keeper.newest()->share);
+  } else if (!text.empty()) {
+    text += "the same command with --force begins again";
+  }
+  return text;
+}
+
+/// What a run takes, from here on.
+class Took {
+ public:
+  explicit Took(const Request& request) : request_(request), cpu_before_(cpu_seconds(request)) {}
+  [[nodiscard]] double wall() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  }
+  [[nodiscard]] double cpu() const { return cpu_seconds(request_) - cpu_before_; }
+
+ private:
+  const Request& request_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  const double cpu_before_;
+};
+
+Outcome simulate(const Plan& plan, Resumed begun, const Took& took, metrics::ResultWriter& writer,
+                 Watcher& watcher, std::atomic<bool>& stop, Instant& reached) {
+  metrics::ResultMark mark = begun.head.mark;
+  Recorder recorder(writer, watcher, stop, plan, std::move(begun.communications), mark, reached);
+  for (const metrics::JobRecord& job : begun.jobs) recorder.on_job(job);
+  CheckpointKeeper keeper(plan, begun.head, mark, writer, recorder.communications,
+                          [&] { return took.cpu(); });
+  const bool keeps = wants_checkpoints(plan) && keeper.watch(*begun.cluster);
+  sim::Simulation simulation(std::move(begun.cluster));
+  Outcome outcome;
+  outcome.status = status_of(simulation.run(recorder, &stop));
+  outcome.wall_seconds = begun.head.wall_seconds + took.wall();
+  outcome.cpu_seconds = begun.head.cpu_seconds + of_all(plan.config.ranks, took.cpu());
+  outcome.counters = simulation.counters();
+  recorder.complete(outcome.counters);
+  outcome.end = simulation.now();
+  if (wants_checkpoints(plan) && outcome.status == RunStatus::interrupted)
+    outcome.goes_on = goes_on(keeper, keeps);
+  return outcome;
+}
+
 Result<sim::Scenario, sim::ScenarioError> load(const Request& request,
                                                const std::vector<std::string>& overrides) {
   if (!request.text) return sim::load(request.file, overrides);
@@ -332,8 +476,9 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
   sim::Ranks* ranks = plan.config.ranks;
   if (ranks != nullptr) ranks->watch(&stop);
   if (ranks != nullptr && ranks->rank() != 0) return assist(plan, stop);
+  std::optional<Resumed> resumed = find_checkpoint(plan, watcher);
   const auto created =
-      metrics::ResultWriter::create(plan.out, plan.info, {.force = plan.request.force});
+      metrics::ResultWriter::create(plan.out, plan.info, {.force = !resumed && may_replace(plan)});
   if (!created) {
     Problem problem{created.error().message};
     try {
@@ -344,36 +489,23 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
     return problem;
   }
   metrics::ResultWriter& writer = *created.value();
+  if (!resumed) remove_checkpoint(plan);
   const auto failed = [&](Problem problem, Instant now = {}) {
     static_cast<void>(writer.finish(RunStatus::failed, now, {}, 0, 0));
     return problem;
   };
   Outcome outcome;
-  const auto began = std::chrono::steady_clock::now();
-  const double cpu_before = cpu_seconds(plan.request);
+  const Took took(plan.request);
   Instant reached{};
   try {
     if (auto problem = muster(plan, true)) return failed(*std::move(problem));
-    auto cluster = sim::make_cluster(engine_of(plan), plan.config, plan.work);
-    if (!cluster) return failed(Problem{plan.request.file.string() + ": " + cluster.error()});
-    sim::Simulation simulation(std::move(cluster.value()));
-    // A network from a file is known to readers of the result by its links only.
-    if (plan.config.record.interval > ps(0) || plan.config.topology.graph != nullptr) {
-      for (const metrics::LinkInfo& link : simulation.links()) writer.add(link);
-    }
-    for (const metrics::ChannelInfo& channel : simulation.channels()) writer.add(channel);
-    add_computations(writer, plan.work.jobs);
-    Recorder recorder(writer, watcher, stop, plan, reached);
-    outcome.status = status_of(simulation.run(recorder, &stop));
-    outcome.wall_seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    outcome.cpu_seconds = of_all(ranks, cpu_seconds(plan.request) - cpu_before);
-    outcome.counters = simulation.counters();
-    recorder.complete(outcome.counters);
-    outcome.end = simulation.now();
-    const auto unwritten = writer.finish(outcome.status, simulation.now(), outcome.counters,
+    auto begun = begin(plan, std::move(resumed), writer);
+    if (!begun) return failed(begun.error());
+    outcome = simulate(plan, std::move(begun.value()), took, writer, watcher, stop, reached);
+    const auto unwritten = writer.finish(outcome.status, outcome.end, outcome.counters,
                                          outcome.wall_seconds, outcome.cpu_seconds);
     if (unwritten) return Problem{unwritten->message};
+    if (outcome.status != RunStatus::interrupted) remove_checkpoint(plan);
   } catch (const std::bad_alloc&) {
     Problem problem = too_large(plan);
     problem.fatal = ranks != nullptr;

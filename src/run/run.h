@@ -33,6 +33,13 @@ struct Problem {
   bool fatal = false;   ///< other ranks would wait for this one for ever
 };
 
+/// [D117] When a run's state is written beside its result file, so that the same request goes on with it.
+struct CheckpointParams {
+  double every_seconds = 0;  ///< of wall time, and when it is stopped; 0: never
+  double least_seconds = 2;  ///< a run that is stopped before that just begins again
+  bool fresh = false;        ///< one that is there is not gone on with
+};
+
 struct Request {
   std::filesystem::path file;            ///< the scenario
   std::vector<std::string> set;          ///< "key=value", after the file
@@ -47,6 +54,7 @@ struct Request {
   std::optional<std::string> text = std::nullopt;
   /// Other runs of this process at the same time: what it takes of the processor is what this thread does.
   bool has_company = false;
+  CheckpointParams checkpoint = {};
 };
 
 /// A run with everything decided: what it is called, what it sends, where its rows go.
@@ -69,6 +77,7 @@ class Watcher {
   virtual ~Watcher() = default;
   virtual void on_progress(const sim::Progress& /*progress*/) {}
   virtual void on_warning(const std::string& /*text*/) {}  ///< each text once
+  virtual void on_note(const std::string& /*text*/) {}     ///< such as: where it goes on
 };
 
 struct Outcome {
@@ -77,6 +86,8 @@ struct Outcome {
   Instant end{};  ///< simulated time
   double wall_seconds = 0;
   double cpu_seconds = 0;
+  /// Of a run that was interrupted: what the same request does next, in words; none: it begins again.
+  std::string goes_on;
 };
 
 /// `stop` may be set at any time, from a signal handler too: then the run ends as interrupted. It

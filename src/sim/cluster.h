@@ -23,7 +23,9 @@
 #include "sim/cluster/rank_exchange.h"
 #include "sim/cluster/recorder.h"
 #include "sim/cluster/windows.h"
+#include "sim/engine/archive.h"
 #include "sim/engine/exchange.h"
+#include "sim/engine/keeper.h"
 #include "sim/host/host.h"
 #include "sim/net/pfc_switch.h"
 #include "sim/net/switch.h"
@@ -37,6 +39,11 @@ class Cluster {
  public:
   virtual ~Cluster() = default;
   virtual Ending run(Observer& observer, const std::atomic<bool>* stop) = 0;
+  /// [D117] Before it runs. False: this engine keeps no state.
+  [[nodiscard]] virtual bool keep_by(Keeper& /*keeper*/) { return false; }
+  /// Before it runs: it goes on with what another has kept, and tells of the jobs that were done by then. False:
+  /// that is not of this run, and now it must not be run.
+  [[nodiscard]] virtual bool resume(Loader& /*from*/, Observer& /*observer*/) { return false; }
   [[nodiscard]] virtual metrics::Counters counters() const = 0;
   [[nodiscard]] virtual std::vector<metrics::LinkInfo> links() const = 0;
   [[nodiscard]] virtual std::vector<metrics::ChannelInfo> channels() const = 0;
@@ -78,18 +85,23 @@ class ClusterOf final : public Cluster {
   }
 
   Ending run(Observer& observer, const std::atomic<bool>* stop) override {
-    recorder_.begin();
     const std::unique_ptr<Exchange> exchange = windows_.make_exchange(config_.ranks, things());
-    recorder_.report_empty_jobs(observer, cuts_);
-    Instant next = exchange->start(windows_.start(), stop);
     const Picoseconds interval = config_.record.interval;
-    Instant next_sample = interval > ps(0) ? Instant{} + interval : Instant::never();
-    std::uint64_t hops_at_progress = 0;
-    bool cut_off = false;
+    if (!resumed_) {
+      recorder_.begin();
+      recorder_.report_empty_jobs(observer, cuts_);
+      course_.next = windows_.start();
+      course_.next_sample = interval > ps(0) ? Instant{} + interval : Instant::never();
+    }
+    auto& [next, next_sample, hops_at_progress, cut_off] = course_;
+    next = exchange->start(next, stop);
     while (true) {
       if (exchange->all_done(recorder_.all_done()))
         return finish(observer, next_sample, Ending::finished);
-      if (exchange->stopped()) return finish(observer, next_sample, Ending::interrupted);
+      if (exchange->stopped()) {
+        keep(true);
+        return finish(observer, next_sample, Ending::interrupted);
+      }
       if (next == Instant::never() || guard_.deadlocked() || cut_off)
         return finish(observer, next_sample, Ending::stalled);
       if (next >= config_.end) {
@@ -125,8 +137,26 @@ class ClusterOf final : public Cluster {
       if (hops - hops_at_progress > kProgressHops) {
         hops_at_progress = hops;
         observer.on_progress(progress());
+        if (keeper_ != nullptr && keeper_->due()) keep(false);
       }
     }
+  }
+
+  [[nodiscard]] bool keep_by(Keeper& keeper) override {
+    const bool driven = std::any_of(placement_.jobs.begin(), placement_.jobs.end(),
+                                    [](const JobRun& run) { return run.driver != nullptr; });
+    if (!kKeeps || !alone() || driven) return false;
+    keeper_ = &keeper;
+    return true;
+  }
+  [[nodiscard]] bool resume(Loader& from, Observer& observer) override {
+    if (!kKeeps || !alone()) return false;
+    recorder_.begin();
+    state(from);
+    if (!from.done()) return false;
+    resumed_ = true;
+    recorder_.repeat_jobs(observer);
+    return true;
   }
 
   [[nodiscard]] metrics::Counters counters() const override {
@@ -152,6 +182,38 @@ class ClusterOf final : public Cluster {
   }
 
  private:
+  /// Whether the engine's nodes are at hand between windows.
+  static constexpr bool kKeeps =
+      requires(WindowsType<Protocol, NetworkType, SwitchType> & windows, Saver& a) {
+    windows.state(a);
+  };
+  /// What the loop over windows remembers from one to the next.
+  struct Course {
+    Instant next{};
+    Instant next_sample{};
+    std::uint64_t hops_at_progress = 0;
+    bool cut_off = false;
+  };
+
+  /// [D117] Between two windows.
+  template <class Archive>
+  void state([[maybe_unused]] Archive& a) {
+    if constexpr (kKeeps) {
+      a(course_, begin_, end_);
+      a.section("windows");
+      windows_.state(a);
+      network_.state(a, host_rules_, windows_.window());
+      a.section("recorder");
+      for (JobRun& run : placement_.jobs) a.fixed(run.waits);
+      a(recorder_, guard_, cuts_);
+      a.section("end");
+    }
+  }
+  void keep(bool stopped) {
+    if (keeper_ == nullptr) return;
+    keeper_->keep([this](Saver& a) { state(a); }, progress(), stopped);
+  }
+
   static Placement place_all(const SimConfig& config, const workload::Workload& workload) {
     // A NIC's send queue: enough for messages of one packet to fill the pipe twice.
     const Bytes mtu = config.mtu();
@@ -265,6 +327,9 @@ class ClusterOf final : public Cluster {
   CutGuard cuts_;
   WindowsType<Protocol, NetworkType, SwitchType> windows_;
   const Picoseconds lookahead_;
+  Course course_;
+  Keeper* keeper_ = nullptr;  ///< of what is to be gone on with; null: nobody
+  bool resumed_ = false;
   Instant begin_{};
   Instant end_{};
   std::uint64_t hops_elsewhere_ = 0;         ///< on other ranks

@@ -29,6 +29,12 @@ class CutGuard {
   /// Called between windows, with a number that grows with whatever is done. True: nobody who can still
   /// reach the other has anything left, and nothing has been done for long.
   [[nodiscard]] bool check(Instant now, std::uint64_t progress);
+  /// [D117] What has been seen; who is cut off from whom follows from the scenario.
+  template <class Archive>
+  void state(Archive& a) {
+    a(others_, next_check_, quiet_since_, progress_);
+    static_assert(sizeof(CutGuard) == 152, "list what is new");
+  }
   /// Who is cut off from whom.
   [[nodiscard]] const std::string& text() const { return text_; }
 

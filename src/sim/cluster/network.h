@@ -14,6 +14,7 @@
 #include "sim/cluster/partition.h"
 #include "sim/config.h"
 #include "sim/engine/ranks.h"
+#include "sim/host/host_state.h"
 #include "sim/host/server_links.h"
 #include "sim/net/lane.h"
 #include "sim/net/port.h"
@@ -66,6 +67,17 @@ class Network {
       for (std::uint32_t p = 0; p < info.ports.size(); ++p)
         visit(info.ports[p], switches[s]->port(p));
     }
+  }
+
+  /// [D117] What its nodes hold, and what is under way between them; `next` is the next window.
+  template <class Archive, class Rules>
+  void state(Archive& a, const Rules& rules, std::uint64_t next) {
+    a.section("lanes");
+    for (std::uint32_t l = 0; l < topology.links(); ++l) lanes[l].state(a, next);
+    a.section("switches");
+    for (auto& sw : switches) a(*sw);
+    a.section("hosts");
+    for (HostType& host : all_hosts()) HostState(host, rules).state(a, next);
   }
 
   /// [D75] Gives slow links the queues that they are to have. A lossless switch's ports share theirs.

@@ -18,6 +18,8 @@ struct NoPauseGuard {
   explicit NoPauseGuard(const Topology& /*topology*/) {}
   [[nodiscard]] static bool deadlocked() { return false; }
   [[nodiscard]] static std::uint64_t loops() { return 0; }
+  template <class Archive>
+  void state(Archive& /*a*/) {}
 };
 
 class PauseGuard {
@@ -47,6 +49,12 @@ class PauseGuard {
 
   [[nodiscard]] bool deadlocked() const { return deadlocked_; }
   [[nodiscard]] std::uint64_t loops() const { return loops_; }
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    a(watch_, last_ring_, next_check_, loops_, acked_at_check_, without_progress_, deadlocked_);
+    static_assert(sizeof(PauseGuard) == sizeof(PauseLoopWatch) + 64, "list what is new");
+  }
 
  private:
   [[nodiscard]] std::string describe(const std::vector<SwitchPort>& ring) const {

@@ -74,6 +74,18 @@ class Recorder {
         std::count_if(victims_.begin(), victims_.end(), [](std::uint32_t n) { return n > 0; }));
   }
 
+  /// [D117] Between two windows, when nothing waits to be told but events.
+  template <class Archive>
+  void state(Archive& a) {
+    a.fixed(watches);
+    a(flows_done, jobs_done, bytes_acked);
+    a.fixed(delivered_);
+    a.fixed(victims_);
+    a.fixed(job_tallies_);
+    a.fixed(logs_);
+    static_assert(sizeof(Recorder) == 336, "list what is new");
+  }
+
   // ---- Flows and jobs ----
 
   /// Takes what one worker's hosts have reported.
@@ -128,12 +140,21 @@ class Recorder {
   /// Jobs that have nothing to do, and nobody to say so.
   void report_empty_jobs(Observer& observer, CutGuard& cuts) {
     for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
-      if (jobs_[j].graph->size() != 0 || driven_[j]) continue;
+      if (!is_empty(j)) continue;
       ++jobs_done;
       cuts.on_job_done(j);
-      metrics::JobRecord record = job_record(j);
-      record.start = record.end = *std::min_element(jobs_[j].starts.begin(), jobs_[j].starts.end());
-      observer.on_job(record);
+      observer.on_job(empty_job_record(j));
+    }
+  }
+
+  /// All jobs that have been told of, once more.
+  void repeat_jobs(Observer& observer) const {
+    for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
+      if (is_empty(j)) {
+        observer.on_job(empty_job_record(j));
+      } else if (job_tallies_[j].told) {
+        observer.on_job(job_record(j));
+      }
     }
   }
 
@@ -199,7 +220,30 @@ class Recorder {
   struct KnownTally : JobTally {
     bool told = false;
     std::map<workload::NodeId, MessageTimes> under_way{};  ///< of those that are recorded
+
+    template <class Archive>
+    void state(Archive& a) {
+      struct Message {
+        std::uint64_t node;  // as wide as the others: nothing between them
+        MessageTimes times;
+      };
+      std::vector<Message> messages;
+      for (const auto& [node, times] : under_way) messages.push_back({node, times});
+      a(done, begun, first, last, told, messages);
+      for (const Message& message : messages)
+        under_way[static_cast<workload::NodeId>(message.node)] = message.times;
+      static_assert(sizeof(KnownTally) == 88, "list what is new");
+    }
   };
+
+  [[nodiscard]] bool is_empty(std::uint32_t j) const {
+    return jobs_[j].graph->size() == 0 && !driven_[j];
+  }
+  [[nodiscard]] metrics::JobRecord empty_job_record(std::uint32_t j) const {
+    metrics::JobRecord record = job_record(j);
+    record.start = record.end = *std::min_element(jobs_[j].starts.begin(), jobs_[j].starts.end());
+    return record;
+  }
 
   /// A driven job is once all its ranks have begun, as they do together, and nothing is under way.
   [[nodiscard]] bool finished(std::uint32_t j) const {

@@ -108,6 +108,16 @@ class Windows {
     for (const Worker& worker : workers_) hops += worker.context.packet_hops;
     return hops;
   }
+  /// [D117] Between two windows. Whoever reads it may have other threads.
+  template <class Archive>
+  void state(Archive& a) {
+    std::uint64_t hops = packet_hops();
+    a(window_, hops);
+    a.fixed(next_event_);
+    mail_.state(a, window_);
+    if constexpr (Archive::kLoads) workers_.front().context.packet_hops = hops;
+  }
+
   /// The number of the next window; the first is 1.
   [[nodiscard]] std::uint64_t window() const { return window_; }
 

@@ -39,7 +39,7 @@ struct Module {
   std::string (*look)() = nullptr;  ///< whether there is a GPU: nothing, or why not
 };
 inline constexpr std::uint64_t kModuleLayout =
-    (std::uint64_t{3} << 48) | (sizeof(SimConfig) << 16) | sizeof(workload::Workload);
+    (std::uint64_t{4} << 48) | (sizeof(SimConfig) << 16) | sizeof(workload::Workload);
 
 using MakeCluster = std::unique_ptr<Cluster> (*)(const SimConfig&, workload::Workload, Machine&);
 /// A transport that is compiled into the module makes itself known.

@@ -36,13 +36,21 @@ class DeadlineHeap {
   [[nodiscard]] Instant earliest() const {
     return heap_.empty() ? Instant::never() : heap_.front().time;
   }
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    a(heap_);
+  }
 
  private:
   std::vector<Deadline> heap_;
 };
 
 /// Where receivers never have a deadline.
-struct NoDeadlines {};
+struct NoDeadlines {
+  template <class Archive>
+  void state(Archive& /*a*/) {}
+};
 
 /// Connections that run, each with a lower bound of its deadline: deadlines mostly move away before they come. A heap
 /// that knows where everybody is, so that a host with thousands of connections looks at those alone that are due.
@@ -60,6 +68,12 @@ class RunningHeap {
     return heap_.empty() ? Instant::never() : heap_.front().time;
   }
   [[nodiscard]] Instant time(std::uint32_t place) const { return heap_[place].time; }
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    a(heap_, turns_);
+    static_assert(sizeof(RunningHeap) == 56, "list what is new");
+  }
 
   template <class Moved>
   void add(Instant time, std::uint32_t slot, Moved&& moved) {

@@ -48,6 +48,13 @@ class FlowLog {
     for (; settled_ < rows_.size(); ++settled_) fill(rows_[settled_]);
   }
 
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    a(rows_, settled_);
+    static_assert(sizeof(FlowLog) == 48, "list what is new");
+  }
+
   /// Adds all there is to the end of a list.
   void move_to(std::vector<metrics::FlowEvent>& list) {
     list.insert(list.end(), rows_.begin(), rows_.end());

@@ -95,6 +95,12 @@ class GraphRunner {
     add({time, JobDue::Kind::received_inside, job, node},
         std::uint64_t{1} << 63 | std::uint64_t{job} << 32 | node);
   }
+  /// [D117] Orders of drivers are no part of it: what drives a job is another program's.
+  template <class Archive>
+  void state(Archive& a) {
+    a(ready_, due_, order_);
+    static_assert(sizeof(GraphRunner) == 80, "list what is new");
+  }
   [[nodiscard]] Instant next_due() const {
     return due_.empty() ? Instant::never() : due_.front().time;
   }

@@ -35,6 +35,9 @@
 
 namespace strack::sim {
 
+template <class Protocol>
+class HostState;  // sim/host/host_state.h
+
 /// What only some transports need is inherited, so that it takes no space with the others.
 template <class Protocol>
 class Host : private Protocol::Nic,
@@ -195,6 +198,8 @@ class Host : private Protocol::Nic,
 
  protected:
   // Engines that run many hosts in step look inside (sim/gpu/nearby.h).
+  friend class HostState<Protocol>;
+
   [[nodiscard]] Nic& nic() { return *this; }
   [[nodiscard]] DeadlineHeap& receiver_timers() { return *this; }
 

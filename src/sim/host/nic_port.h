@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,11 @@ class TurnList {
     ring_[tail_++ & (ring_.size() - 1)] = slot;
   }
   std::uint32_t pop() { return ring_[head_++ & (ring_.size() - 1)]; }
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    a(ring_, head_, tail_);
+  }
   /// Takes one out of the middle: a flow is done while it waits. Rare.
   void erase(std::uint32_t slot) {
     const std::size_t waiting = tail_ - head_;
@@ -64,39 +70,50 @@ struct Turn {
 /// [D116] A list for each priority; the highest that is not empty goes first.
 class TurnLists {
  public:
-  [[nodiscard]] bool empty() const { return usual_.empty() && urgent_waiting_ == 0; }
-  [[nodiscard]] std::size_t size() const { return usual_.size() + urgent_waiting_; }
+  [[nodiscard]] bool empty() const { return usual_.empty() && waiting() == 0; }
+  [[nodiscard]] std::size_t size() const { return usual_.size() + waiting(); }
   void push(Turn turn) {
-    if (turn.priority == 0) [[likely]] {
-      usual_.push(turn.slot);
-    } else {
-      urgent_[turn.priority - 1].push(turn.slot);
-      ++urgent_waiting_;
-    }
+    if (turn.priority == 0) [[likely]]
+      return usual_.push(turn.slot);
+    if (urgent_ == nullptr) urgent_ = std::make_unique<Urgent>();
+    urgent_->lists[turn.priority - 1].push(turn.slot);
+    ++urgent_->waiting;
   }
   Turn pop() {
-    if (urgent_waiting_ == 0) [[likely]]
+    if (waiting() == 0) [[likely]]
       return {usual_.pop(), 0};
     std::uint32_t highest = SimPacket::kPriorities - 1;
-    while (urgent_[highest - 1].empty()) --highest;
-    --urgent_waiting_;
-    return {urgent_[highest - 1].pop(), highest};
+    while (urgent_->lists[highest - 1].empty()) --highest;
+    --urgent_->waiting;
+    return {urgent_->lists[highest - 1].pop(), highest};
   }
   void erase(Turn turn) {
-    if (turn.priority == 0) {
-      usual_.erase(turn.slot);
-    } else {
-      TurnList& list = urgent_[turn.priority - 1];
-      urgent_waiting_ -= list.size();
-      list.erase(turn.slot);
-      urgent_waiting_ += list.size();
-    }
+    if (turn.priority == 0) return usual_.erase(turn.slot);
+    TurnList& list = urgent_->lists[turn.priority - 1];
+    urgent_->waiting -= list.size();
+    list.erase(turn.slot);
+    urgent_->waiting += list.size();
+  }
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    bool urgent = waiting() > 0;
+    a(usual_, urgent);
+    if (!urgent) return;
+    if (urgent_ == nullptr) urgent_ = std::make_unique<Urgent>();
+    a(urgent_->waiting);
+    a.fixed(urgent_->lists);
   }
 
  private:
+  struct Urgent {
+    std::size_t waiting = 0;
+    std::array<TurnList, SimPacket::kPriorities - 1> lists;
+  };
+  [[nodiscard]] std::size_t waiting() const { return urgent_ == nullptr ? 0 : urgent_->waiting; }
+
   TurnList usual_;
-  std::size_t urgent_waiting_ = 0;
-  std::array<TurnList, SimPacket::kPriorities - 1> urgent_;
+  std::unique_ptr<Urgent> urgent_;  ///< from the first of them on
 };
 
 class NicPort {
@@ -118,6 +135,13 @@ class NicPort {
     if (!wanted_) return Instant::never();
     const Instant free = std::max(free_, now);
     return control_.empty() && pause_.holds(free) ? pause_.until() : free;
+  }
+
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    a(wire, drops, free_, pause_, held_left_, wanted_, interval_, control_, turns_);
+    static_assert(sizeof(NicPort) == 296, "list what is new");
   }
 
   void send_control(const SimPacket& packet) {

@@ -97,6 +97,13 @@ struct SenderWatch {
   std::int64_t acked = 0;
   std::uint32_t ecn_marks = 0;
   std::uint32_t cnps = 0;
+
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    a(rtt, acked, ecn_marks, cnps);
+    static_assert(sizeof(SenderWatch) == 32, "list what is new");
+  }
 };
 
 /// The events of a simulated sender: nothing, unless its flow is sampled or inspected. A transport's

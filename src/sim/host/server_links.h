@@ -39,6 +39,19 @@ class ServerBox {
     return lists_[before & 1];
   }
 
+  /// [D117] What the next window finds.
+  template <class Archive>
+  void state(Archive& a, std::uint64_t next) {
+    std::vector<MessageInside> messages;
+    if constexpr (!Archive::kLoads) {
+      const std::span<const MessageInside> ahead = arrivals(next);
+      messages.assign(ahead.begin(), ahead.end());
+    }
+    a(messages);
+    if (!Archive::kLoads) return;
+    for (const MessageInside& message : messages) push(next - 1, message);
+  }
+
  private:
   std::vector<MessageInside> lists_[2];
   std::uint64_t windows_[2] = {~std::uint64_t{0}, ~std::uint64_t{0}};
@@ -93,6 +106,14 @@ class ServerPort {
       if (one.message.time < context.next_event) context.next_event = one.message.time;
     }
     leaving_.clear();
+  }
+
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a, std::uint64_t next) {
+    for (ServerBox& box : out_) box.state(a, next);
+    a(free_, leaving_, flows_, first_flow_);
+    static_assert(sizeof(ServerPort) == 160, "list what is new");
   }
 
   /// Flows are known to their sender alone, and over when they are there: in the order in which they began.

@@ -71,6 +71,19 @@ class Lane {
     buffers_[(window + 1) & 1].size = static_cast<std::uint32_t>(size);
   }
 
+  /// [D117] What the next window reads; nothing else is left between two windows.
+  template <class Archive>
+  void state(Archive& a, std::uint64_t next) {
+    std::vector<Transit> under_way;
+    if constexpr (!Archive::kLoads) {
+      const std::span<const Transit> ahead = arrivals(next);
+      under_way.assign(ahead.begin(), ahead.end());
+    }
+    a(under_way);
+    if (Archive::kLoads && !under_way.empty())
+      deposit(next - 1, under_way.data(), static_cast<std::uint32_t>(under_way.size()));
+  }
+
   /// Asks for where what this window reads lies (fetch_ahead.h); and then for that.
   void fetch_ahead(std::uint64_t window) const { __builtin_prefetch(&buffers_[window & 1]); }
   void fetch_arrivals_ahead(std::uint64_t window) const {

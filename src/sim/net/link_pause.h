@@ -50,6 +50,12 @@ class LinkPause {
     return active_ ? total_ + (std::min(now, until_) - since_) : total_;
   }
   [[nodiscard]] std::uint64_t frames() const { return frames_; }
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    a(active_, since_, until_, total_, reported_, frames_, reported_frames_);
+    static_assert(sizeof(LinkPause) == 56, "list what is new");
+  }
 
   /// Time held and frames received since the last time it was asked.
   struct Interval {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
+#include <vector>
 
 #include "sim/net/sim_packet.h"
 
@@ -21,6 +22,19 @@ class Ring {
 
   [[nodiscard]] bool empty() const { return head_ == tail_; }
   [[nodiscard]] std::uint32_t size() const { return tail_ - head_; }
+
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    std::vector<T> items;
+    if constexpr (!Archive::kLoads) {
+      for (std::uint32_t i = 0; i < size(); ++i) items.push_back((*this)[i]);
+    }
+    a(items);
+    if constexpr (Archive::kLoads) {
+      for (const T& item : items) push(item);
+    }
+  }
 
   void push(const T& item) {
     if (tail_ - head_ == capacity_) grow();

@@ -129,6 +129,12 @@ class PauseLoopWatch {
     return ring;
   }
 
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    a(last_ring_, last_moved_);
+  }
+
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 

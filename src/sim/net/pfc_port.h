@@ -32,6 +32,8 @@ struct PfcArrival {
 /// [R.pfc.account] The ports by which packets that wait at a port came in: on the packets, ...
 class IngressOnPacket {
  protected:
+  template <class Archive>
+  void state(Archive& /*a*/) {}
   static void note(SimPacket& packet, std::uint32_t port) { packet.set_ingress(port); }
   void note_queued(std::uint32_t /*port*/) {}
   void note_served(std::uint32_t /*port*/) {}
@@ -45,6 +47,10 @@ class IngressOnPacket {
 /// ... or beside them, where their bits are for what is measured.
 class IngressBeside {
  protected:
+  template <class Archive>
+  void state(Archive& a) {
+    a(queued_, served_);
+  }
   static void note(SimPacket& /*packet*/, std::uint32_t /*port*/) {}
   void note_queued(std::uint32_t port) { queued_.push(static_cast<std::uint16_t>(port)); }
   void note_served(std::uint32_t port) { served_ = port; }
@@ -96,6 +102,16 @@ class BasicPfcPort : public PortBase, private IngressNotes<Meter>, private Meter
       buffer.add(arrival.ingress, size);
       accept_data(packet, size, arrival.ingress, arrival.time);
     }
+  }
+
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    PortBase::state(a);
+    Ingress::state(a);
+    Meter::state(a);
+    a(wake_, held_left_, unsent_, pause_, pauses_sent_, data_departures_);
+    static_assert(sizeof(BasicPfcPort<NoMeter>) == sizeof(PortBase) + 104, "list what is new");
   }
 
   // What the switch calls where order between ports counts.

@@ -62,6 +62,18 @@ class BasicPfcSwitch : public SwitchBase {
     return next;
   }
 
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    SwitchBase::state(a);
+    for (std::uint32_t p = 0; p < port_count(); ++p) a(ports_[p]);
+    a(buffer_);
+    a.fixed(next_event_);
+    a.fixed(refresh_at_);
+    a(next_refresh_, windows_in_order_);
+    static_assert(sizeof(BasicPfcSwitch) == sizeof(SwitchBase) + 216, "list what is new");
+  }
+
   PortType& port(std::uint32_t p) { return ports_[p]; }
   [[nodiscard]] const PortType& port(std::uint32_t p) const { return ports_[p]; }
   [[nodiscard]] const SharedBuffer& buffer() const { return buffer_; }

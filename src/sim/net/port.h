@@ -135,6 +135,20 @@ class PortBase {
     if (wire.lane != nullptr) wire.lane->fetch_room_ahead(window);
   }
 
+  /// [D117] All but the rules.
+  template <class Archive>
+  void state(Archive& a) {
+    a(wire, done_, start_, in_service_size_, queued_bytes_, in_service_, data_, control_, mark_rng_,
+      deepest_, marks_, interval_);
+    bool urgent = has_urgent();
+    a(urgent);
+    if (urgent) {
+      a.fixed(rare().packets);
+      a(rare_->bytes, rare_->all_bytes);
+    }
+    static_assert(sizeof(PortBase) == 256, "list what is new");
+  }
+
   /// [D75] This port's rules: everybody's, or a part of them.
   [[nodiscard]] const PortRules& rules_here(const PortRules& rules) const {
     return rare_ == nullptr || rare_->rules == nullptr ? rules : *rare_->rules;
@@ -290,6 +304,8 @@ class PortBase {
 /// Data that finds the queue full is dropped.
 struct TailDrop {
   static constexpr bool kTrims = false;
+  template <class Archive>
+  void state(Archive& /*a*/) {}
 };
 
 /// [D49] Data that finds the queue full loses its payload; the header goes on, ahead of data, in a
@@ -299,6 +315,11 @@ class Trimming {
   static constexpr bool kTrims = true;
 
   [[nodiscard]] std::uint64_t trims() const { return trims_; }
+  template <class Archive>
+  void state(Archive& a) {
+    a(headers_, header_bytes_, trims_);
+    static_assert(sizeof(Trimming) == 40, "list what is new");
+  }
 
  protected:
   PacketRing headers_;
@@ -346,6 +367,14 @@ class BasicPort : public PortBase, public Overflow, private Meter {
       accept(*arrival.packet, arrival.time, rules, fingerprint, drops);
     }
     return true;
+  }
+
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    PortBase::state(a);
+    Overflow::state(a);
+    Meter::state(a);
   }
 
   /// When the packet in service has left; never, if there is none.

@@ -97,6 +97,15 @@ class SharedBuffer {
 
   enum class Verdict : std::uint8_t { shared, headroom, dropped };
 
+  /// [D117] What is in it; its sizes stay.
+  template <class Archive>
+  void state(Archive& a) {
+    a(shared_used_, resume_level_, peak_headroom_, peak_);
+    a.fixed(ports_);
+    a(paused_);
+    static_assert(sizeof(SharedBuffer) == 128, "list what is new");
+  }
+
   /// A packet has arrived at `port`. Afterwards ask must_pause().
   [[nodiscard]] Verdict admit(std::uint32_t port, std::int64_t size) {
     PortAccount& p = ports_[port];

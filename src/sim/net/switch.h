@@ -56,6 +56,13 @@ class BasicSwitch : public SwitchBase {
     return next;
   }
 
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    SwitchBase::state(a);
+    for (std::uint32_t p = 0; p < port_count(); ++p) a(ports_[p]);
+  }
+
   PortType& port(std::uint32_t p) { return ports_[p]; }
   [[nodiscard]] const PortType& port(std::uint32_t p) const { return ports_[p]; }
   [[nodiscard]] std::uint64_t packets_held() const {

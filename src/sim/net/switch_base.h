@@ -134,6 +134,17 @@ class SwitchBase {
     return table.ports[group.first + static_cast<std::uint32_t>((hash * group.count) >> 32)];
   }
 
+  /// [D117] What it holds back, and whose turn is next; its routes stay.
+  template <class Archive>
+  void state(Archive& a) {
+    a(drops, fingerprint);
+    a.fixed(held_);
+    a(sprayer_);
+    a.fixed(turns_);
+    a(sprayed_version_);
+    static_assert(sizeof(SwitchBase) == 256, "list what is new");
+  }
+
  protected:
   SwitchBase(const SwitchInfo& info, const TopologyParams& topology, std::uint64_t salt)
       : port_count_(static_cast<std::uint32_t>(info.ports.size())),

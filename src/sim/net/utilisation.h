@@ -14,6 +14,8 @@ namespace strack::sim {
 
 struct NoMeter {
   static constexpr bool kMeasures = false;
+  template <class Archive>
+  void state(Archive& /*a*/) {}
 };
 
 /// [D51] What the link carries and what waits for it, averaged over one period, the network's base
@@ -35,6 +37,13 @@ class UtilisationMeter {
     value_ += mul_div(busy, kOne, period.value);
     return static_cast<std::uint32_t>(
         std::min<std::int64_t>(value_ >> kFraction, SimPacket::kMaxUtilisation));
+  }
+
+  /// [D117]
+  template <class Archive>
+  void state(Archive& a) {
+    a(last_, value_);
+    static_assert(sizeof(UtilisationMeter) == 16, "list what is new");
   }
 
  private:

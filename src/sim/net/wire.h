@@ -92,6 +92,16 @@ class MailFlags {
   [[nodiscard]] bool has_mail(std::uint64_t window, std::uint32_t node) const {
     return flags_[window & 1][node].load(std::memory_order_relaxed) == window - 1;
   }
+  /// [D117] Who has mail in the next window.
+  template <class Archive>
+  void state(Archive& a, std::uint64_t next) {
+    std::vector<std::uint8_t> some(flags_[0].size());
+    for (std::uint32_t node = 0; node < some.size(); ++node) some[node] = has_mail(next, node);
+    a.fixed(some);
+    for (std::uint32_t node = 0; node < some.size(); ++node) {
+      if (some[node] != 0) set(next - 1, node);
+    }
+  }
 
  private:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0} - 1;
@@ -120,6 +130,12 @@ struct Wire {
   std::uint64_t rng = 0;
   const std::vector<Outage>* outages = nullptr;  ///< null: none, ever
   const std::vector<Spell>* spells = nullptr;    ///< null: it is always as above
+
+  /// [D117] What changes of it.
+  template <class Archive>
+  void state(Archive& a) {
+    a(rng);
+  }
 
   /// How long a packet that begins to leave then takes to leave.
   [[nodiscard]] Picoseconds time_to_send(std::int64_t size, Instant start) const {

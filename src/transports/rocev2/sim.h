@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "base/units.h"
 #include "metrics/records.h"
@@ -85,6 +86,11 @@ struct RoceProtocol : TransportDefaults {
           qps(std::make_unique<core::RoceSenderQp[]>(params.qps_per_conn)),
           sender(params, {slots.get(), slot_count}, {qps.get(), params.qps_per_conn}, first,
                  events) {}
+    template <class Visit>
+    void for_each_owned(const Params& params, std::size_t slot_count, Visit&& visit) {
+      visit(std::span(slots.get(), slot_count));
+      visit(std::span(qps.get(), params.qps_per_conn));
+    }
     [[nodiscard]] Bytes acked() const { return sender.acked_bytes(); }
   };
   struct ReceivingEnd {
@@ -94,6 +100,10 @@ struct RoceProtocol : TransportDefaults {
     explicit ReceivingEnd(const Params& params, core::Psn first = core::Psn{0})
         : qps(std::make_unique<core::RoceReceiverQp[]>(params.qps_per_conn)),
           receiver(params, {qps.get(), params.qps_per_conn}, first) {}
+    template <class Visit>
+    void for_each_owned(const Params& params, Visit&& visit) {
+      visit(std::span(qps.get(), params.qps_per_conn));
+    }
   };
 
   static SimPacket pack_ack(const core::RoceAck& ack, Address to) { return sim::pack(ack, to); }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/check.h"
@@ -105,6 +106,13 @@ struct GuardedStrackProtocol : StrackProtocol {
           sender(params, {slots.get(), slot_count}, first, events,
                  core::GuardedPaths(&records->health)) {
       STRACK_CHECK(params.path_health);
+    }
+    template <class Visit>
+    void for_each_owned(const Params& /*params*/, std::size_t slot_count, Visit&& visit) {
+      visit(std::span(slots.get(), slot_count));
+      visit(std::span(&records->health, 1));
+      visit(std::span(records->paths));
+      visit(std::span(records->sent));
     }
     [[nodiscard]] Bytes acked() const { return sender.bytes_recvd(); }
   };

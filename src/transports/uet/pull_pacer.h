@@ -95,6 +95,14 @@ class PullPacer {
     return Pull{account.slot, account.pull(params_->spray.paths)};
   }
 
+  /// Calls visit(account) for all who wait, the first first.
+  template <class Visit>
+  constexpr void for_each_waiting(Visit&& visit) const {
+    for (const PullAccount* one = first_; one != nullptr; one = one->next) visit(*one);
+  }
+  /// Whoever waited has to ask again.
+  constexpr void forget_queue() { first_ = last_ = nullptr; }
+
   constexpr void on_timeout(Instant /*now*/) {}
   [[nodiscard]] constexpr Instant next_deadline() const {
     return first_ == nullptr ? Instant::never() : free_at_;

@@ -92,6 +92,12 @@ class UetReceiver {
   [[nodiscard]] constexpr Psn epsn() const { return epsn_; }
   [[nodiscard]] constexpr std::uint16_t ooo_count() const { return ooo_count_; }
   [[nodiscard]] constexpr const PullAccount& account() const { return account_; }
+  /// [D117] A copy is in no pacer's queue, until it joins one again.
+  constexpr void leave_queue() {
+    account_.next = nullptr;
+    account_.queued = false;
+  }
+  constexpr void join_queue() { pacer_->request(account_); }
 
  private:
   enum class Owed : std::uint8_t { nothing, ack, nack };

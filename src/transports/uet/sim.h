@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "base/units.h"
 #include "metrics/records.h"
@@ -30,6 +31,11 @@ struct UetSendingEnd {
         records(std::make_unique<core::UetSent[]>(core::UetParams::kMostTracked)),
         sender(params, {slots.get(), slot_count}, {records.get(), core::UetParams::kMostTracked},
                first, events) {}
+  template <class Visit>
+  void for_each_owned(const Params& /*params*/, std::size_t slot_count, Visit&& visit) {
+    visit(std::span(slots.get(), slot_count));
+    visit(std::span(records.get(), core::UetParams::kMostTracked));
+  }
   [[nodiscard]] Bytes acked() const { return sender.bytes_recvd(); }
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/units.h"
 #include "core/packet.h"
@@ -37,6 +38,16 @@ struct RcccProtocol : NsccProtocol {
     ReceivingEnd(const Params& params, std::uint32_t slot, Nic& nic, core::Psn first = core::Psn{0})
         : receiver(params, first, &nic.pacer, slot) {}
   };
+
+  // [D117] The pacer's queue runs through receivers: what it is, by their slots, and both ends without it.
+  [[nodiscard]] static std::vector<std::uint32_t> queue_of(const Nic& nic) {
+    std::vector<std::uint32_t> slots;
+    nic.pacer.for_each_waiting([&](const core::PullAccount& one) { slots.push_back(one.slot); });
+    return slots;
+  }
+  static void unlink(Nic& nic) { nic.pacer.forget_queue(); }
+  static void unlink(core::UetReceiver& receiver) { receiver.leave_queue(); }
+  static void enqueue(core::UetReceiver& receiver) { receiver.join_queue(); }
 };
 
 extern template class TransportOf<RcccProtocol>;
