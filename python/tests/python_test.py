@@ -134,7 +134,7 @@ class RunTest(PythonTest):
     def test_the_same_bits_as_the_program(self):
         strack.Scenario(SMALL).save("two.toml")
         ours = strack.run("two.toml", seed=3, out="ours.db", threads=2)
-        self.program("sim", "run", "two.toml", "--seed", 3, "--out", "theirs.db", "--quiet")
+        self.program("sim", "run", "two.toml", "--seed", 3, "--threads", 2, "--out", "theirs.db", "--quiet")
         theirs = strack.load("theirs.db")
         self.assertEqual(ours.summary["hash"], theirs.summary["hash"])
         for name in ("flows", "link_samples", "flow_samples", "flow_events", "links", "settings", "counters"):

@@ -157,7 +157,7 @@ std::vector<Command> add_perf(CLI::App& app) {
       ->type_name("SIZE");
   perf_client_command
       ->add_option("--count", perf_client_options.plan.count, "messages of each connection")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 53).description(""))
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53).description(""))
       ->type_name("N");
   perf_client_command
       ->add_option("--seconds", perf_client_options.plan.seconds, "how long; 5 without --count")

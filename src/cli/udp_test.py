@@ -535,10 +535,10 @@ class CopyTest(FilesTest):
     def test_exclude(self):
         tree = self.folder / "t"
         (tree / "d").mkdir(parents=True)
-        for name in ("a.o", "a.c", "d/b.o", "d/b.c"):
+        for name in ("a.o", "a.c", "d/b.o", "d/b.c", "x", "y"):
             (tree / name).write_text(name)
         self.start("recv", "--bind", self.address, "--dir", "in", "--create")
-        self.good("cp", "t", f"{self.address}:", "--exclude", "*.o", "--exclude", "d/b.*")
+        self.good("cp", "t", f"{self.address}:", "--exclude", "*.o", "--exclude", "d/b.*", "--exclude", "[xy]")
         self.assertEqual(sorted(p.name for p in (self.folder / "in/t").rglob("*")), ["a.c", "d"])
 
     def test_where_things_go(self):

@@ -102,6 +102,13 @@ std::uint64_t digest_of(const Plan& plan) {
   return digest.value();
 }
 
+/// Whoever goes on may have others.
+std::string without_threads(std::string scenario) {
+  const std::size_t from = scenario.find("\nthreads = ");
+  if (from != std::string::npos) scenario.erase(from, scenario.find('\n', from + 1) - from);
+  return scenario;
+}
+
 std::string program_text() {
   return fmt::format("{} {} ({})", kBuildInfo.version, kBuildInfo.source, __VERSION__);
 }
@@ -169,7 +176,7 @@ bool is_foreign(const fs::path& checkpoint) {
 CheckpointHead head_of(const Plan& plan) {
   CheckpointHead head;
   head.program = program_text();
-  head.scenario = fmt::format("{}\nseed {}", plan.info.scenario, plan.info.seed);
+  head.scenario = fmt::format("{}\nseed {}", without_threads(plan.info.scenario), plan.info.seed);
   head.inputs = digest_of(plan);
   return head;
 }
