@@ -26,7 +26,7 @@ help:
 
 run:
 	@tools/setup build
-	@tools/build release strack
+	@STRACK_SETTINGS=-DSTRACK_PYTHON=ON tools/build release strack
 	@build/release/src/cli/strack paper run --scale quick
 	@build/release/src/cli/strack paper report --scale quick
 
