@@ -11,6 +11,7 @@
 #include "base/csv_text.h"
 #include "base/prng.h"
 #include "sim/scenario/files.h"
+#include "sim/scenario/scenario.h"
 
 namespace strack::paper {
 namespace {
@@ -51,8 +52,18 @@ bool has_numbers(const Row& row, const Calibration& what, const Side& side) {
                      [&](const Check& check) { return side_of(check, what) == side.name; });
 }
 
+/// What is sent is no scheme's own: such keys are set in all runs of collectives.
+bool of_workload(const Axis& axis) { return axis.key.starts_with("workload."); }
+bool runs_collectives(const Row& row, const Side& side) {
+  if (std::none_of(side.keys.begin(), side.keys.end(), of_workload)) return false;
+  const auto scenario = sim::load(row.file, {});
+  return scenario &&
+         std::any_of(scenario.value().workloads.begin(), scenario.value().workloads.end(),
+                     [](const auto& one) { return one.kind == sim::WorkloadKind::collective; });
+}
+
 /// A group of runs for each of its schemes, the side's with the point's keys.
-void split_by_scheme(const RunGroup& group, const Side& side, const Point& point,
+void split_by_scheme(const RunGroup& group, const Side& side, const Point& point, bool collectives,
                      std::vector<RunGroup>& out) {
   constexpr const char* kScheme = "transport.scheme";
   const auto schemes = std::find_if(group.axes.begin(), group.axes.end(),
@@ -64,9 +75,10 @@ void split_by_scheme(const RunGroup& group, const Side& side, const Point& point
   for (const std::string& scheme : schemes->values) {
     RunGroup& one = out.emplace_back(group);
     one.axes[static_cast<std::size_t>(schemes - group.axes.begin())].values = {scheme};
-    if (!scheme.starts_with(side.name)) continue;
-    for (std::size_t i = 0; i < point.size(); ++i)
-      one.axes.push_back({side.keys[i].key, {side.keys[i].values[point[i]]}});
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      if (of_workload(side.keys[i]) ? collectives : scheme.starts_with(side.name))
+        one.axes.push_back({side.keys[i].key, {side.keys[i].values[point[i]]}});
+    }
   }
 }
 
@@ -165,7 +177,9 @@ std::vector<Row> rows_at(const std::vector<Row>& rows, const Calibration& what, 
     if (what.held_out.contains(row.id) ? !held_out : !has_numbers(row, what, side)) continue;
     Row one = row;
     one.runs.clear();
-    for (const RunGroup& group : row.runs) split_by_scheme(group, side, point, one.runs);
+    const bool collectives = runs_collectives(row, side);
+    for (const RunGroup& group : row.runs)
+      split_by_scheme(group, side, point, collectives, one.runs);
     for (RunGroup& group : one.runs) leave_out(group.axes, what.leave_out);
     for (auto& [name, scale] : one.scales) leave_out(scale.axes, what.leave_out);
     one.explain.clear();

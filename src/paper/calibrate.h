@@ -2,7 +2,8 @@
 //
 // It never judges: verdicts are of the defaults alone. A side is a family of schemes with its keys. A
 // claim with a number belongs to the first side whose name is in its query; its error is |ln(ours /
-// paper)|, and a point's the sum. Rows that are held out are looked at only when the search is over.
+// paper)|, and a point's the sum. Rows that are held out are looked at only when the search is over. A
+// side's keys are set in the runs of its schemes; keys of the workload in all runs of collectives.
 #pragma once
 
 #include <cstdint>

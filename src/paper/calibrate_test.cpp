@@ -118,6 +118,49 @@ label = "l"
   EXPECT_TRUE(none.value().claims.empty());
 }
 
+// What is sent is the same for all schemes that are compared, and only collectives have chunks.
+TEST_F(CalibrateTest, KeysOfTheWorkloadAreForAllSchemes) {
+  const std::string row = R"(
+[topology]
+hosts = 16
+hosts_per_rack = 4
+[workload]
+kind = "KIND"
+[paper]
+title = "T"
+group = "G"
+claim = "C"
+[[paper.runs]]
+axes = {"transport.scheme" = ["strack", "rocev2"]}
+seeds = [1]
+[[paper.check]]
+says = "gain"
+value = "SELECT max_us FROM runs WHERE who = 'rocev2'"
+unit = "x"
+paper = 3.0
+rule = "ratio"
+label = "l"
+)";
+  const auto with = [&](const std::string& kind) {
+    std::string text = row;
+    return load_row(write("A.toml", text.replace(text.find("KIND"), 4, kind))).value();
+  };
+  Calibration what;
+  what.sides = {
+      {"rocev2", {{"workload.chunks_in_flight", {"0", "1"}}, {"rocev2.g", {"0.1", "0.2"}}}}};
+  const auto names = [&](const std::string& kind) {
+    std::vector<std::string> found;
+    for (const Row& one : rows_at({with(kind)}, what, what.sides[0], {1, 0}, false)) {
+      const auto planned = plan(one, kFullScale);
+      EXPECT_TRUE(planned) << planned.error().text();
+      for (const PlannedRun& run : planned.value()) found.push_back(run.name);
+    }
+    return found;
+  };
+  EXPECT_EQ(names("collective"), (std::vector<std::string>{"strack-1-s1", "rocev2-1-0.1-s1"}));
+  EXPECT_EQ(names("permutation"), (std::vector<std::string>{"strack-s1", "rocev2-0.1-s1"}));
+}
+
 // Two columns, the range of near-best points, and what no point reaches.
 TEST_F(CalibrateTest, MarkdownHasBothColumns) {
   Found found;

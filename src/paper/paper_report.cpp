@@ -50,6 +50,14 @@ report::Axis axis_of(const std::string& column, bool jobs) {
   return axis;
 }
 
+/// The same of a figure's y, where the row does not say it itself.
+report::Axis y_axis_of(const FigureSpec& spec, bool jobs) {
+  report::Axis axis = axis_of(spec.y, jobs);
+  if (!spec.y_label.empty()) axis.label = spec.y_label;
+  if (!spec.y_unit.empty()) axis.unit = spec.y_unit;
+  return axis;
+}
+
 report::Label label_of(const std::string& series) {
   static const std::map<std::string, const char*> names{{"strack", "STrack"},
                                                         {"oblivious", "STrack, oblivious"},
@@ -79,13 +87,13 @@ Result<std::vector<Figure>, FileError> chart(Evidence& evidence, const Row& row,
     for (const Evidence::Cells& cell : cells.value()) {
       values.push_back({category_text(spec.x, cell), label_of(cell.series), cell.y});
     }
-    return std::vector<Figure>{report::bars(std::move(head), axis_of(spec.y, jobs), values)};
+    return std::vector<Figure>{report::bars(std::move(head), y_axis_of(spec, jobs), values)};
   }
   report::XyFigure figure;
   static_cast<FigureHead&>(figure) = std::move(head);
   figure.x = axis_of(spec.x, jobs);
   if (!spec.x_label.empty()) figure.x.label = spec.x_label;
-  figure.y = axis_of(spec.y, jobs);
+  figure.y = y_axis_of(spec, jobs);
   const bool log = spec.x == "size";
   figure.x.scale = log ? "log" : "linear";
   figure.y.scale = log && spec.y.ends_with("_us") ? "log" : "linear";
@@ -397,7 +405,7 @@ Result<std::string, FileError> numbers(Evidence& evidence, const Row& row, const
   }
   const bool jobs = evidence.count(row.id).jobs > 0;
   const std::string x = spec.x_label.empty() ? axis_of(spec.x, jobs).label : spec.x_label;
-  const report::Axis y = axis_of(spec.y, jobs);
+  const report::Axis y = y_axis_of(spec, jobs);
   std::string text =
       fmt::format("{}: {}{}, median over seeds (least to most).\n\n| {} |", spec.title, y.label,
                   y.unit.empty() ? "" : " (" + y.unit + ")", escaped(x));

@@ -235,6 +235,8 @@ void read_figure(Row& row, Reader& reader) {
   figure.x = reader.text("x", false, figure.x);
   figure.x_label = reader.text("x_label");
   figure.y = reader.text("y", false, figure.y);
+  figure.y_label = reader.text("y_label");
+  figure.y_unit = reader.text("y_unit");
   figure.series = reader.text("series", false, figure.series);
   figure.bin_us = reader.number("bin_us").value_or(0);
   figure.count = static_cast<int>(reader.number("count").value_or(0));

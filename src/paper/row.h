@@ -69,6 +69,8 @@ struct FigureSpec {
   std::string x = "size";
   std::string x_label;  ///< where the column's name does not say it
   std::string y = "max_us";
+  std::string y_label;  ///< the same
+  std::string y_unit;
   std::string series = "who";
   double bin_us = 0;  ///< throughput
   int count = 0;      ///< throughput: flows

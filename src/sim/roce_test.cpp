@@ -11,6 +11,7 @@
 #include "base/testing.h"
 #include "sim/testing.h"
 #include "transports/rocev2/ar_sim.h"
+#include "transports/rocev2/shared_sim.h"
 #include "workload/generators.h"
 
 namespace strack::sim {
@@ -346,6 +347,28 @@ TEST(RoceRecords, RateAndCnpsOverTime) {
   EXPECT_EQ(in_records, outcome.counters.cnps);
   EXPECT_LT(least, gbps(100));
   EXPECT_GE(least, gbps(1));
+}
+
+// [D118] One alpha of all flows: another run than with one for each, and the same bits for any number of
+// threads and whatever is recorded, though that cuts windows short.
+TEST(RoceSharedAlpha, AnyNumberOfThreads) {
+  for (const DcqcnSet set : {DcqcnSet::uet_htsim, core::kDefaultDcqcn}) {
+    SimConfig config = roce_cluster(3, 8, 4, set);
+    const workload::Flows flows = incast(config, 16, packets(1'000));
+    const std::uint64_t own = run(config, flows).counters.hash;
+    core::RoceParams params = roce_params(std::as_const(config));
+    params.dcqcn.shared_alpha = kBaseRtt;
+    config.transport = make_transport<SharedRoceProtocol>(params);
+    const Outcome one = run(config, flows);
+    expect_lossless(one);
+    EXPECT_NE(one.counters.hash, own);
+    for (const std::uint32_t threads : {2u, 4u}) {
+      config.threads = threads;
+      config.record.interval = threads == 4 ? ns(3'700) : ps(0);
+      config.record.queues = threads == 4;
+      EXPECT_EQ(run(config, flows).counters.hash, one.counters.hash) << threads;
+    }
+  }
 }
 
 // ---- Over switches that spray ----

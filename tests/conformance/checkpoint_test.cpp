@@ -232,6 +232,12 @@ TEST(Checkpoint, GoesOnToTheSameBits_Switches) {
   }
 }
 
+// [D117] [D118] What NICs have been told of each other, and what they have not been told yet.
+TEST(Checkpoint, GoesOnToTheSameBits_SharedAlpha) {
+  expect_same(World(kTroubled, {"transport.scheme=\"rocev2\"", "rocev2.dcqcn=\"uet-htsim\"",
+                                "rocev2.shared_alpha_us=\"1 RTT\""}));
+}
+
 // [D117] A run that cannot go on is not believed: another network, a state that is cut short, or too long.
 TEST(Checkpoint, RefusesWhatIsNotItsOwn) {
   const World world(kTroubled, variants().front().overrides());

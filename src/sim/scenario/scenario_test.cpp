@@ -118,8 +118,7 @@ TEST(Defaults, TransportIsWhatTheCoreDerives) {
   }
 }
 
-// The same for RoCEv2, its set of DCQCN's constants included: the table and the core have one
-// default.
+// The same for RoCEv2, its set of DCQCN's constants included: the table and the core have one default.
 TEST(Defaults, RoceIsWhatTheCoreDerives) {
   for (const char* gigabits : {"40", "100", "200", "400", "800", "1600"}) {
     for (const char* rtt : {"4", "8", "100"}) {
@@ -851,6 +850,7 @@ constexpr Sample kSamples[] = {
     {"rocev2", "variant", "\"off\"", ""},
     {"rocev2", "g", "0.0625", ""},
     {"rocev2", "initial_alpha", "0.25", ""},
+    {"rocev2", "shared_alpha_us", "\"1 RTT\"", ""},
     {"rocev2", "alpha_timer_us", "55", ""},
     {"rocev2", "decrease_interval_us", "50", ""},
     {"rocev2", "increase_timer_us", "\"1 ms\"", ""},
@@ -1136,7 +1136,7 @@ TEST(Override, ErrorsNameIt) {
             "--set: failure.host names no entry. number it from 0, such as --set "
             "failure.0.from_us=100");
   EXPECT_EQ(override_error("failure.1.host=1"),
-            "--set: failure.1 does not follow the last one. the next is failure.0");
+            "--set failure.1: it does not follow the last one. the next is failure.0");
   EXPECT_EQ(override_error("name=\xff"), "--set: it is not text. write it in UTF-8");
   EXPECT_EQ(override_error("workload.size="),
             "--set workload.size: size is \"\". a flow or a collective's buffer has 1 byte to 1 "

@@ -268,9 +268,10 @@ constexpr std::size_t kMostWorkloads = 64;
 // --- One setting
 
 void Setting::fail(std::string message) const {
-  std::string where = file;
-  if (file == kOverride)  // without a line, the key's whole name says which it was
-    where += fmt::format(" {}{}{}", key->section, key->section.empty() ? "" : ".", key->name);
+  std::string where = file;  // of an override, which has no line, with the key: "--set failure.0"
+  if (file == kOverride && !key->section.empty()) where += fmt::format(" {}", key->section);
+  if (file.starts_with(kOverride))
+    where += (where == kOverride ? " " : ".") + std::string(key->name);
   throw Failed{{std::move(where), line, std::move(message)}};
 }
 
@@ -494,8 +495,8 @@ Group& Settings::group(const Entry& entry, const std::string& file) {
   }
   if (index > groups.size()) {
     throw Failed{{file, entry.line,
-                  fmt::format("{}.{} does not follow the last one. the next is {}.{}",
-                              entry.section, index, entry.section, groups.size())}};
+                  fmt::format("it does not follow the last one. the next is {}.{}", entry.section,
+                              groups.size())}};
   }
   if (index == groups.size()) {
     Group& added = groups.emplace_back(section);
@@ -534,9 +535,8 @@ void Settings::assign_override(std::string_view text) {
   const Section* section = find_section(entry.section);
   if (section == nullptr) {
     std::vector<std::string_view> names;
-    for (const Section& s : sections()) {
+    for (const Section& s : sections())
       if (!s.name.empty()) names.push_back(s.name);
-    }
     const std::string_view near = nearest(entry.section, names);
     fail_override(fmt::format("unknown section {}. {}", workload::printable(entry.section),
                               near.empty()
@@ -574,7 +574,8 @@ void Settings::assign_override(std::string_view text) {
   // One replaces the other.
   if (entry.section == "run" && entry.key == "seed") plain["run.seeds"].forget();
   if (entry.section == "run" && entry.key == "seeds") plain["run.seed"].forget();
-  assign(entry, std::string(kOverride));
+  const std::string place = fmt::format("{} {}.{}", kOverride, entry.section, entry.index);
+  assign(entry, entry.index < 0 ? std::string(kOverride) : place);
 }
 
 std::vector<metrics::Setting> Settings::list() {
@@ -591,9 +592,8 @@ std::vector<metrics::Setting> Settings::list() {
 
 std::string Settings::to_toml() {
   std::string text = plain.to_toml();
-  for (Group& workload : workloads) text += workload.to_toml();
-  for (Group& failure : failures) text += failure.to_toml();
-  for (Group& impairment : impairments) text += impairment.to_toml();
+  for (auto* groups : {&workloads, &failures, &impairments})
+    for (Group& group : *groups) text += group.to_toml();
   return text;
 }
 

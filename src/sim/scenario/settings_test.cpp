@@ -39,6 +39,26 @@ uplink = 3
 from_us = 4
 )";
 
+std::string wrong(std::string_view text, const std::string& set) {
+  const auto loaded = load_text(text, "test.toml", {}, {set});
+  return loaded ? "loads" : loaded.error().text();
+}
+
+// Which of several entries an override is about is part of its name.
+TEST(Overrides, NameTheEntryThatIsWrong) {
+  EXPECT_EQ(wrong(kSmall, "failure.1.from_us=soon").substr(0, 43),
+            "--set failure.1.from_us: from_us is \"soon\".");
+  EXPECT_EQ(wrong(kSmall, "failure.0.hots=1").substr(0, 50),
+            "--set failure.0: unknown key hots in [[failure]]. ");
+  EXPECT_EQ(wrong(kSmall, "failure.2.from_us=3").substr(0, 49),
+            "--set failure.2: [[failure]] does not say what. n");
+  const std::string two = "[[workload]]\nname = \"a\"\n[[workload]]\nname = \"b\"\n";
+  EXPECT_EQ(wrong(two, "workload.1.size=none").substr(0, 38),
+            "--set workload.1.size: size is \"none\".");
+  EXPECT_EQ(wrong(kSmall, "workload.size=none").substr(0, 36),
+            "--set workload.size: size is \"none\".");
+}
+
 TEST(SettingsList, WhatWasGiven) {
   EXPECT_EQ(setting(kSmall, "topology.hosts"),
             (metrics::Setting{"topology.hosts", "32", std::nullopt, "given"}));

@@ -66,6 +66,7 @@ inline void expect_same(const core::RoceParams& a, const core::RoceParams& b) {
   EXPECT_EQ(a.dcqcn.variant, b.dcqcn.variant);
   EXPECT_EQ(a.dcqcn.g, b.dcqcn.g);
   EXPECT_EQ(a.dcqcn.initial_alpha, b.dcqcn.initial_alpha);
+  EXPECT_EQ(a.dcqcn.shared_alpha, b.dcqcn.shared_alpha);
   EXPECT_EQ(a.dcqcn.alpha_timer, b.dcqcn.alpha_timer);
   EXPECT_EQ(a.dcqcn.decrease_interval, b.dcqcn.decrease_interval);
   EXPECT_EQ(a.dcqcn.increase_timer, b.dcqcn.increase_timer);

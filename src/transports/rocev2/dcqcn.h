@@ -14,6 +14,17 @@
 
 namespace strack::core {
 
+/// [D118] What a limiter would have done to an alpha that it shares with others: steps of g.
+struct AlphaNews {
+  std::int64_t rises = 0;
+  std::int64_t falls = 0;
+  constexpr AlphaNews& operator+=(const AlphaNews& other) {
+    rises += other.rises;
+    falls += other.falls;
+    return *this;
+  }
+};
+
 class Dcqcn {
  public:
   /// Alpha's unit: 1 is 2^30.
@@ -29,7 +40,7 @@ class Dcqcn {
     advance(p, now, events);
     if (!active_) {
       active_ = true;
-      alpha_ = p.dcqcn.initial_alpha.of(kOne);  // [R.dcqcn.start] [D64]
+      if (!shares(p.dcqcn)) alpha_ = p.dcqcn.initial_alpha.of(kOne);  // [R.dcqcn.start] [D64]
       increased_ = true;
       alpha_ts_ = now;
       increase_ts_ = now;
@@ -37,8 +48,8 @@ class Dcqcn {
     }
     advance_alpha(p.dcqcn, now);
     if (p.dcqcn.variant == DcqcnVariant::paper) {
-      cut(p, now, events);                    // [R.dcqcn.cut] with the alpha that was
-      alpha_ += p.dcqcn.g.of(kOne - alpha_);  // [R.dcqcn.alpha]
+      cut(p, now, events);  // [R.dcqcn.cut] with the alpha that was
+      rise(p.dcqcn);        // [R.dcqcn.alpha]
       alpha_ts_ = now;
       return;
     }
@@ -87,6 +98,15 @@ class Dcqcn {
     return rate_;
   }
 
+  /// [D118] With an alpha of all flows: what it is, and what this one would have done to it since.
+  constexpr void adopt(std::int64_t alpha) { alpha_ = alpha; }
+  [[nodiscard]] constexpr AlphaNews take_news() {
+    const AlphaNews news{rises_, falls_};
+    rises_ = 0;
+    falls_ = 0;
+    return news;
+  }
+
   [[nodiscard]] constexpr BitsPerSecond target() const { return target_; }
   [[nodiscard]] constexpr std::int64_t alpha() const { return alpha_; }
   [[nodiscard]] constexpr bool active() const { return active_; }
@@ -102,6 +122,8 @@ class Dcqcn {
   template <class Events>
   constexpr void advance(const RoceParams& p, Instant now, Events events) {
     if (!active_) return;
+    if (shares(p.dcqcn)) [[unlikely]]
+      advance_alpha(p.dcqcn, now);  // others wait for it
     while (true) {
       const Instant cut_at = cut_pending_ ? cut_ts_ + p.dcqcn.decrease_interval : Instant::never();
       const Instant increase_at = increase_ts_ + p.dcqcn.increase_timer;
@@ -141,13 +163,28 @@ class Dcqcn {
     alpha_ts_ = alpha_ts_ + d.alpha_timer * periods;
     if (cnp_seen_) {
       cnp_seen_ = false;
-      alpha_ += d.g.of(kOne - alpha_);
+      rise(d);
       --periods;
+    }
+    if (shares(d)) [[unlikely]] {
+      falls_ += static_cast<std::uint32_t>(std::min<std::int64_t>(periods, kMostEvents));
+      return;
     }
     for (; periods > 0; --periods) {
       const std::int64_t step = d.g.of(alpha_);
       if (step == 0) break;  // it moves no more
       alpha_ -= step;
+    }
+  }
+
+  [[nodiscard]] static constexpr bool shares(const DcqcnParams& d) {
+    return d.shared_alpha > ps(0);
+  }
+  constexpr void rise(const DcqcnParams& d) {
+    if (shares(d)) [[unlikely]] {
+      ++rises_;
+    } else {
+      alpha_ += d.g.of(kOne - alpha_);
     }
   }
 
@@ -215,6 +252,8 @@ class Dcqcn {
   Bytes sent_{0};          ///< since the byte counter's last event
   std::uint32_t timer_events_ = 0;
   std::uint32_t byte_events_ = 0;
+  std::uint32_t rises_ = 0;  ///< [D118] of an alpha that it shares, since they were last taken
+  std::uint32_t falls_ = 0;
   bool active_ = false;       ///< a CNP has come
   bool cnp_seen_ = false;     ///< in alpha's running period
   bool cut_pending_ = false;  ///< when the interval since the last one is over

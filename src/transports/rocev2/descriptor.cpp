@@ -14,6 +14,7 @@
 #include "sim/transport.h"
 #include "transports/rocev2/ar_sim.h"
 #include "transports/rocev2/params.h"
+#include "transports/rocev2/shared_sim.h"
 #include "transports/rocev2/sim.h"
 #include "workload/amount.h"
 
@@ -167,6 +168,15 @@ constexpr sim::Key kKeys[] = {
          .fallback = "1",
          .needs = "it is a fraction from 0 to 1 with up to six decimals, such as initial_alpha = 1",
          .help = "Alpha at the first CNP: with 1 it halves the rate, with less it cuts less."}),
+    param<&Params::dcqcn, &core::DcqcnParams::shared_alpha>(
+        {.name = "shared_alpha_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .fallback = "0",
+         .needs = "it is 0, or from a base RTT to 1 s, such as shared_alpha_us = \"1 RTT\"",
+         .help = "All flows of the run share one alpha, which is told what they did to it this "
+                 "often; 0: each queue pair has its own. Over lossless switches, and not with "
+                 "roce-ar."}),
     param<&Params::dcqcn, &core::DcqcnParams::alpha_timer>(
         {.name = "alpha_timer_us",
          .kind = Kind::time,
@@ -269,6 +279,19 @@ class RoceResolver : sim::Resolving {
                             "name a set, such as dcqcn = \"paper2015\"",
                             set_["rocev2.variant"].literal.found()));
     }
+    if (p.dcqcn.shared_alpha > ps(0)) {  // [D118]
+      if (p.dcqcn.shared_alpha < out_.base_rtt)
+        set_["rocev2.shared_alpha_us"].fail_value(set_["rocev2.shared_alpha_us"].key->needs);
+      if (places_in_any_order(scheme_))
+        set_["rocev2.shared_alpha_us"].fail(
+            "roce-ar has an alpha for each flow. leave shared_alpha_us out, or set scheme = "
+            "\"rocev2\"");
+      if (set_.given("pfc.enabled") && !set_.flag("pfc.enabled"))
+        later("rocev2.shared_alpha_us", "pfc.enabled")
+            .fail(
+                "one alpha of all flows is for lossless switches, which run in one process. leave "
+                "shared_alpha_us out, or set pfc.enabled = true");
+    }
     const auto checked =
         places_in_any_order(scheme_) ? p.validated(core::kArWindow) : p.validated();  // [AR.window]
     if (!checked) fail(checked.error());
@@ -291,6 +314,8 @@ class RoceResolver : sim::Resolving {
 std::shared_ptr<const sim::Transport> resolve(sim::Resolution& resolution, const Scheme* scheme) {
   const Params params = RoceResolver(resolution, scheme).resolve();
   if (places_in_any_order(scheme)) return sim::make_transport<sim::ArProtocol>(params);
+  if (scheme != nullptr && params.dcqcn.shared_alpha > ps(0))
+    return sim::make_transport<sim::SharedRoceProtocol>(params);
   return sim::make_transport<sim::RoceProtocol>(params);
 }
 

@@ -36,9 +36,10 @@ inline constexpr DcqcnSet kDefaultDcqcn = DcqcnSet::nic_default;
 
 struct DcqcnParams {
   DcqcnVariant variant = DcqcnVariant::nic;
-  Ratio g{1, 256};                   ///< [R.dcqcn.alpha] weight of news in alpha
-  Ratio initial_alpha{1, 1};         ///< [D64] at the first CNP
-  Picoseconds alpha_timer{0};        ///< [R.dcqcn.alpha]
+  Ratio g{1, 256};              ///< [R.dcqcn.alpha] weight of news in alpha
+  Ratio initial_alpha{1, 1};    ///< [D64] at the first CNP
+  Picoseconds shared_alpha{0};  ///< [D118] one alpha of all flows, told so often; 0: each its own
+  Picoseconds alpha_timer{0};   ///< [R.dcqcn.alpha]
   Picoseconds decrease_interval{0};  ///< [R.dcqcn.cut_interval] nic: least time between two cuts
   Picoseconds increase_timer{0};     ///< [R.dcqcn.timer]
   Bytes byte_counter{0};             ///< [R.dcqcn.bytes] 0: time alone drives the increase
@@ -55,6 +56,8 @@ struct DcqcnParams {
                                  "a fraction from 0 to 1, such as 1/256"},
                       ParamRange{&DcqcnParams::initial_alpha, "dcqcn_initial_alpha", Ratio{0},
                                  Ratio{1}, "a fraction from 0 to 1, such as 1"},
+                      ParamRange{&DcqcnParams::shared_alpha, "dcqcn_shared_alpha", ps(0),
+                                 seconds(1), "0 for none, or up to 1 s"},
                       ParamRange{&DcqcnParams::alpha_timer, "dcqcn_alpha_timer", ns(1), seconds(1),
                                  "from 1 ns to 1 s"},
                       ParamRange{&DcqcnParams::decrease_interval, "dcqcn_decrease_interval", ps(0),

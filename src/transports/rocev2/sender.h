@@ -23,6 +23,7 @@
 #include "transports/rocev2/dcqcn.h"
 #include "transports/rocev2/events.h"
 #include "transports/rocev2/params.h"
+#include "transports/rocev2/shared_alpha.h"
 #include "transports/rocev2/stripes.h"
 
 namespace strack::core {
@@ -50,10 +51,16 @@ class RoceSender {
  public:
   using Ack = RoceAck;
 
-  /// `params`, `slots` and `qps` must outlive the sender; there are params.qps_per_conn of the latter.
+  /// `params`, `slots` and `qps` must outlive the sender; there are params.qps_per_conn of the latter. So must
+  /// `alpha`, which is there if flows share one [D118].
   constexpr RoceSender(const RoceParams& params, std::span<MessageSlot> slots,
-                       std::span<RoceSenderQp> qps, Psn initial_psn, Events events = {})
-      : params_(&params), messages_(slots, initial_psn), qps_(qps.data()), events_(events) {
+                       std::span<RoceSenderQp> qps, Psn initial_psn, Events events = {},
+                       SharedAlpha* alpha = nullptr)
+      : params_(&params),
+        messages_(slots, initial_psn),
+        qps_(qps.data()),
+        alpha_(alpha),
+        events_(events) {
     STRACK_CHECK(qps.size() == params.qps_per_conn);
     const Stripes stripes(params);
     for (std::uint32_t i = 0; i < stripes.qps(); ++i) {
@@ -79,6 +86,7 @@ class RoceSender {
     RoceSenderQp& qp = qps_[ack.qp];
     if (ack.kind == RoceAckKind::cnp) {
       ++counters_.cnps;
+      const AlphaLease lease(qp.dcqcn, alpha_, *params_, now);
       qp.dcqcn.on_cnp(*params_, now, events_);
       events_.on(RoceAckReceived{ack, ps(0), bytes(0)});
       return;
@@ -133,6 +141,7 @@ class RoceSender {
         events_.on(RoceReached{RoceRare::outstanding_full});
         continue;
       }
+      const AlphaLease lease(qp.dcqcn, alpha_, *params_, now);
       if (qp.dcqcn.ready(*params_, now, events_) > now) {  // [R.roce.pacing]
         earliest = std::min(earliest, qp.dcqcn.ask_again(*params_));
         continue;
@@ -251,6 +260,7 @@ class RoceSender {
   const RoceParams* params_;
   MessageQueue messages_;
   RoceSenderQp* qps_;
+  SharedAlpha* alpha_;
   Bytes acked_{0};
   Instant pace_deadline_ = Instant::never();  ///< set by a poll that pacing kept empty
   RoceSenderCounters counters_{};

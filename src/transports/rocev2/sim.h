@@ -16,6 +16,7 @@
 #include "transports/rocev2/events.h"
 #include "transports/rocev2/receiver.h"
 #include "transports/rocev2/sender.h"
+#include "transports/rocev2/shared_alpha.h"
 #include "transports/rocev2/sim_packing.h"
 
 namespace strack::sim {
@@ -81,11 +82,11 @@ struct RoceProtocol : TransportDefaults {
     core::RoceSender<Events> sender;
 
     SendingEnd(const Params& params, std::size_t slot_count, Events events,
-               core::Psn first = core::Psn{0})
+               core::Psn first = core::Psn{0}, core::SharedAlpha* alpha = nullptr)
         : slots(std::make_unique<core::MessageSlot[]>(slot_count)),
           qps(std::make_unique<core::RoceSenderQp[]>(params.qps_per_conn)),
-          sender(params, {slots.get(), slot_count}, {qps.get(), params.qps_per_conn}, first,
-                 events) {}
+          sender(params, {slots.get(), slot_count}, {qps.get(), params.qps_per_conn}, first, events,
+                 alpha) {}
     template <class Visit>
     void for_each_owned(const Params& params, std::size_t slot_count, Visit&& visit) {
       visit(std::span(slots.get(), slot_count));
