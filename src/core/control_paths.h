@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "base/prng.h"
 #include "base/units.h"
@@ -25,6 +26,8 @@ class ControlPaths {
       seconds(1);  ///< that a way leads back; it may have died since
   static constexpr Picoseconds kAstray = seconds(1);  ///< after somebody has asked again
   static constexpr std::uint32_t kWaysBack = 8;       ///< at once, where none is known
+  static constexpr std::uint32_t kWaysOfAnswer =
+      4;  ///< [D120] to a probe: a way that is known may have died
   static constexpr Picoseconds kSeekEvery = ms(5);
 
   constexpr ControlPaths() = default;
@@ -44,10 +47,15 @@ class ControlPaths {
     return static_cast<PathId>(((mix64(++draws_) >> 32) * paths_) >> 32);
   }
 
-  /// By a probe, or by a packet that had come before.
+  /// By a packet that had come before.
   constexpr void asked_again(Instant now) {
     again_ = true;
     astray_until_ = now + kAstray;
+  }
+  /// By a probe, whose sender has heard nothing for a while.
+  constexpr void probed(Instant now) {
+    asked_again(now);
+    probed_ = true;
   }
   /// How the next acknowledgement goes.
   struct Route {
@@ -57,9 +65,10 @@ class ControlPaths {
   };
   [[nodiscard]] constexpr Route of_ack(Instant now) {
     const bool lost = again_ && !knows_way(now);
+    const bool probed = std::exchange(probed_, false);
     again_ = false;
     if (now >= astray_until_) return {true, 1, 0};
-    if (!lost) return {false, 1, 0};
+    if (!lost) return {false, probed ? std::min(kWaysOfAnswer, paths_) : 1, 0};
     const std::uint32_t ways = std::min(kWaysBack, paths_);
     if (now < seek_at_) return {false, ways, 0};
     seek_at_ = now + kSeekEvery;
@@ -78,6 +87,7 @@ class ControlPaths {
   PathId proven_ = 0;
   bool ask_proven_ = false;
   bool again_ = false;
+  bool probed_ = false;
 };
 
 }  // namespace strack::core

@@ -73,5 +73,23 @@ TEST(ControlPaths, AcknowledgementsGoAstrayWhenAskedAgain) {
   expect(few.of_ack(kNow), false, 3, 3);
 }
 
+// [D120] The answer to a probe goes several ways even where one is known, which may have died; what follows it does not.
+TEST(ControlPaths, TheAnswerToAProbeGoesSeveralWays) {
+  ControlPaths ways(kPaths, 1);
+  ways.works(3, kNow);
+  ways.probed(kNow);
+  const ControlPaths::Route answer = ways.of_ack(kNow);
+  EXPECT_FALSE(answer.as_packet);
+  EXPECT_EQ(answer.copies, ControlPaths::kWaysOfAnswer);
+  EXPECT_EQ(answer.pings, 0u);
+  EXPECT_EQ(ways.of_ack(kNow).copies, 1u);
+  ways.asked_again(kNow);
+  EXPECT_EQ(ways.of_ack(kNow).copies, 1u) << "a packet that came twice asks nothing";
+  ControlPaths few(2, 1);
+  few.works(1, kNow);
+  few.probed(kNow);
+  EXPECT_EQ(few.of_ack(kNow).copies, 2u);
+}
+
 }  // namespace
 }  // namespace strack::core

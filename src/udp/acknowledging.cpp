@@ -89,7 +89,7 @@ void Engine::on_probe(Connection& c, const wire::Header& header, wire::ConstByte
     ++statistics_.refused_malformed;
     return;
   }
-  c.session->ways.asked_again(now_);
+  c.session->ways.probed(now_);
   want_ack(c, packet.psn, packet.timestamp, from.arrival);
   send_ack(c);
 }

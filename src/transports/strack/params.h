@@ -94,6 +94,9 @@ struct StrackParams {
   Picoseconds probe_interval;                 ///< [R.probe.send] silence before a probe
   Picoseconds probe_rtt_limit;                ///< [A1.L13] a probe's RTT that rules out queues
   ProbeRecovers probe_recovers = ProbeRecovers::sent_before_probe;
+  Picoseconds reorder_time{
+      0};  ///< [D119] what arrives was sent so much later: lost; 0: order alone tells
+  std::uint32_t probe_copies = 1;     ///< [D120] at a time, each by a path of its own
   Picoseconds rto;                    ///< [R.timeout.value] [D15]
   std::uint32_t rto_backoff_max = 3;  ///< [D15] doublings at most
   std::uint32_t probe_backoff_max =
@@ -155,6 +158,9 @@ struct StrackParams {
         ParamRange{&StrackParams::probe_rtt_limit, "probe_rtt_limit", ps(0), seconds(3'600),
                    "0 or more, such as 2 x net_base_rtt"},
         AnyValue{&StrackParams::probe_recovers},
+        ParamRange{&StrackParams::reorder_time, "reorder_time", ps(0), seconds(1),
+                   "0 for order alone, or at most 1 s"},
+        ParamRange{&StrackParams::probe_copies, "probe_copies", 1, 16, "from 1 to 16"},
         ParamRange{&StrackParams::rto, "rto", ns(1), seconds(3'600),
                    "from 1 ns to an hour, such as 25 x net_base_rtt"},
         ParamRange{&StrackParams::rto_backoff_max, "rto_backoff_max", 0, 10,

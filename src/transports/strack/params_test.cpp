@@ -447,6 +447,13 @@ TEST(StrackParams, Validated_BackOffInSilence) {
   const StrackParams params = StrackParams::for_link(gbps(400), us(8), bytes(4'096)).value();
   EXPECT_EQ(params.probe_backoff_max, 0u);
   EXPECT_EQ(params.silent_window, bytes(0));
+  EXPECT_EQ(params.probe_copies, 1u);              // [D120]
+  EXPECT_EQ(params.reorder_time, Picoseconds{0});  // [D119]
+  EXPECT_EQ(complaint_with(&StrackParams::probe_copies, 16U), "");
+  EXPECT_EQ(complaint_with(&StrackParams::probe_copies, 0U), "probe_copies");
+  EXPECT_EQ(complaint_with(&StrackParams::probe_copies, 17U), "probe_copies");
+  EXPECT_EQ(complaint_with(&StrackParams::reorder_time, seconds(1)), "");
+  EXPECT_EQ(complaint_with(&StrackParams::reorder_time, seconds(1) + ps(1)), "reorder_time");
   EXPECT_EQ(complaint_with(&StrackParams::probe_backoff_max, 20U), "");
   EXPECT_EQ(complaint_with(&StrackParams::probe_backoff_max, 21U), "probe_backoff_max");
   EXPECT_EQ(complaint_with(&StrackParams::silent_window, params.mtu), "");

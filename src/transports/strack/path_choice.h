@@ -29,6 +29,7 @@ concept PathChoice = requires(P paths, const P& idle, const StrackParams& params
   { paths.lost(params, psn, now) } -> std::same_as<void>;
   { paths.fall_silent(params) } -> std::same_as<void>;
   { idle.payload(psn) } -> std::same_as<std::uint16_t>;
+  { idle.sent_at(psn) } -> std::same_as<Timestamp>;
 };
 
 /// Algorithm 2, and around the paths that lead nowhere where the host lends memory to know them.
@@ -51,7 +52,7 @@ class GuardedPaths {
   }
   [[nodiscard]] constexpr bool remembers() const { return health_ != nullptr; }
   constexpr void sent(PathId path, const Departure& packet) {
-    health_->sent(packet.psn, path, packet.payload, packet.purpose == Purpose::again);
+    health_->sent(packet.psn, path, packet.payload, packet.purpose == Purpose::again, packet.now);
   }
   constexpr void arrived(Psn psn) { health_->arrived(psn); }
   constexpr void lost(const StrackParams& params, Psn psn, Instant now) {
@@ -62,6 +63,8 @@ class GuardedPaths {
     if (guards(params)) health_->fall_silent();
   }
   [[nodiscard]] constexpr std::uint16_t payload(Psn psn) const { return health_->payload(psn); }
+
+  [[nodiscard]] constexpr Timestamp sent_at(Psn psn) const { return health_->sent_at(psn); }
 
   constexpr void reset_ecn_bitmap() { selector_.reset_ecn_bitmap(); }
   [[nodiscard]] constexpr bool is_marked(PathId path) const { return selector_.is_marked(path); }

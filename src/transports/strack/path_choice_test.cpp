@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -135,6 +136,72 @@ TEST_F(PathChoiceTest, Sender_ObliviousBarsNothing) {
   sender.on_receiving_ack(sack(Psn{0}, 0b1110, last, now, us(8)), now);
   EXPECT_TRUE(sender.in_recovery());
   EXPECT_EQ(health.barred(), 0u);
+}
+
+// [D119] A packet that was sent again and is lost again is noticed by what was sent well after it and has come, in the same episode;
+// what is as young as that is not blamed.
+TEST_F(PathChoiceTest, Sender_WhatIsOverdueIsLostInAnEpisodeToo) {
+  params.reorder_time = us(20);
+  params.ooo_cwnd = {1, 1};
+  GuardedSender sender = make();
+  post(sender, 60);
+  const auto first = sender.poll_transmit(kStart).value();
+  const auto second = sender.poll_transmit(kStart).value();
+  sender.on_receiving_ack(sack(Psn{0}, 0b10, second, kStart + us(8), us(8)), kStart + us(8));
+  EXPECT_FALSE(sender.in_recovery()) << "order says nothing yet, nor does time";
+
+  const Instant later = kStart + us(21);
+  const auto third = sender.poll_transmit(later).value();
+  sender.on_receiving_ack(sack(Psn{0}, 0b110, third, later + us(8), us(8)), later + us(8));
+  EXPECT_TRUE(sender.in_recovery());
+  EXPECT_EQ(health.barred(), 1u);
+  const auto again = sender.poll_transmit(later + us(8)).value();
+  EXPECT_TRUE(again.retransmission);
+  EXPECT_EQ(again.psn, first.psn);
+
+  // It is lost, too.
+  const Instant soon = later + us(8 + 20);
+  const auto fourth = sender.poll_transmit(soon).value();
+  sender.on_receiving_ack(sack(Psn{0}, 0b1110, fourth, soon + us(8), us(8)), soon + us(8));
+  EXPECT_FALSE(sender.poll_transmit(soon + us(8)).value().retransmission) << "not more than that";
+  const Instant then = later + us(8 + 21);
+  const auto fifth = sender.poll_transmit(then).value();
+  Sack last = sack(Psn{0}, 0b101110, fifth, then + us(8), us(8));
+  sender.on_receiving_ack(last, then + us(8));
+  EXPECT_EQ(sender.counters().loss_episodes, 2u);
+  EXPECT_EQ(sender.counters().timeouts, 0u);
+  EXPECT_EQ(health.barred(), 2u) << "and nothing that was sent since";
+  const auto third_time = sender.poll_transmit(then + us(8)).value();
+  EXPECT_EQ(third_time.psn, first.psn);
+  EXPECT_NE(third_time.path_id, again.path_id);
+}
+
+// [D120] A probe goes by several paths at a time, as one question.
+TEST_F(PathChoiceTest, Sender_AProbeGoesSeveralWays) {
+  params.probe_copies = 4;
+  GuardedSender sender = make();
+  post(sender, 1);
+  (void)sender.poll_transmit(kStart).value();
+  const Instant now = kStart + params.probe_interval;
+  for (std::uint16_t question = 1; question <= 2; ++question) {
+    sender.on_timeout(kStart + question * params.probe_interval);
+    std::set<PathId> taken;
+    while (const auto probe = sender.poll_transmit(now)) {
+      ASSERT_EQ(probe->type, PacketType::probe);
+      EXPECT_EQ(probe->probe_id, question);
+      taken.insert(probe->path_id);
+    }
+    EXPECT_GE(taken.size(), 3u) << "the first goes as data would, the others by turns";
+  }
+  // The first answer is enough.
+  sender.on_timeout(kStart + 3 * params.probe_interval);
+  Packet probe = sender.poll_transmit(now).value();
+  Sack answer = sack(Psn{0}, 0, probe, now + us(8), us(8));
+  answer.for_probe = true;
+  answer.probe_id = probe.probe_id;
+  sender.on_receiving_ack(answer, now + us(8));
+  EXPECT_TRUE(sender.in_recovery());
+  EXPECT_EQ(sender.poll_transmit(now + us(8)).value().type, PacketType::data);
 }
 
 // Several packets that a host sends as one take the first one's path.

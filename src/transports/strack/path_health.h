@@ -14,7 +14,8 @@
 //
 // What was lost goes again by a proven path: one that something arrived by, that has lost nothing
 // since, and not before all fell silent. Without any it takes the next after the one that lost it: so
-// among n paths its n-th try at the latest takes a living one, whatever is believed of them.
+// among n paths its n-th try at the latest takes a living one, whatever is believed of them. Where paths are
+// known together, packets start that each at another path [D121].
 //
 // Connections that take the same paths may know them together [D74]: what one loses none tries, what
 // arrives for one clears a path for all. What packets are under way each remembers for itself.
@@ -26,6 +27,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -40,6 +42,7 @@ struct PathRecord {
   std::uint8_t failures = 0;  ///< since something last arrived
   bool barred = false;
   bool suspect = false;  ///< nothing has arrived since the alarm
+  bool listed = false;   ///< among the proven ones, where those are kept apart
 };
 
 /// What a packet was when it was sent last. Belongs to the host's memory.
@@ -48,6 +51,8 @@ struct SentRecord {
   std::uint16_t payload = 0;
   bool retransmission = false;
   bool settled = true;  ///< arrived, or never sent
+  bool sought = false;  ///< a path of which nothing was known
+  Timestamp at{};
 };
 
 /// What is known of all paths together. Belongs to the host's memory where several share it, as do the
@@ -104,8 +109,12 @@ class PathHealth {
     if (purpose != Purpose::news) {
       if (is_good(path, false, now)) return path;
       if (const auto proven = next_proven(now)) return *proven;
-      PathId& last = purpose == Purpose::probe ? probe_ : sent_[psn.value & mask()].path;
-      return static_cast<PathId>(after(last));
+      if (purpose == Purpose::probe) return static_cast<PathId>(after(probe_));
+      const SentRecord& s = sent_[psn.value & mask()];
+      seeks_ = true;
+      // [D121] Many that were lost by one path do not all take the same next one.
+      if (keeps_fresh_ && !s.sought) return seek_ = static_cast<PathId>(after(seek_));
+      return static_cast<PathId>(after(s.path));
     }
     const bool may_try = k.proven_count_ == 0 || k.suspects_ == 0 || ++turn_ % kTryEvery == 0;
     if (is_good(path, may_try, now)) return path;
@@ -119,8 +128,10 @@ class PathHealth {
     return next_proven(now).value_or(path);  // none is better than another
   }
 
-  constexpr void sent(Psn psn, PathId path, std::uint16_t payload, bool retransmission) {
-    sent_[psn.value & mask()] = {path, payload, retransmission, false};
+  constexpr void sent(Psn psn, PathId path, std::uint16_t payload, bool retransmission,
+                      Instant now = {}) {
+    sent_[psn.value & mask()] = {
+        path, payload, retransmission, false, std::exchange(seeks_, false), Timestamp::of(now)};
     if (!retransmission) newest_ = psn;
   }
 
@@ -203,6 +214,7 @@ class PathHealth {
   [[nodiscard]] constexpr std::uint16_t payload(Psn psn) const {
     return sent_[psn.value & mask()].payload;
   }
+  [[nodiscard]] constexpr Timestamp sent_at(Psn psn) const { return sent_[psn.value & mask()].at; }
   [[nodiscard]] constexpr std::uint32_t barred() const { return known().barred_; }
 
  private:
@@ -242,7 +254,15 @@ class PathHealth {
 
   constexpr void prove(PathId path) {
     PathKnowledge& k = known();
-    if (k.proven_count_ > 0 && k.proven_[(k.next_slot_ - 1) % kProven] == path) return;
+    if (keeps_fresh_) {
+      // [D122] Each once. Otherwise those that are taken often are proven often and taken more, until few are left; and answers may be
+      // lost on the ways back of all of these.
+      if (paths_[path].listed) return;
+      paths_[path].listed = true;
+      if (k.proven_count_ == kProven) paths_[k.proven_[k.next_slot_ % kProven]].listed = false;
+    } else if (k.proven_count_ > 0 && k.proven_[(k.next_slot_ - 1) % kProven] == path) {
+      return;
+    }
     k.proven_[k.next_slot_++ % kProven] = path;
     k.proven_count_ = std::min(k.proven_count_ + 1, kProven);
   }
@@ -262,7 +282,10 @@ class PathHealth {
   }
 
   constexpr void suspect_all() {
-    for (PathRecord& any : paths_) any.suspect = true;
+    for (PathRecord& any : paths_) {
+      any.suspect = true;
+      any.listed = false;
+    }
     PathKnowledge& k = known();
     k.suspects_ = count();
     k.proven_count_ = 0;
@@ -280,6 +303,8 @@ class PathHealth {
   std::uint32_t spared_ = 0;    ///< silent timeouts in a row that blamed nothing
   Psn newest_{};                ///< sent
   PathId probe_ = 0;
+  PathId seek_ = 0;     ///< [D121] where the next packet starts to seek when no path is proven
+  bool seeks_ = false;  ///< the packet that goes next
   /// Where paths are shared, which is over UDP. Simulated hosts forget all at an alarm, as their results were made.
   bool keeps_fresh_ = false;
 };

@@ -304,8 +304,60 @@ TEST_F(SharedPathsTest, WhatIsOldProvesNothingTwice) {
   }
   now = now + PathHealth::kNextAlarm;
   lose(mine, 8);
-  EXPECT_EQ(mine.usable(4, Purpose::again, first, now), 5)
-      << "none is proven: the next of its paths";
+  EXPECT_EQ(mine.usable(4, Purpose::again, first, now), 1) << "none is proven: it seeks";
+}
+
+// [D121] [D41] Where nothing is proven, packets that were lost by one path start to seek at different ones, and from there each goes round all.
+TEST_F(SharedPathsTest, WhatIsLostTogetherSeeksApart) {
+  constexpr std::uint32_t kLost = 6;
+  const Psn first = next;
+  for (std::uint32_t i = 0; i < kLost; ++i, ++next) mine.sent(next, 3, 100, false);
+  mine.fall_silent();
+  std::array<std::set<PathId>, kLost> taken;
+  std::set<PathId> starts;
+  for (std::uint32_t tries = 0; tries < kPaths; ++tries) {
+    for (std::uint32_t i = 0; i < kLost; ++i) {
+      const PathId path = mine.usable(3, Purpose::again, first + i, now);
+      mine.sent(first + i, path, 100, true);
+      taken[i].insert(path);
+      if (tries == 0) starts.insert(path);
+    }
+  }
+  EXPECT_EQ(starts.size(), kLost);
+  for (const auto& each : taken) EXPECT_EQ(each.size(), kPaths);
+}
+
+// [D122] What arrives often by few paths does not drive the others from the list of those that are proven.
+TEST_F(SharedPathsTest, WhatIsTakenOftenLeavesTheOthersProven) {
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(mine, path);
+  for (PathId path = 4; path < 12; ++path) deliver(mine, path);
+  for (int i = 0; i < 50; ++i) {
+    deliver(mine, 4);
+    deliver(mine, 5);
+  }
+  std::set<PathId> taken;
+  for (int i = 0; i < 40; ++i) taken.insert(mine.usable(0, Purpose::again, next, now));
+  EXPECT_EQ(taken, (std::set<PathId>{4, 5, 6, 7, 8, 9, 10, 11}));
+}
+
+// [D122] And the oldest makes room where there are more than the list holds; it may come back.
+TEST_F(SharedPathsTest, TheListOfProvenPathsHasAnEnd) {
+  constexpr PathId kMany = 40;
+  std::array<PathRecord, kMany> many{};
+  PathKnowledge all;
+  PathHealth one(many, packets, all);
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(one, path);
+  for (PathId path = 4; path < kMany; ++path) deliver(one, path);
+  const auto taken = [&] {
+    std::set<PathId> paths_taken;
+    for (int i = 0; i < 100; ++i) paths_taken.insert(one.usable(0, Purpose::again, next, now));
+    return paths_taken;
+  };
+  EXPECT_EQ(taken().size(), 32u);
+  EXPECT_FALSE(taken().contains(4));
+  deliver(one, 4);
+  EXPECT_EQ(taken().size(), 32u);
+  EXPECT_TRUE(taken().contains(4));
 }
 
 // [D74] [D41] The silence of one says nothing of paths by which others hear, but it is not passed over for ever.

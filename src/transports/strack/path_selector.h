@@ -52,6 +52,7 @@ class PathSelector {
   static constexpr void lost(const StrackParams& /*params*/, Psn /*psn*/, Instant /*now*/) {}
   static constexpr void fall_silent(const StrackParams& /*params*/) {}
   [[nodiscard]] static constexpr std::uint16_t payload(Psn /*psn*/) { return 0; }
+  [[nodiscard]] static constexpr Timestamp sent_at(Psn /*psn*/) { return {}; }
 
   /// [A2.L2-8] Learns from the echo of one ACK.
   constexpr void update_ecn_bitmap(const StrackParams& params, bool ecn, PathId path_id) {

@@ -28,17 +28,9 @@
 #include "transports/strack/params.h"
 #include "transports/strack/path_choice.h"
 #include "transports/strack/path_selector.h"
+#include "transports/strack/sender_counters.h"
 
 namespace strack::core {
-
-/// How often things happened to one connection. Cheap enough to be always there.
-struct SenderCounters {
-  std::uint32_t retransmissions = 0;
-  std::uint32_t loss_episodes = 0;
-  std::uint32_t probes_sent = 0;
-  std::uint32_t timeouts = 0;
-  std::uint32_t sacks_rejected = 0;
-};
 
 template <class Events = NoEvents, PathChoice Paths = PathSelector>
 class Sender {
@@ -74,7 +66,7 @@ class Sender {
   /// as one burst asks for those after the first with its path, `together`; a probe has its own.
   constexpr std::optional<Packet> poll_transmit(Instant now,
                                                 std::optional<PathId> together = std::nullopt) {
-    if (probe_wanted_) return make_probe(now);
+    if (probes_wanted_ > 0) return make_probe(now);
     if (in_recovery()) {
       // [R.recovery.retransmit] Lowest first, each once per episode, and before anything new.
       skip_acknowledged();
@@ -123,7 +115,7 @@ class Sender {
         rtt_known ? window_.measured_qdelay(measured_rtt) : ps(0);  // [A1.L8-11]
     end_silence();
     probe_timer_ts_ = now + params_->probe_interval;  // [A1.L12]
-    probe_wanted_ = false;                            // [R.probe.send] the silence is over
+    probes_wanted_ = 0;                               // [R.probe.send] the silence is over
 
     const Bytes acked = take_in(sack, now);
     events_.on(SackReceived{sack, measured_rtt, qdelay, acked});
@@ -137,6 +129,7 @@ class Sender {
                           events_);  // [A1.L17]
     }
     detect_out_of_order(sack, now);  // [A1.L18]
+    if (params_->reorder_time > ps(0)) detect_overdue(sack, now);
   }
 
   /// Acts on whatever is due at `now`; harmless when nothing is.
@@ -160,7 +153,7 @@ class Sender {
       // [R.probe.send] No SACK for a while: ask. [R.probe.repeat] And ask again, should that get
       // lost.
       if (probe_outstanding_) events_.on(Reached{Rare::probe_lost});
-      probe_wanted_ = true;
+      probes_wanted_ = static_cast<std::uint8_t>(params_->probe_copies);  // [D120]
       probe_timer_ts_ = now + probe_wait();
       if (probe_backoff_ < params_->probe_backoff_max) ++probe_backoff_;  // [D42]
     }
@@ -214,8 +207,7 @@ class Sender {
   [[nodiscard]] constexpr Bytes bytes_claimed_retransmit() const {
     return bytes_claimed_retransmit_;
   }
-  /// [D16] The claimed bytes still waiting to be sent again. Walks the episode; for tests and
-  /// reports.
+  /// [D16] The claimed bytes still waiting to be sent again. Walks the episode; for tests and reports.
   [[nodiscard]] constexpr Bytes claimed_unsent() {
     return in_recovery() ? unacknowledged_bytes(recovery_next_, recovery_high_) : bytes(0);
   }
@@ -257,12 +249,11 @@ class Sender {
     return packet;
   }
 
-  /// [R.probe.send] [R.probe.base] Outside the window, on a path of its own choice, like data
-  /// [D18].
+  /// [R.probe.send] [R.probe.base] Outside the window, on a path of its own choice, like data [D18].
   constexpr Packet make_probe(Instant now) {
-    probe_wanted_ = false;
+    if (probes_wanted_ == params_->probe_copies) ++probe_id_;
+    --probes_wanted_;
     probe_outstanding_ = true;
-    ++probe_id_;
     sent_before_probe_ = psn_next_;
     ++counters_.probes_sent;
     Packet packet;
@@ -279,8 +270,7 @@ class Sender {
     return packet;
   }
 
-  /// [D15] [D22] The first packet after idleness: what is measured from here on is about this
-  /// burst.
+  /// [D15] [D22] The first packet after idleness: what is measured from here on is about this burst.
   constexpr void start_timers(Instant now) {
     timeout_ts_ = now;  // [R.timeout.timer]
     heard_ = false;
@@ -342,8 +332,7 @@ class Sender {
     return params_->delay_marks && !marks_seen_ && rtt - window_.base_rtt() > params_->target_qhigh;
   }
 
-  /// [R.bitmap.sender] [R.recovery.update] Notes everything the SACK says has arrived; returns the
-  /// new bytes.
+  /// [R.bitmap.sender] [R.recovery.update] Notes everything the SACK says has arrived; returns the new bytes.
   constexpr Bytes take_in(const Sack& sack, Instant now) {
     if (!sack.for_probe) probe_outstanding_ = false;  // [D10] somebody else answered
     if (sack.epsn < epsn_) events_.on(Reached{Rare::stale_sack});
@@ -422,8 +411,7 @@ class Sender {
 
   // ---- Loss ----
 
-  /// [A1.L13] [R.probe.loss] [D10] The probe came back fast and alone: what was sent before it is
-  /// lost.
+  /// [A1.L13] [R.probe.loss] [D10] The probe came back fast and alone: what was sent before it is lost.
   constexpr void judge_probe(const Sack& sack, Picoseconds measured_rtt, Instant now) {
     if (!sack.for_probe || sack.probe_id != probe_id_) return;
     if (!probe_outstanding_) {
@@ -456,6 +444,19 @@ class Sender {
     declare_loss(LossCause::out_of_order, highest_received_ + 1, now);  // [R.ooo.range]
   }
 
+  /// [D119] What this SACK answers was sent so long after EPSN was, for the last time, that EPSN is lost: so are all that are as old. In an
+  /// episode that is known of those that were sent again, and no other way but the timeout's.
+  constexpr void detect_overdue(const Sack& sack, Instant now) {
+    if (sack.for_probe || !paths_.remembers()) return;
+    const Psn sent_end = in_recovery() ? recovery_next_ : psn_next_;
+    const auto limit = params_->reorder_time;
+    Psn high = epsn_;
+    while (high < sent_end &&
+           (acked_.test(high.value) || sack.timestamp.since(paths_.sent_at(high)) > limit))
+      ++high;
+    declare_loss(LossCause::out_of_order, high, now);
+  }
+
   /// [R.loss.enter] [R.ooo.range] [D17] Starts an episode over [EPSN, high), or starts it over.
   constexpr void declare_loss(LossCause cause, Psn high, Instant now) {
     if (high <= epsn_) return;
@@ -474,16 +475,17 @@ class Sender {
     bytes_claimed_retransmit_ += claimed;
     ++counters_.loss_episodes;
     events_.on(LossDeclared{cause, epsn_, recovery_high_, claimed});
-    if (paths_.remembers()) blame_paths(cause == LossCause::timeout && silent_, now);
+    if (paths_.remembers()) blame_paths(cause, high, now);
   }
 
   /// [D39] [D41] What is lost tells of its path.
-  constexpr void blame_paths(bool silence, Instant now) {
-    if (silence) {
+  constexpr void blame_paths(LossCause cause, Psn high, Instant now) {
+    if (cause == LossCause::timeout && silent_) {
       paths_.fall_silent(*params_);
       return;
     }
-    for (Psn psn = epsn_; psn < recovery_high_; ++psn) {
+    const Psn end = cause == LossCause::out_of_order ? high : recovery_high_;
+    for (Psn psn = epsn_; psn < end; ++psn) {
       if (!acked_.test(psn.value)) paths_.lost(*params_, psn, now);
     }
   }
@@ -582,9 +584,9 @@ class Sender {
   std::uint16_t probe_id_ = 0;
   std::uint8_t backoff_ = 0;
   std::uint8_t probe_backoff_ = 0;
+  std::uint8_t probes_wanted_ = 0;
   bool heard_ = false;   ///< a SACK has come since the timeout's timer was set
   bool silent_ = false;  ///< and none between the last timeout and the time before
-  bool probe_wanted_ = false;
   bool probe_outstanding_ = false;
   bool probe_asked_ = false;  ///< since the last SACK
   bool marks_seen_ = false;   ///< [D40] on this connection

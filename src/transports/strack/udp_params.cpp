@@ -74,6 +74,9 @@ Result<core::StrackParams, core::ParamError> derive_params(const Measured& measu
   // probes.
   params.rto_backoff_max = std::max(3u, doublings(params.rto, kLongestTimeout));
   params.probe_backoff_max = doublings(params.probe_interval, kLongestProbeWait);
+  params.probe_copies = std::min(kProbeCopies, params.max_paths);  // [D120]
+  // [D119] No path's queue is that much longer than another's.
+  params.reorder_time = std::min(params.target_qhigh, seconds(1));
   params.path_health = true;  // [D39]
   params.delay_marks = true;  // [D40]
   params.least_rtt = kSchedulingNoise;

@@ -25,6 +25,18 @@ TEST(DeriveParams, TargetIsNeverBelowSchedulingNoise) {
   EXPECT_EQ(params.probe_interval, us(600));
 }
 
+// [D119] [D120] Three RTTs as they are scaled, of the noise here; never beyond what the parameter may be.
+TEST(DeriveParams, FindsLossesByTimeAndAsksSeveralWays) {
+  const auto params = derive_params(measured()).value();
+  EXPECT_EQ(params.reorder_time, params.target_qhigh);
+  EXPECT_EQ(params.probe_copies, 4u);
+  Measured far = measured();
+  far.rtt = seconds(1);
+  far.paths = 2;
+  EXPECT_EQ(derive_params(far).value().reorder_time, seconds(1));
+  EXPECT_EQ(derive_params(far).value().probe_copies, 2u);
+}
+
 // [D42] Ten milliseconds to 640, and 0.6 to 76.8 between probes.
 TEST(DeriveParams, BacksOffInSilence) {
   const auto params = derive_params(measured()).value();

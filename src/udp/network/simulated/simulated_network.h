@@ -20,7 +20,9 @@ namespace strack::udp {
 
 struct SimulatedFaults {
   Picoseconds one_way = us(10);
-  Picoseconds per_byte{0};           ///< the links' slowness
+  Picoseconds per_byte{0};  ///< the links' slowness
+  /// Of each host's own link, with a queue that marks from half a millisecond on, always from one and a half, and drops beyond ten; 0: none.
+  BitsPerSecond link{0};
   std::uint32_t dead_entropies = 0;  ///< the first so many lead nowhere
   std::uint32_t spines = 0;  ///< entropies are hashed onto so many ways; 0: there is no such thing
   std::uint32_t dead_spines = 0;  ///< the first so many, for good
@@ -96,6 +98,7 @@ class SimulatedHost final : public Network {
   SimulatedWorld& world_;
   Address address_;
   Rng random_;
+  Instant link_free_{};  ///< from what it has sent
   std::vector<Waiting> inbox_;
   std::vector<Waiting> taken_;
   std::vector<Incoming> incoming_;
@@ -192,13 +195,16 @@ class SimulatedWorld {
     if (capture != nullptr) capture->push_back({source, *out.to, bytes});
     if (filter && !filter({source, *out.to, bytes})) return;
     const bool perfect = now_ >= faults_.end;
+    const Picoseconds queued = pass_link(from, out.bytes);
     const std::uint32_t size = out.segment != 0 ? out.segment : out.bytes;
     const bool silent = now_ >= faults_.silent_from && now_ < faults_.silent_until;
     const bool too_large = size > faults_.largest;
     const bool dead = out.entropy < faults_.dead_entropies ||
-                      (now_ >= faults_.spines_die_at &&
+                      (now_ + queued >= faults_.spines_die_at &&
                        meets_dead_spine(faults_, from.address_, *out.to, out.entropy));
-    if (to == nullptr || silent || dead || too_large || (!perfect && rng_.chance(faults_.loss))) {
+    const bool dropped = queued > kQueueHolds;
+    if (to == nullptr || silent || dead || too_large || dropped ||
+        (!perfect && rng_.chance(faults_.loss))) {
       ++lost;
       return;
     }
@@ -208,16 +214,31 @@ class SimulatedWorld {
       ++duplicated;
     }
     for (; copies > 0; --copies) {
-      Picoseconds delay = faults_.one_way + std::int64_t{size} * faults_.per_byte;
+      Picoseconds delay = queued + faults_.one_way + std::int64_t{size} * faults_.per_byte;
       if (!perfect && faults_.jitter > ps(0)) delay += ps(rng_.between(0, faults_.jitter.count()));
       std::vector<std::uint8_t> copy = bytes;
       if (!perfect && !copy.empty() && rng_.chance(faults_.corruption)) {
         ++corrupted;
         copy[rng_.below(copy.size())] ^= static_cast<std::uint8_t>(1 << rng_.below(8));
       }
-      const bool marked = out.ect && !perfect && rng_.chance(faults_.marking);
+      const bool marked = out.ect && !perfect && (rng_.chance(faults_.marking) || marks(queued));
       flying_.push({now_ + delay, order_++, to, source, std::move(copy), out.segment, marked});
     }
+  }
+
+  static constexpr Picoseconds kMarkFrom = us(500), kMarkAll = us(1'500), kQueueHolds = ms(10);
+  /// Until it has left the host by its link, behind what waits there; what finds the queue full takes no room in it.
+  [[nodiscard]] Picoseconds pass_link(SimulatedHost& from, std::uint32_t size) {
+    if (faults_.link == BitsPerSecond{0}) return ps(0);
+    const Instant start = std::max(now_, from.link_free_);
+    if (start - now_ > kQueueHolds) return start - now_;
+    from.link_free_ = start + bytes(size) / faults_.link;
+    return from.link_free_ - now_;
+  }
+  [[nodiscard]] bool marks(Picoseconds queued) {
+    if (queued <= kMarkFrom) return false;
+    return queued >= kMarkAll ||
+           rng_.chance({(queued - kMarkFrom).count(), (kMarkAll - kMarkFrom).count()});
   }
 
   SimulatedFaults faults_;
