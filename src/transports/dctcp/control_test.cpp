@@ -111,6 +111,20 @@ TEST(Dctcp, AlphaFollowsTheShareOfMarks) {
   EXPECT_EQ(r.control.alpha(), first + kOne * 3 / 8 / 16 - first / 16);
 }
 
+// [DCTCP.window] Wherever PSNs begin, the first acknowledgement closes a window.
+TEST(Dctcp, TheFirstWindowIsThatOfTheFirstAck) {
+  for (const std::uint32_t first : {1u, 0x9000'0000u}) {
+    const DctcpParams p = params();
+    DctcpControl control(p);
+    AckNews news;
+    news.acked = kMtu;
+    news.epsn = Psn{first};
+    news.psn_next = Psn{first} + 8u;
+    control.on_ack(p, news, {});
+    EXPECT_EQ(control.alpha(), kOne - kOne / 16) << first;
+  }
+}
+
 // [DCTCP.decrease] [DCTCP.decrease.once] [DCTCP.echo] A mark cuts the window by half of alpha; no other does
 // before all is acknowledged that was in flight then.
 TEST(Dctcp, CutsByAlpha) {

@@ -72,6 +72,20 @@ TEST(Hpcc, ReferenceOncePerRtt) {
   EXPECT_EQ(loop.control.cwnd(), bytes(100'240));
 }
 
+// [HPCC.reference] The first acknowledgement begins a round trip and ends none, wherever PSNs begin.
+TEST(Hpcc, TheFirstRoundTripBeginsWithTheFirstAck) {
+  const HpccParams p = params();
+  HpccControl control(p);
+  AckNews news;
+  news.acked = bytes(1'000);
+  news.utilisation = 1'944;
+  news.epsn = Psn{101};
+  news.psn_next = Psn{500};
+  control.on_ack(p, news, {});
+  EXPECT_EQ(control.cwnd(), bytes(200'160));
+  EXPECT_EQ(control.reference(), kb(400));
+}
+
 // [HPCC.ai] [HPCC.stage] Below eta W_AI is added for five round trips, then the window jumps to eta.
 TEST(Hpcc, AdditiveThenMultiplicative) {
   Loop loop;

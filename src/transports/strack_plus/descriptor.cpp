@@ -154,6 +154,13 @@ constexpr sim::Key kKeys[] = {
          .needs = "it is true or false",
          .help = "A probe is not repeated before as much time as the last RTT; false: before "
                  "probe_interval_us."}),
+    param<&Params::probe_due>(
+        {.name = "probe_due",
+         .kind = Kind::flag,
+         .fallback = "true",
+         .needs = "it is true or false",
+         .help = "No probe while more may be sent and too little has been for a SACK; false: after "
+                 "any silence."}),
     param<&Params::probe_unknown>(
         {.name = "probe_unknown",
          .kind = Kind::flag,

@@ -30,6 +30,7 @@ struct PlusParams : StrackParams {
   Picoseconds rack{0};             ///< [PLUS.rack] 0: order alone
   bool relative_probe = true;      ///< [PLUS.probe.verdict] false: as the paper
   bool probe_patience = false;     ///< [PLUS.probe.again] false: a probe_interval
+  bool probe_due = false;          ///< [PLUS.probe.due] false: any silence counts
   bool probe_unknown = true;       ///< [PLUS.probe.where] false: EPSN
   Picoseconds probe_margin{0};     ///< [PLUS.probe.verdict]
   Picoseconds probe_tail{0};       ///< [PLUS.probe.tail] 0: an end is like any other silence
@@ -50,6 +51,7 @@ struct PlusParams : StrackParams {
                    "0 for none, or a time up to an hour"},
         AnyValue{&PlusParams::relative_probe},
         AnyValue{&PlusParams::probe_patience},
+        AnyValue{&PlusParams::probe_due},
         AnyValue{&PlusParams::probe_unknown},
         ParamRange{&PlusParams::probe_margin, "probe_margin", ps(0), seconds(3'600),
                    "from 0 to an hour"},
@@ -76,6 +78,7 @@ struct PlusParams : StrackParams {
     p.rack = 3 * rtt / 2;
     p.probe_interval = rtt;  // [PLUS.probe.send]
     p.probe_patience = true;
+    p.probe_due = true;
     p.probe_margin = rtt / 2;
     p.probe_tail = 3 * rtt / 4;  // the margin, and two stamps
     p.derive();

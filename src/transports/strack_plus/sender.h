@@ -108,6 +108,8 @@ class PlusSender {
       return;
     }
     probe_backoff_ = 0;
+    since_sack_ = 0;
+    port_busy_ = false;
     heard_ = true;
     silent_ = false;
 
@@ -145,6 +147,9 @@ class PlusSender {
       heard_ = false;
       if (silent_ || !params_->path_health) paths_.fall_silent();  // [D41]
       lose_all(epsn_, psn_next_, LossCause::timeout);
+    } else if (now >= probe_at_ && !tail_ && more_before_sack()) {  // [PLUS.probe.due]
+      port_busy_ = true;
+      probe_at_ = now + params_->probe_interval;
     } else if (now >= probe_at_) {  // [PLUS.probe.send] and again, should that get lost
       probe_wanted_ = true;
       probe_at_ = now + probe_wait();
@@ -199,6 +204,10 @@ class PlusSender {
   constexpr Packet make_data(Psn psn, const Fragment& fragment, bool again,
                              std::optional<PathId> together, Instant now) {
     inflight_ += bytes(fragment.payload);
+    if (since_sack_ < params_->sack_packets) {
+      ++since_sack_;
+      if (port_busy_ && !tail_) probe_at_ = now + params_->probe_interval;  // [PLUS.probe.due]
+    }
     sent_at_[pair(psn)] = unit(now);
     Packet packet = make(together, now);
     packet.retransmission = again;
@@ -210,6 +219,14 @@ class PlusSender {
     const std::uint32_t most = std::min(window_.cwnd_packets(), params_->tracking_window);
     if (again || most < 2 * params_->sack_packets) packet.note = kPlusAsks;  // [PLUS.sack.ask]
     return packet;
+  }
+
+  /// [PLUS.probe.due] Too little has left since the last SACK for another, and more may leave: the port is busy.
+  [[nodiscard]] constexpr bool more_before_sack() {
+    return params_->probe_due && since_sack_ < params_->sack_packets && lost_count_ == 0 &&
+           psn_next_ != messages_.end() &&
+           psn_next_ - epsn_ < static_cast<std::int32_t>(params_->tracking_window) &&
+           fits(messages_.fragment(psn_next_, params_->mtu_bytes()));
   }
 
   /// [PLUS.probe.send] Outside the window, on a path like data's.
@@ -486,6 +503,8 @@ class PlusSender {
   PlusCounters counters_{};
   std::uint8_t backoff_ = 0;
   std::uint8_t probe_backoff_ = 0;
+  std::uint8_t since_sack_ = 0;  ///< data packets that have left, up to sack_packets
+  bool port_busy_ = false;       ///< since the last SACK a probe's time came too soon
   bool probe_wanted_ = false;
   bool tail_ = false;    ///< the next probe is the last packet's
   bool heard_ = false;   ///< since the last timeout, or EPSN's last step

@@ -412,6 +412,40 @@ TEST_F(PlusSenderTest, Probe_Patience) {
   }
 }
 
+// [PLUS.probe.due] Fewer than four packets since the last SACK ask for none: as long as more may be sent, it is the
+// port that is busy. A full window is silence.
+TEST_F(PlusSenderTest, Probe_Due) {
+  for (const bool due : {true, false}) {
+    p.probe_due = due;
+    PlusSender<> one(p, slots(), Psn{0});
+    ASSERT_EQ(one.on_message({1, 100'000}, at(us(0))), PostResult::accepted);
+    const auto deadline_passes = [&one](Picoseconds t) {
+      one.on_timeout(at(t));
+      return one.next_deadline();
+    };
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(one.poll_transmit(at(us(i))));
+    EXPECT_EQ(deadline_passes(us(8)), at(us(16)));
+    const Packet next = one.poll_transmit(at(us(9))).value();
+    EXPECT_EQ(next.type, due ? PacketType::data : PacketType::probe);
+    if (!due) continue;
+    EXPECT_EQ(one.next_deadline(), at(us(17)));  // the fourth has left: a SACK is due
+    EXPECT_EQ(deadline_passes(us(17)), at(us(25)));
+    EXPECT_EQ(one.poll_transmit(at(us(17))).value().type, PacketType::probe);
+    // A SACK begins the count anew, and a window that is full ends it.
+    PlusAck told;
+    told.epsn = told.base = Psn{1};
+    told.echoes[told.count++] = {Psn{0}, 1, false};
+    told.path_id = 1;
+    one.on_receiving_ack(told, at(us(18)));
+    EXPECT_EQ(deadline_passes(us(26)), at(us(34)));
+    EXPECT_EQ(one.poll_transmit(at(us(27))).value().type, PacketType::data);
+    while (one.poll_transmit(at(us(27)))) {
+    }
+    one.on_timeout(at(us(35)));
+    EXPECT_EQ(one.poll_transmit(at(us(35))).value().type, PacketType::probe);
+  }
+}
+
 // [PLUS.probe.tail] Three quarters of a base RTT after the last packet a probe follows it, whatever is heard meanwhile.
 TEST_F(PlusSenderTest, Tail) {
   post(9);

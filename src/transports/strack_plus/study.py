@@ -40,6 +40,7 @@ IDEAS = {
     "11, a probe for the first unknown": {"probe_unknown": "false"},
     "12, a probe behind the last packet": {"probe_tail_us": "0"},
     "13, patience with a probe": {"probe_patience": "false"},
+    "14, a probe when a SACK is due": {"probe_due": "false"},
 }
 # Each constant, and 20 % less and more.
 CONSTANTS = {

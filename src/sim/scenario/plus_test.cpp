@@ -1,0 +1,109 @@
+// [strack-plus]: every key sets what it is named after, to the value that is given; what follows from others follows.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+#include "sim/scenario/scenario.h"
+#include "sim/transport.h"
+#include "transports/strack_plus/sim.h"
+
+namespace strack::sim {
+namespace {
+
+core::PlusParams plus_of(const std::string& keys) {
+  const auto scenario =
+      load_text("[transport]\nscheme = \"strack-plus\"\n[strack-plus]\n" + keys, "x.toml", {}, {});
+  EXPECT_TRUE(scenario) << scenario.error().text();
+  return params_of<PlusProtocol>(scenario.value().config);
+}
+std::string error_of(const std::string& keys) {
+  const auto scenario =
+      load_text("[transport]\nscheme = \"strack-plus\"\n[strack-plus]\n" + keys, "x.toml", {}, {});
+  return scenario ? "" : scenario.error().text();
+}
+
+TEST(StrackPlusKeys, DefaultsAreTheLinks) {
+  const core::PlusParams p = plus_of("");
+  const core::PlusParams link =
+      core::PlusParams::for_link(gbps(400), p.net_base_rtt, bytes(4'096)).value();
+  EXPECT_EQ(p.max_cwnd, link.max_cwnd);
+  EXPECT_EQ(p.target_qdelay, 2 * p.net_base_rtt);
+  EXPECT_EQ(p.target_qhigh, 3 * p.net_base_rtt);
+  EXPECT_EQ(p.probe_interval, p.net_base_rtt);
+  EXPECT_EQ(p.probe_backoff_max, 0u);
+  EXPECT_EQ(p.probe_tail, 3 * p.net_base_rtt / 4);
+  EXPECT_EQ(p.rack, 3 * p.net_base_rtt / 2);
+  EXPECT_EQ(p.rto, 25 * p.net_base_rtt);
+  EXPECT_EQ(p.avoid_for, 100 * p.net_base_rtt);
+}
+
+TEST(StrackPlusKeys, EachSetsItsField) {
+  const core::PlusParams p = plus_of(R"(ring = 5
+rotate_all = false
+avoid = false
+avoid_for_us = 70
+answered_first = true
+max_paths = 32
+max_cwnd = "300 KB"
+target_qdelay_us = 11
+target_qhigh_us = 23
+sack_packets = 3
+sack_on_epsn = true
+tracking_window = 300
+ooo_cwnd = 0.5
+rack_us = 13
+probe_interval_us = 7
+probe_backoff_max = 4
+relative_probe = false
+probe_patience = false
+probe_due = false
+probe_unknown = false
+probe_margin_us = 3
+probe_tail_us = 5
+rto_us = 222
+)");
+  EXPECT_EQ(p.ring, 5u);
+  EXPECT_FALSE(p.rotate_all);
+  EXPECT_FALSE(p.avoid);
+  EXPECT_EQ(p.avoid_for, us(70));
+  EXPECT_TRUE(p.answered_first);
+  EXPECT_EQ(p.max_paths, 32u);
+  EXPECT_EQ(p.max_cwnd, kb(300));
+  EXPECT_EQ(p.target_qdelay, us(11));
+  EXPECT_EQ(p.target_qhigh, us(23));
+  EXPECT_EQ(p.sack_packets, 3u);
+  EXPECT_TRUE(p.sack_on_epsn);
+  EXPECT_EQ(p.tracking_window, 300u);
+  EXPECT_EQ(p.ooo_cwnd, (Ratio{1, 2}));
+  EXPECT_EQ(p.rack, us(13));
+  EXPECT_EQ(p.probe_interval, us(7));
+  EXPECT_EQ(p.probe_backoff_max, 4u);
+  EXPECT_FALSE(p.relative_probe);
+  EXPECT_FALSE(p.probe_patience);
+  EXPECT_FALSE(p.probe_due);
+  EXPECT_FALSE(p.probe_unknown);
+  EXPECT_EQ(p.probe_margin, us(3));
+  EXPECT_EQ(p.probe_tail, us(5));
+  EXPECT_EQ(p.rto, us(222));
+}
+
+// [PLUS.high] [PLUS.probe.tail] Unless they are given themselves.
+TEST(StrackPlusKeys, DerivedKeysFollow) {
+  const core::PlusParams p = plus_of("target_qdelay_us = 100\nprobe_margin_us = 9\n");
+  EXPECT_EQ(p.target_qhigh, us(100));
+  EXPECT_EQ(p.probe_tail, us(9) + p.net_base_rtt / 4);
+}
+
+// [D42] From none to 20 doublings.
+TEST(StrackPlusKeys, DoublingsOfProbes) {
+  EXPECT_EQ(plus_of("probe_backoff_max = 0\n").probe_backoff_max, 0u);
+  EXPECT_EQ(plus_of("probe_backoff_max = 20\n").probe_backoff_max, 20u);
+  EXPECT_NE(error_of("probe_backoff_max = 21\n").find("it is from 0 to 20 doublings"),
+            std::string::npos);
+  EXPECT_NE(error_of("probe_backoff_max = -1\n").find("it is from 0 to 20 doublings"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace strack::sim
