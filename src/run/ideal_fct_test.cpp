@@ -1,6 +1,7 @@
 #include "run/ideal_fct.h"
 
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include "sim/transport.h"
 #include "transports/strack/sim.h"
 #include "workload/collectives.h"
+#include "workload/iterate.h"
 
 namespace strack::run {
 namespace {
@@ -249,6 +251,17 @@ workload::Job job_of(workload::GraphBuilder& builder, const std::vector<workload
           std::vector<Instant>(hosts.size())};
 }
 
+struct Jobs : sim::Observer {
+  Picoseconds time{0};
+  void on_job(const metrics::JobRecord& job) override { time = job.end - job.start; }
+};
+Picoseconds simulated(const sim::SimConfig& config, const workload::Job& job) {
+  sim::Simulation simulation(config, workload::Workload{{}, {job}});
+  Jobs jobs;
+  EXPECT_EQ(simulation.run(jobs), sim::Ending::finished);
+  return jobs.time;
+}
+
 TEST(IdealJobs, AChainIsTheSumOfItsLinks) {
   const auto config = small();
   workload::GraphBuilder builder(3);
@@ -297,6 +310,65 @@ TEST(IdealJobs, SlowLinksCountTheirWay) {
   EXPECT_EQ(ideal_of(config, job), kWire + kFar + kFarAck);
   config.failures.impairments[0].way = sim::LinkWay::down;
   EXPECT_GT(ideal_of(config, job), 4 * kWire);
+}
+
+// [D125] Who waits for two messages waits for its port to have carried both, before it goes on; whether they came ...
+TEST(IdealJobs, WhatAJoinWaitsForCameThroughOnePort) {
+  const auto config = small();
+  workload::GraphBuilder in(4);
+  const auto think = in.compute(2, us(7));
+  for (const workload::Rank from : {0u, 1u})
+    in.wait(think, in.message(from, 2, kSize), workload::Moment::received);
+  in.wait(in.message(2, 3, kSize), think, workload::Moment::sent);
+  EXPECT_EQ(ideal_of(config, job_of(in, {0, 4, 8, 12})),
+            2 * kWire + kFar + us(7) + kWire + kFar + kFarAck);
+  // ... or went and were acknowledged.
+  workload::GraphBuilder out(3);
+  const auto pause = out.compute(0, us(5));
+  for (const workload::Rank to : {1u, 2u})
+    out.wait(pause, out.message(0, to, kSize), workload::Moment::sent);
+  out.wait(out.message(0, 1, kSize), pause, workload::Moment::sent);
+  const workload::Job job = job_of(out, {0, 4, 8});
+  EXPECT_EQ(ideal_of(config, job), 2 * kWire + kFar + kFarAck + us(5) + kWire + kFar + kFarAck);
+  EXPECT_GE(simulated(config, job), ideal_of(config, job));
+}
+
+// [D125] What waits twice for the same message waits for one.
+TEST(IdealJobs, AMessageComesOnce) {
+  const auto config = small();
+  workload::GraphBuilder builder(3);
+  const auto there = builder.message(0, 1, kSize);
+  const auto on = builder.message(1, 2, kSize);
+  for (int i = 0; i < 3; ++i) builder.wait(on, there, workload::Moment::received);
+  EXPECT_EQ(ideal_of(config, job_of(builder, {0, 4, 8})), 2 * (kWire + kFar) + kFarAck);
+}
+
+// [D125] Whichever of two messages comes last, three have to leave after it, one after the other.
+TEST(IdealJobs, WhatFollowsLeavesByOnePort) {
+  const auto config = small();
+  workload::GraphBuilder builder(9);
+  for (const workload::Rank middle : {1u, 2u}) {
+    const auto there = builder.message(0, middle, kSize);
+    for (workload::Rank i = 0; i < 3; ++i)
+      builder.wait(builder.message(middle, 3 * middle + i, kSize), there,
+                   workload::Moment::received);
+  }
+  const workload::Job job = job_of(builder, {0, 4, 8, 1, 9, 12, 2, 5, 13});
+  EXPECT_EQ(ideal_of(config, job), 5 * kWire + 2 * kFar + kFarAck);
+  EXPECT_GE(simulated(config, job), ideal_of(config, job));
+}
+
+// [D125] An iteration begins when all of the one before is sent and received, and the computation is over.
+TEST(IdealJobs, IterationsAddUp) {
+  const auto config = small();
+  for (const workload::Collective collective :
+       {workload::Collective::alltoall, workload::Collective::allreduce_ring}) {
+    const workload::Job once = job_of(collective, {0, 4, 8, 12});
+    workload::Job often = once;
+    often.graph =
+        std::make_shared<const workload::Graph>(workload::iterate(*once.graph, 3, us(20)));
+    EXPECT_EQ(ideal_of(config, often), 3 * ideal_of(config, once) + 2 * us(20));
+  }
 }
 
 // What waits for latency waits, though the port has time: the last of two chunks on the last of two hops.
@@ -390,17 +462,6 @@ TEST(IdealJobs, EachIsOnItsOwn) {
   EXPECT_TRUE(ideal_jobs(config, {}).empty());
 }
 
-struct Jobs : sim::Observer {
-  Picoseconds time{0};
-  void on_job(const metrics::JobRecord& job) override { time = job.end - job.start; }
-};
-Picoseconds simulated(const sim::SimConfig& config, const workload::Job& job) {
-  sim::Simulation simulation(config, workload::Workload{{}, {job}});
-  Jobs jobs;
-  EXPECT_EQ(simulation.run(jobs), sim::Ending::finished);
-  return jobs.time;
-}
-
 // A job of one message is a flow; one of many cannot beat its limit, and a ring alone reaches it.
 TEST(IdealJobs, IsWhatTheSimulatorCannotBeat) {
   const auto config = small();
@@ -456,6 +517,28 @@ TEST(IdealJobs, CollectivesTakeWhatTheirFormulasSay) {
                                std::vector<Instant>(4)};
   expect_near(simulated(config, pipeline), 12 * kBoth + 3 * kNear + kNearAck, "pipeline");
   EXPECT_EQ(ideal_of(config, pipeline), 12 * kWire + 3 * kNear + kNearAck);
+}
+
+// Double binary trees, a block in each: on every level a rank takes from two, or gives to two, by one port, but for the
+// roots, which have one child. With 2^k ranks that is k - 1 levels of two and one of one, up and down.
+TEST(IdealJobs, DoubleBinaryTreesTakeWhatTheirFormulaSays) {
+  auto config = small();
+  config.topology.hosts_per_rack = 8;
+  for (const workload::Rank ranks : {4u, 8u}) {
+    const auto made =
+        workload::make_collective({.collective = workload::Collective::allreduce_double_binary_tree,
+                                   .ranks = ranks,
+                                   .size = 2 * kSize,
+                                   .chunk = kSize});
+    std::vector<workload::HostId> hosts(ranks);
+    std::iota(hosts.begin(), hosts.end(), 0);
+    const workload::Job job{"trees", std::make_shared<const workload::Graph>(made.value().graph),
+                            hosts, std::vector<Instant>(ranks)};
+    const int levels = ranks == 4 ? 2 : 3;
+    const Picoseconds formula = (4 * levels - 2) * kWire + 2 * levels * kNear + kNearAck;
+    EXPECT_EQ(ideal_of(config, job), formula);
+    expect_near(simulated(config, job), formula, "trees");
+  }
 }
 
 // [D90] Inside a server a message takes its bytes and the latency, whatever the network does.

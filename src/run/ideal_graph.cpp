@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <queue>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -75,9 +76,12 @@ class Chains {
   [[nodiscard]] Picoseconds bound() {
     if (graph_.size() == 0) return ps(0);
     find_order();
+    find_joins();
     find_heads();
     // All that follows an event of a node, from the last node to the first.
     behind_.assign(graph_.size(), ps(0));
+    leaves_.assign(graph_.size(), {});
+    looked_.assign(graph_.size(), 0);
     std::vector<std::vector<Task>> out(graph_.ranks());
     std::vector<std::vector<Task>> in(graph_.ranks());
     std::vector<std::vector<Task>> servers(graph_.ranks());  // each rank's port to its fellows
@@ -96,6 +100,7 @@ class Chains {
         // At the receiver, until the job is over: the acknowledgement, and what waits for either.
         const Picoseconds rest = std::max(way.back + sent, longest_after(Moment::received, id));
         const Task leaves{heads_[id], way.leaving, way.behind + rest};
+        leaves_[id] = {ps(0), way.inside ? ps(0) : way.leaving, leaves.tail};
         if (way.inside) {
           servers[node.rank].push_back(leaves);
         } else {
@@ -183,6 +188,47 @@ class Chains {
     STRACK_CHECK_OP(order_.size(), ==, graph_.size());
   }
 
+  /// [D125] By node that waits for several events: whose they are.
+  void find_joins() {
+    std::vector<std::uint32_t> count(graph_.size());
+    for (NodeId id = 0; id < graph_.size(); ++id)
+      for_each_after(id, [&](Moment, NodeId next) { ++count[next]; });
+    first_join_.assign(graph_.size() + 1, 0);
+    for (NodeId id = 0; id < graph_.size(); ++id)
+      first_join_[id + 1] = first_join_[id] + (count[id] > 1 ? count[id] : 0);
+    joins_.resize(first_join_.back());
+    std::vector<std::size_t> filled(first_join_.begin(), first_join_.end() - 1);
+    for (NodeId id = 0; id < graph_.size(); ++id) {
+      for_each_after(id, [&](Moment moment, NodeId next) {
+        if (count[next] > 1) joins_[filled[next]++] = {id, moment};
+      });
+    }
+  }
+
+  /// [D125] When all that a node waits for has come through the ports of its rank, one thing at a time: what it has
+  /// received, and what it has sent and was acknowledged.
+  [[nodiscard]] Picoseconds joined(NodeId id) {
+    Picoseconds time{0};
+    received_.clear();
+    sent_.clear();
+    for (std::size_t i = first_join_[id]; i < first_join_[id + 1]; ++i) {
+      if (i > first_join_[id] && joins_[i] == joins_[i - 1]) continue;  // said twice
+      const auto [before, moment] = joins_[i];
+      if (graph_.node(before).computes || moment == Moment::started) continue;
+      const Way way = way_of(graph_.node(before));
+      if (way.inside) continue;
+      if (moment == Moment::received) {
+        received_.push_back({heads_[before] + way.before, way.arriving, way.last});
+      } else {
+        sent_.push_back({heads_[before], way.leaving, way.behind + way.back});
+      }
+    }
+    for (std::vector<Task>* tasks : {&received_, &sent_}) {
+      if (tasks->size() > 1) time = std::max(time, one_machine(*tasks));
+    }
+    return time;
+  }
+
   void find_heads() {
     heads_.assign(graph_.size(), ps(0));
     const Instant origin = *std::min_element(job_.starts.begin(), job_.starts.end());
@@ -195,6 +241,7 @@ class Chains {
     }
     for (const NodeId id : order_) {
       const Graph::Node& node = graph_.node(id);
+      heads_[id] = std::max(heads_[id], joined(id));
       const Way way = node.computes ? Way{} : way_of(node);
       const Picoseconds received = heads_[id] + way.there();
       const Picoseconds sent = node.computes ? heads_[id] + ps(node.amount) : received + way.back;
@@ -213,10 +260,19 @@ class Chains {
       for (const NodeId next : graph_.after(moment, id)) visit(moment, next);
     }
   }
-  [[nodiscard]] Picoseconds longest_after(Moment moment, NodeId id) const {
+  /// [D125] Messages that wait for one event leave by one port, one after the other.
+  [[nodiscard]] Picoseconds longest_after(Moment moment, NodeId id) {
     Picoseconds longest{0};
-    for (const NodeId next : graph_.after(moment, id)) longest = std::max(longest, behind_[next]);
-    return longest;
+    sent_.clear();
+    const std::span<const NodeId> after = graph_.after(moment, id);
+    if (after.empty()) return longest;
+    ++look_;
+    for (const NodeId next : after) {
+      longest = std::max(longest, behind_[next]);
+      if (std::exchange(looked_[next], look_) == look_) continue;  // said twice
+      if (leaves_[next].work > ps(0)) sent_.push_back(leaves_[next]);
+    }
+    return sent_.size() > 1 ? std::max(longest, one_machine(sent_)) : longest;
   }
 
   const sim::SimConfig& config_;
@@ -228,6 +284,12 @@ class Chains {
   std::vector<NodeId> order_;
   std::vector<Picoseconds> heads_;   ///< by node: when it can start
   std::vector<Picoseconds> behind_;  ///< by node: from its start to the end of the job
+  std::vector<Task> leaves_;         ///< by node: at its sender's port, from its start on
+  std::vector<std::size_t> first_join_;
+  std::vector<std::pair<NodeId, Moment>> joins_;  ///< by node, from first_join_ on
+  std::vector<Task> received_, sent_;             ///< for a moment
+  std::vector<std::uint64_t> looked_;             ///< by node: at which look it was seen
+  std::uint64_t look_ = 0;
 };
 
 }  // namespace
