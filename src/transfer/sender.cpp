@@ -42,6 +42,8 @@ struct Sender::Outgoing {
   std::shared_ptr<const Source> from;
   std::shared_ptr<const void> keeper;
   FileHandle handle;  ///< the worker's
+  timespec
+      changed{};  ///< as it was opened: unlike the time of its contents, nobody can set it back
   std::vector<BlockRange> ranges;
   std::size_t range = 0;       ///< the first that does not end before the cursor
   std::uint32_t cursor = 0;    ///< the next block to read
@@ -352,6 +354,11 @@ void Sender::read_block(Outgoing& file, Buffer& buffer) {
   };
   if (buffer.block == 0) file.handle = file.from->open(file.source->local, O_RDONLY | O_NONBLOCK);
   if (!file.handle) return fail(errno == ENOENT ? "has vanished" : "");
+  struct stat now {};
+  if (buffer.block == 0) {
+    if (::fstat(file.handle.get(), &now) != 0) return fail("");
+    file.changed = now.st_ctim;
+  }
   const auto read = [&](std::byte* to, std::size_t size, std::uint64_t offset) {
     ssize_t count = 0;
     do {
@@ -374,9 +381,9 @@ void Sender::read_block(Outgoing& file, Buffer& buffer) {
   buffer.digest = buffer.hole ? zero_digest(buffer.length)
                               : block_digest(std::span(buffer.bytes).first(buffer.length));
   if (buffer.block + 1 < file.blocks()) return;
-  struct stat now {};
   if (::fstat(file.handle.get(), &now) != 0) return fail("");
-  if (static_cast<std::uint64_t>(now.st_size) != entry.size ||
+  if (now.st_ctim.tv_sec != file.changed.tv_sec || now.st_ctim.tv_nsec != file.changed.tv_nsec ||
+      static_cast<std::uint64_t>(now.st_size) != entry.size ||
       std::int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec != entry.mtime_ns)
     return fail("changed while it was being copied");
   std::byte beyond{};

@@ -413,6 +413,29 @@ TEST_F(SessionTest, AFileThatChangesIsNotStored) {
   EXPECT_FALSE(fs::exists(in("f")));
 }
 
+// Whoever sets its time back does not hide that a file was written to meanwhile.
+TEST_F(SessionTest, AFileThatChangesIsNotStoredThoughItsTimeIsSetBack) {
+  write_file(out("f"), random_text(20 * std::size_t{kBlockBytes}, 1));
+  const auto time = fs::last_write_time(out("f"));
+  bool changed = false;
+  std::vector<std::string> told;
+  Sender::Options options;
+  options.noted = [&](const std::string& text) { told.push_back(text); };
+  EXPECT_EQ(copy({out("f").string()}, "", options,
+                 [&](const Sender& sender) {
+                   if (!changed && sender.progress().bytes > 0) {
+                     write_file(out("f"), random_text(20 * std::size_t{kBlockBytes}, 2));
+                     fs::last_write_time(out("f"), time);
+                     changed = true;
+                   }
+                   return false;
+                 }),
+            "");
+  EXPECT_EQ(told.size(), 1u);
+  EXPECT_EQ(progress_.skipped, 1u);
+  EXPECT_FALSE(fs::exists(in("f")));
+}
+
 // --- Peers that break the rules: told why, nothing written, others not touched ---
 
 struct Rude {

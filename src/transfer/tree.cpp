@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -213,6 +214,17 @@ std::string own_name(std::string_view source) {
   return name == "." || name == ".." ? std::string{} : std::string(name);
 }
 
+constexpr std::string_view kAnywhere = "**/";
+
+/// By characters, not by bytes, whatever the user's locale. A name that is no UTF-8 is compared byte by byte.
+bool matches(const char* pattern, const char* text) {
+  static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", locale_t{});
+  const locale_t before = utf8 != locale_t{} ? ::uselocale(utf8) : locale_t{};
+  const bool yes = ::fnmatch(pattern, text, FNM_PATHNAME) == 0;
+  if (utf8 != locale_t{}) ::uselocale(before);
+  return yes;
+}
+
 }  // namespace
 
 std::optional<std::string> read_pattern(std::string& pattern) {
@@ -232,6 +244,17 @@ std::optional<std::string> read_pattern(std::string& pattern) {
     return fmt::format("'{}' leaves nothing out: no path below a source has '{}' in it",
                        printable(pattern), part == "//" ? part : part.substr(1, part.size() - 2));
   }
+  std::string_view deep = rest;
+  while (deep.starts_with(kAnywhere)) deep.remove_prefix(kAnywhere.size());
+  if (fmt::format("/{}", deep).find("/**/") != std::string::npos)
+    return fmt::format("'{}': '**/' stands for any folders at the beginning only, such as '**/{}'",
+                       printable(pattern), printable(deep.substr(deep.find(kAnywhere) + 3)));
+  if (deep.size() < rest.size()) {
+    // A name alone is looked for everywhere as it is.
+    pattern = deep.find('/') == std::string_view::npos ? std::string(deep)
+                                                       : fmt::format("{}{}", kAnywhere, deep);
+    return std::nullopt;
+  }
   pattern = below_source ? fmt::format("/{}", rest) : std::string(rest);
   return std::nullopt;
 }
@@ -245,8 +268,15 @@ bool is_excluded(const std::vector<std::string>& patterns, std::string_view path
     const std::string name = own_name(below);
     for (const std::string& pattern : patterns) {
       const std::string& text = pattern.find('/') != std::string::npos ? below : name;
-      const char* what = pattern.c_str() + (pattern.starts_with('/') ? 1 : 0);
-      if (::fnmatch(what, text.c_str(), FNM_PATHNAME) == 0) return true;
+      const bool anywhere = pattern.starts_with(kAnywhere);
+      const char* what = pattern.c_str() + (anywhere                   ? kAnywhere.size()
+                                            : pattern.starts_with('/') ? 1
+                                                                       : 0);
+      for (std::size_t from = 0; from != std::string::npos;) {
+        if (matches(what, text.c_str() + from)) return true;
+        from = anywhere ? text.find('/', from) : std::string::npos;
+        if (from != std::string::npos) ++from;
+      }
     }
     if (end == std::string_view::npos) break;
   }

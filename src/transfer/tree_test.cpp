@@ -153,6 +153,12 @@ TEST(Tree, AnExcludePatternIsReadAsPeopleWriteIt) {
   EXPECT_EQ(read("./build/"), "/build");
   EXPECT_EQ(read("a/b"), "a/b");
   EXPECT_EQ(read("a/*/"), "a/*");
+  EXPECT_EQ(read("**/build"), "build");
+  EXPECT_EQ(read("/**/**/build/"), "build");
+  EXPECT_EQ(read("**/a/b"), "**/a/b");
+  EXPECT_EQ(read("build/**"), "build/**");
+  EXPECT_EQ(read("a/**/b"),
+            "error: 'a/**/b': '**/' stands for any folders at the beginning only, such as '**/b'");
   EXPECT_EQ(read(".o"), ".o");
   EXPECT_EQ(read("..o"), "..o");
   for (const char* nothing : {"", "/", "./", "//"}) {
@@ -167,6 +173,22 @@ TEST(Tree, AnExcludePatternIsReadAsPeopleWriteIt) {
             "error: 'a/./b' leaves nothing out: no path below a source has '.' in it");
   EXPECT_EQ(read("a//b"),
             "error: 'a//b' leaves nothing out: no path below a source has '//' in it");
+}
+
+// '**/' is at any depth, none included; '?' is one character, however many bytes it has.
+TEST(Tree, AnExcludePatternMatchesAnywhereAndByCharacters) {
+  const auto out = [](const char* pattern, const char* path) {
+    return is_excluded({pattern}, path, 0);
+  };
+  EXPECT_TRUE(out("**/a/b", "a/b"));
+  EXPECT_TRUE(out("**/a/b", "x/a/b"));
+  EXPECT_TRUE(out("**/a/b", "x/y/a/b/c"));
+  EXPECT_FALSE(out("**/a/b", "xa/b"));
+  EXPECT_FALSE(out("**/a/b", "a/x/b"));
+  EXPECT_FALSE(out("a/b", "x/a/b"));
+  EXPECT_TRUE(out("?.txt", "\u00e4.txt"));
+  EXPECT_TRUE(out("[\u00e4\u00f6]x", "\u00f6x"));
+  EXPECT_TRUE(out("?.txt", "\xe4.txt")) << "no UTF-8";
 }
 
 TEST(Tree, TheSameSourceTwiceIsOne) {
