@@ -15,6 +15,7 @@
 #include "base/process.h"
 #include "run/build_info.h"
 #include "run/ensemble.h"
+#include "sim/gpu/engine.h"
 
 namespace strack::run {
 namespace {
@@ -290,12 +291,15 @@ bool run_all(const PoolOptions& options, const std::vector<PoolRun*>& runs,
                             ? options.jobs
                             : std::max(1u, free / std::max(1u, options.threads.value_or(1)));
   std::size_t missing = 0;
+  unsigned on_gpu = 0;
   double weight = 0;
   for (const PoolRun* run : runs) {
     if (run->there) continue;
     ++missing;
+    on_gpu += run->gpu_weight ? 1u : 0u;
     weight += run->weight;
   }
+  if (options.gpu_shared) sim::share_gpu(std::clamp(on_gpu, 1u, std::max(1u, options.gpu_jobs)));
   Pace pace(options);
   Running running(options, pace);
   const auto begin = [&](Place place, unsigned most) {

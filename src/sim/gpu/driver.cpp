@@ -4,10 +4,10 @@
 
 namespace strack::sim::gpu {
 
-Result<const Driver*, std::string> load_driver() {
+namespace {
+
+Result<const Driver*, std::string> find_driver() {
   static Driver driver;
-  static void* library = nullptr;
-  if (library != nullptr) return &driver;
   void* found = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (found == nullptr)
     return std::string(
@@ -19,8 +19,14 @@ Result<const Driver*, std::string> load_driver() {
     return std::string("the NVIDIA driver is too old for the GPU engine: it has no " #name);
   STRACK_CUDA_CALLS(STRACK_CUDA_FIND)
 #undef STRACK_CUDA_FIND
-  library = found;
   return &driver;
+}
+
+}  // namespace
+
+Result<const Driver*, std::string> load_driver() {
+  static const Result<const Driver*, std::string> found = find_driver();
+  return found;
 }
 
 }  // namespace strack::sim::gpu

@@ -1,5 +1,6 @@
 #include "sim/gpu/engine.h"
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -15,6 +16,8 @@ namespace {
 
 constexpr ModuleFile kModule{"GPU", "libstrack-gpu.so", "STRACK_GPU_MODULE", "../sim/gpu",
                              "strack_gpu_module"};
+
+std::atomic<unsigned> company{1};
 
 [[noreturn]] void lose(const char* why) { throw EngineLost(why); }
 
@@ -57,12 +60,14 @@ std::optional<std::string> gpu_is_missing() {
   return problem.empty() ? std::nullopt : std::optional(std::move(problem));
 }
 
+void share_gpu(unsigned runs) { company.store(runs, std::memory_order_relaxed); }
+
 Result<std::unique_ptr<Cluster>, std::string> make_cluster(Engine engine, const SimConfig& config,
                                                            const workload::Workload& workload) {
   if (engine == Engine::gpu || engine == Engine::emulated)
-    return order({&config, &workload, engine == Engine::emulated, &lose});
+    return order({&config, &workload, engine == Engine::emulated, company.load(), &lose});
   if (engine == Engine::automatic) {
-    auto made = order({&config, &workload, false, &lose});
+    auto made = order({&config, &workload, false, company.load(), &lose});
     if (made) return std::move(made.value());
   }
   if (config.ranks != nullptr) {

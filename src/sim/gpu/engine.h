@@ -56,6 +56,9 @@ class EngineLost : public std::runtime_error {
 /// Whether this machine has a GPU that this program can use; or why not.
 [[nodiscard]] std::optional<std::string> gpu_is_missing();
 
+/// So many runs of this program share the GPU from now on: each then fills its part of it alone.
+void share_gpu(unsigned runs);
+
 /// A cluster on that engine, or why it cannot run there.
 [[nodiscard]] Result<std::unique_ptr<Cluster>, std::string> make_cluster(
     Engine engine, const SimConfig& config, const workload::Workload& workload);

@@ -37,7 +37,7 @@ constexpr std::string_view kMemoryIsFull =
 
 class Gpu final : public Machine {
  public:
-  explicit Gpu(const Driver& driver) : cuda_(driver) {}
+  Gpu(const Driver& driver, unsigned company) : cuda_(driver), company_(company) {}
   ~Gpu() override {
     if (costs_.open > 0 && std::getenv("STRACK_GPU_VERBOSE") != nullptr) tell_costs();
     // Windows that were launched ahead may still be on their way, to find that they are void.
@@ -105,6 +105,7 @@ class Gpu final : public Machine {
     const std::size_t room = bytes + 64;
     check(cuda_.cuMemAlloc_v2(&sheet, room));
     check(cuda_.cuMemsetD8_v2(sheet, 0, room));
+    check(cuda_.cuStreamSynchronize(nullptr));
     const OutsideArena outside;  // the list goes after the arena
     sheets_.push_back(sheet);
     return reinterpret_cast<void*>(sheet);
@@ -114,6 +115,8 @@ class Gpu final : public Machine {
   }
   void store(void* to, const void* from, std::size_t bytes) override {
     check(cuda_.cuMemcpyHtoD_v2(reinterpret_cast<CuPointer>(to), from, bytes));
+    // From memory that is not the driver's it may still be under way, and a window's streams would not wait for it.
+    check(cuda_.cuStreamSynchronize(nullptr));
   }
 
   void start(const Layout& layout) override {
@@ -352,7 +355,8 @@ class Gpu final : public Machine {
     memory_ = static_cast<DeviceMemory*>(sheet);
   }
 
-  /// As few items to a warp as fill the GPU: threads of a warp take turns where their ways part.
+  /// As few items to a warp as fill the GPU, with those of the runs that share it: threads of a warp take turns where
+  /// their ways part.
   [[nodiscard]] unsigned per_warp(const char* setting, std::uint32_t items,
                                   unsigned warps_per_processor) const {
     if (const char* set = std::getenv(setting)) {
@@ -360,7 +364,8 @@ class Gpu final : public Machine {
       if (value >= 1 && value <= 32) return static_cast<unsigned>(value);
     }
     const unsigned warps = static_cast<unsigned>(processors_) * warps_per_processor;
-    return std::clamp((items + warps - 1) / warps, 1u, 32u);
+    const std::uint64_t all = std::uint64_t{items} * company_;
+    return static_cast<unsigned>(std::clamp<std::uint64_t>((all + warps - 1) / warps, 1, 32));
   }
 
   void launch(CuFunction kernel, CuStream stream, std::uint32_t items, unsigned per_warp,
@@ -421,6 +426,7 @@ class Gpu final : public Machine {
   void leave() override { open_arena(nullptr); }
 
   const Driver& cuda_;
+  unsigned company_;  ///< runs that share the GPU, this one included
   std::string text_;
   CuDevice device_ = 0;
   CuContext context_ = nullptr;
@@ -468,10 +474,10 @@ std::string look_for_gpu() {
   return {};
 }
 
-Result<std::unique_ptr<Machine>, std::string> open_gpu() {
+Result<std::unique_ptr<Machine>, std::string> open_gpu(unsigned company) {
   auto driver = load_driver();
   if (!driver) return driver.error();
-  auto gpu = std::make_unique<Gpu>(*driver.value());
+  auto gpu = std::make_unique<Gpu>(*driver.value(), company);
   std::string problem = gpu->open();
   if (!problem.empty()) return problem;
   return std::unique_ptr<Machine>(std::move(gpu));

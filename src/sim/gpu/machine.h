@@ -87,8 +87,8 @@ inline constexpr std::string_view kTooMany = "too many runs of one program at a 
 
 /// This processor, or why it cannot be one.
 [[nodiscard]] Result<std::unique_ptr<Machine>, std::string> open_emulation();
-/// The first GPU of this computer, or why there is none to use.
-[[nodiscard]] Result<std::unique_ptr<Machine>, std::string> open_gpu();
+/// The first GPU of this computer, or why there is none to use; `company` runs share it, this one included.
+[[nodiscard]] Result<std::unique_ptr<Machine>, std::string> open_gpu(unsigned company);
 /// Why there is none, or nothing.
 [[nodiscard]] std::string look_for_gpu();
 

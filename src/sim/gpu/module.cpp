@@ -105,7 +105,7 @@ void make(const Order& order, Delivered& delivered) {
     delivered.problem = *std::move(refused);
     return;
   }
-  auto machine = order.emulated ? open_emulation() : open_gpu();
+  auto machine = order.emulated ? open_emulation() : open_gpu(order.company);
   if (!machine) {
     delivered.problem = machine.error();
     return;

@@ -23,6 +23,7 @@ struct Order {
   const SimConfig* config = nullptr;
   const workload::Workload* workload = nullptr;
   bool emulated = false;                    ///< steps are taken by this processor
+  unsigned company = 1;                     ///< runs that share the machine, this one included
   void (*lost)(const char* why) = nullptr;  ///< called where the machine is lost; does not return
 };
 /// And what comes of it: a cluster, or why not.
@@ -39,7 +40,7 @@ struct Module {
   std::string (*look)() = nullptr;  ///< whether there is a GPU: nothing, or why not
 };
 inline constexpr std::uint64_t kModuleLayout =
-    (std::uint64_t{4} << 48) | (sizeof(SimConfig) << 16) | sizeof(workload::Workload);
+    (std::uint64_t{5} << 48) | (sizeof(SimConfig) << 16) | sizeof(workload::Workload);
 
 using MakeCluster = std::unique_ptr<Cluster> (*)(const SimConfig&, workload::Workload, Machine&);
 /// A transport that is compiled into the module makes itself known.

@@ -8,6 +8,8 @@ std::string look_for_gpu() {
          "ptxas (of CUDA) are installed, or run it with --engine cpu";
 }
 
-Result<std::unique_ptr<Machine>, std::string> open_gpu() { return look_for_gpu(); }
+Result<std::unique_ptr<Machine>, std::string> open_gpu(unsigned /*company*/) {
+  return look_for_gpu();
+}
 
 }  // namespace strack::sim::gpu
