@@ -71,6 +71,7 @@ Rdm::Rdm(udp::Endpoint endpoint, const udp::Address& name, Host& host, const Lim
         std::make_unique<Buffer>(sizeof(Header) + kMostPieces * sizeof(Segment) + limits_.eager));
     post_buffer(*buffers_.back());
   }
+  endpoint_.set_usher(this);
 }
 
 Rdm::~Rdm() {

@@ -1,7 +1,8 @@
 // Reliable datagram messages, remote memory and atomics over one UDP endpoint: everything that the provider does
 // but for libfabric's own objects. Like the endpoint it belongs to one thread at a time.
 //
-// Short messages travel with their header in one message of the endpoint's, and are copied once at either side.
+// Short messages travel with their header in one message of the endpoint's, and are copied once at either side, or at
+// neither: where their receive is posted when they begin to come, they come there [D123].
 // Longer ones are offered first, and fetched when the receiver knows where they go: straight out of the sender's
 // memory into the receiver's [D82]. Whoever has been asked answers on the connection that the question came by,
 // and all that one endpoint sends to another of its own accord goes by one connection, so that order follows from
@@ -155,12 +156,12 @@ struct Unexpected {
   [[nodiscard]] std::size_t memory() const { return sizeof(Unexpected) + bytes.size(); }
 };
 
-class Rdm {
+class Rdm final : private udp::Usher {
  public:
   Rdm(udp::Endpoint endpoint, const udp::Address& name, Host& host, const Limits& limits);
   Rdm(const Rdm&) = delete;
   Rdm& operator=(const Rdm&) = delete;
-  ~Rdm();
+  ~Rdm() override;
 
   [[nodiscard]] Peer* peer(const udp::Address& address);
 
@@ -228,6 +229,10 @@ class Rdm {
   int offer(Link& link, Operation& operation, Header header);
   // In.
   void received(const udp::Completion& completion);
+  [[nodiscard]] std::optional<Place> place(udp::ConnectionId connection, std::uint64_t cookie,
+                                           std::uint64_t length,
+                                           std::span<const std::byte> first) override;
+  void came(Buffer& buffer, Link* link, udp::Status status);
   void on_message(Link& link, std::span<const std::byte> bytes);
   void on_hello(Link& link, std::span<const std::byte> bytes);
   void on_incoming(Link& link, const Header& header, std::span<const std::byte> bytes);

@@ -29,12 +29,62 @@ void Rdm::received(const udp::Completion& completion) {
   }
   auto& buffer = *static_cast<Buffer*>(cookie);
   const auto found = links_.find(std::uint64_t(completion.connection));
-  if (completion.status == udp::Status::ok && found != links_.end() && !ending_)
+  if (buffer.receive != nullptr) {
+    came(buffer, found == links_.end() ? nullptr : found->second.get(), completion.status);
+  } else if (completion.status == udp::Status::ok && found != links_.end() && !ending_) {
     on_message(*found->second, buffer.bytes.first(completion.length));
+  }
   // [D93] Longer than anything that this side has said it takes.
   if (completion.status == udp::Status::truncated)
     static_cast<void>(endpoint_.abort(completion.connection));
   if (completion.status != udp::Status::cancelled) post_buffer(buffer);
+}
+
+/// Where the next message goes in a receive's buffer. The receive is no longer posted when this was its last.
+static std::size_t reserve(Operation& receive, std::size_t length, std::size_t least) {
+  const std::size_t offset = receive.used;
+  receive.used = offset + std::min(length, receive.request.local.size() - offset);
+  receive.spent = (receive.request.flags & FI_MULTI_RECV) == 0 ||
+                  receive.request.local.size() - receive.used < least;
+  ++receive.arriving;
+  return offset;
+}
+
+/// [D123] Its receive is taken with its first bytes, as it would be with the last: everything before it has been.
+std::optional<udp::Usher::Place> Rdm::place(udp::ConnectionId connection, std::uint64_t cookie,
+                                            std::uint64_t length,
+                                            std::span<const std::byte> first) {
+  auto* which = reinterpret_cast<Cookie*>(cookie);
+  if (which->kind != Cookie::Kind::buffer || ending_) return std::nullopt;
+  Header header;
+  if (!take(first, header) || header.version != kMessageVersion || header.type != Type::send ||
+      header.length != length - sizeof header || header.length == 0)
+    return std::nullopt;
+  const auto found = links_.find(std::uint64_t(connection));
+  if (found == links_.end() || found->second->peer == nullptr) return std::nullopt;
+  Link& link = *found->second;
+  Messages& all = (header.bits & bits::kTagged) != 0 ? tagged_ : plain_;
+  Operation* receive = all.find(link.peer, header.tag);
+  if (receive == nullptr || !receive->request.local.contiguous()) return std::nullopt;
+  auto& buffer = *static_cast<Buffer*>(which);
+  buffer.receive = receive;
+  buffer.message = {link.peer, header.tag, header, &link, {}};
+  buffer.offset = reserve(*receive, header.length, limits_.least_multi_receive);
+  buffer.length = receive->used - buffer.offset;
+  if (receive->spent) all.remove(receive);
+  return Place{sizeof header, receive->request.local.whole().subspan(buffer.offset, buffer.length)};
+}
+
+/// [D123] All of it, or no more of it.
+void Rdm::came(Buffer& buffer, Link* link, udp::Status status) {
+  Operation& receive = *std::exchange(buffer.receive, nullptr);
+  const Header& header = buffer.message.header;
+  if (link != nullptr && status == udp::Status::ok) {
+    link->used = true;
+    if ((header.bits & bits::kWantsAnswer) != 0 && !ending_)
+      reply(*link, Type::answer, header.operation, 0);
+  }
+  received_one(receive, buffer.message, buffer.offset, buffer.length, error_of(status));
 }
 
 /// What makes no sense is left alone: an honest provider of this version sends no such thing.
@@ -146,16 +196,6 @@ int Rdm::receive(const Request& request) {
   }
   if (posted_) endpoint_.flush();
   return 0;
-}
-
-/// Where the next message goes in a receive's buffer. The receive is no longer posted when this was its last.
-static std::size_t reserve(Operation& receive, std::size_t length, std::size_t least) {
-  const std::size_t offset = receive.used;
-  receive.used = offset + std::min(length, receive.request.local.size() - offset);
-  receive.spent = (receive.request.flags & FI_MULTI_RECV) == 0 ||
-                  receive.request.local.size() - receive.used < least;
-  ++receive.arriving;
-  return offset;
 }
 
 void Rdm::deliver(Operation& receive, const Unexpected& message, std::span<const std::byte> bytes) {

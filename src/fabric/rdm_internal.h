@@ -100,6 +100,12 @@ struct Buffer : Cookie {
       : Cookie(Kind::buffer), memory(new std::byte[size]), bytes(memory.get(), size) {}
   std::unique_ptr<std::byte[]> memory;  ///< not zeroed: it costs nothing until it is used
   std::span<std::byte> bytes;
+
+  // [D123] Of a message that goes on to its receive as it comes.
+  Operation* receive = nullptr;  ///< null: all of it comes here
+  Unexpected message;
+  std::size_t offset = 0;  ///< in the receive's buffer
+  std::size_t length = 0;
 };
 
 /// Bytes that come without a header.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -69,6 +70,9 @@ struct Inbound {
   std::uint64_t capacity = 0;
   std::uint64_t cookie = 0;
   HeldPacket* held = nullptr;
+  // [D123] What is behind the first `head` bytes goes elsewhere; 0: nothing does.
+  std::size_t head = 0;
+  std::span<std::byte> rest;
 };
 
 /// What has come of a packet that travels in pieces [D43].

@@ -214,6 +214,9 @@ Status Endpoint::post_receive(ConnectionId connection, Match match, std::span<st
   if (impl_->there) return impl_->there->post_receive(connection, match, buffer, cookie);
   return impl_->here->engine.post_receive(connection, match, buffer, cookie);
 }
+void Endpoint::set_usher(Usher* usher) {
+  if (impl_->here) impl_->here->engine.set_usher(usher);
+}
 std::size_t Endpoint::cancel_receives(std::uint64_t cookie) {
   if (impl_->there) return impl_->there->cancel_receives(cookie);
   return impl_->here->engine.cancel_receives(cookie);
@@ -307,6 +310,10 @@ Outcome<ConnectionStatistics> Endpoint::statistics(ConnectionId connection) cons
   if (impl_->there) return impl_->there->statistics(connection);
   if (auto found = impl_->here->engine.statistics(connection)) return *found;
   return Error{"no such connection"};
+}
+bool Endpoint::keep_path_statistics(ConnectionId connection) {
+  if (impl_->there) return impl_->there->keep_path_statistics(connection);
+  return impl_->here->engine.keep_path_statistics(connection);
 }
 std::vector<PathStatistics> Endpoint::path_statistics(ConnectionId connection) const {
   if (impl_->there) return impl_->there->path_statistics(connection);

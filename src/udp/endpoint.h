@@ -163,6 +163,29 @@ struct Completion {
   std::uint64_t length = 0;  ///< received: the message's (with `truncated`, more than the buffer)
 };
 
+/// [D123] Is asked where a message goes when its first bytes have come, so that nobody has to copy it from a buffer for
+/// any message to its place.
+class Usher {
+ public:
+  struct Place {
+    std::size_t head = 0;  ///< bytes of it that stay in the buffer
+    std::span<std::byte>
+        rest;  ///< where the others go, as far as there is room; until the completion
+  };
+
+  Usher() = default;
+  Usher(const Usher&) = delete;
+  Usher& operator=(const Usher&) = delete;
+  virtual ~Usher() = default;
+
+  /// Of a message of `length` bytes that has been given the receive with this cookie, and everything before which on its
+  /// connection has been taken from `completions`. Nothing: it stays in the buffer. Either way the receive completes as
+  /// it would have. The endpoint is at work, and takes no calls.
+  [[nodiscard]] virtual std::optional<Place> place(ConnectionId connection, std::uint64_t cookie,
+                                                   std::uint64_t length,
+                                                   std::span<const std::byte> first) = 0;
+};
+
 struct EndpointOptions {
   /// Where to take connections: "0.0.0.0:4794", "[::]:4794", "127.0.0.1:0" (any free port). Empty:
   /// none are taken; the sockets' family is then that of the first `connect`, and the port any free
@@ -385,6 +408,8 @@ class Endpoint {
   /// message is cut off (`truncated`).
   [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
                                     std::span<std::byte> buffer, std::uint64_t cookie);
+  /// [D123] Whom to ask from now on, or nullptr. It must live as long as the endpoint. With `threads` nobody is asked.
+  void set_usher(Usher* usher);
   /// Takes back receives posted with this cookie that no message has been matched with; each
   /// completes as `cancelled`. Returns how many.
   std::size_t cancel_receives(std::uint64_t cookie);
@@ -430,7 +455,10 @@ class Endpoint {
 
   [[nodiscard]] Outcome<ConnectionStatistics> statistics(ConnectionId connection) const;
   [[nodiscard]] EndpointStatistics statistics() const;
-  /// Path by path, those that packets have taken; nothing without the option, or such a connection.
+  /// Keeps account of every path of this connection from now on, as the option does for all; whether there is
+  /// such a connection.
+  bool keep_path_statistics(ConnectionId connection);
+  /// Path by path, those that packets have taken; nothing where no account is kept, or no such connection.
   [[nodiscard]] std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
   /// The connections up now, in no particular order.
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
@@ -496,6 +524,7 @@ class ThreadedEndpoint {
   [[nodiscard]] Outcome<ConnectionStatistics> statistics(ConnectionId connection) const;
   /// Of all together.
   [[nodiscard]] EndpointStatistics statistics() const;
+  bool keep_path_statistics(ConnectionId connection);
   [[nodiscard]] std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
 

@@ -161,6 +161,7 @@ void Engine::complete(const Completion& completion) {
     ring_ = std::move(larger);
   }
   ring_[completed_++ & (ring_.size() - 1)] = completion;
+  if (completion.kind == Kind::received) received_ = completed_;
 }
 
 bool Engine::room_for_completions() const { return completed_ - taken_ < kMostCompletions; }
@@ -332,6 +333,13 @@ std::optional<ConnectionStatistics> Engine::statistics(ConnectionId connection) 
   const auto lowest = static_cast<std::uint64_t>(c->out.lowest_rtt.count() / 1'000);
   if (c->out.sends && lowest < s.base_rtt_ns) s.base_rtt_ns = lowest;
   return s;
+}
+
+bool Engine::keep_path_statistics(ConnectionId connection) {
+  Connection* c = find(connection);
+  if (c == nullptr) return false;
+  if (!c->out.record) c->out.record = std::make_unique<PathRecord>();
+  return true;
 }
 
 std::vector<PathStatistics> Engine::path_statistics(ConnectionId connection) const {

@@ -63,6 +63,7 @@ class Engine {
                              std::span<const std::byte> bytes, std::uint64_t cookie);
   [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
                                     std::span<std::byte> buffer, std::uint64_t cookie);
+  void set_usher(Usher* usher) { usher_ = usher; }
   std::size_t cancel_receives(std::uint64_t cookie);
   [[nodiscard]] Outcome<RegionKey> register_region(std::span<std::byte> memory,
                                                    ConnectionId connection);
@@ -79,6 +80,7 @@ class Engine {
   void shut_down();
 
   [[nodiscard]] std::optional<ConnectionStatistics> statistics(ConnectionId connection) const;
+  bool keep_path_statistics(ConnectionId connection);
   [[nodiscard]] std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
   [[nodiscard]] const EndpointStatistics& statistics() const;
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
@@ -176,6 +178,7 @@ class Engine {
   [[nodiscard]] static Partial& partial_of(Connection& c, core::Psn psn);
   [[nodiscard]] bool put_down(Connection& c, Inbound& in, const wire::Data& data,
                               std::uint32_t offset, std::uint64_t blocks, bool& marked);
+  void show_in(const Connection& c, Inbound& in, const wire::Data& data);
   void place(Inbound& in, std::uint32_t offset, const std::uint8_t* payload, std::size_t size);
   [[nodiscard]] bool may_hold(const Connection& c, std::size_t size) const;
   void hold(Connection& c, Inbound& in, std::uint32_t offset, wire::ConstBytes payload);
@@ -299,12 +302,14 @@ class Engine {
 
   ReceivePool pool_;
   ReceiveQueue any_receives_;
+  Usher* usher_ = nullptr;
   std::size_t held_bytes_ = 0;
   std::unordered_map<std::uint64_t, Region> regions_;
 
   std::vector<Completion> ring_;  ///< 2^n; completed_ and taken_ count for ever
   std::uint64_t completed_ = 0;
   std::uint64_t taken_ = 0;
+  std::uint64_t received_ = 0;  ///< one past the last that tells of a message
 
   // What is about to be sent.
   static constexpr std::size_t kSmallBytes = 128;

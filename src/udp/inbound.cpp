@@ -204,7 +204,20 @@ bool Engine::take_note(Connection& c, Inbound& in, const wire::Data& data) {
     c.life.ping_retry_at = Instant::never();
   match(c);
   note_dryness(c);
+  show_in(c, in, data);
   return !c.has_ended();
+}
+
+/// [D123] Of a message whose first packet has come first, where the user knows of all before it.
+void Engine::show_in(const Connection& c, Inbound& in, const wire::Data& data) {
+  if (usher_ == nullptr || in.state != InboundState::matched || in.kind != wire::DataKind::send ||
+      data.piece || data.packet.offset != 0 || data.packet.message_id != c.in.floor ||
+      taken_ < received_ || in.length > in.capacity)
+    return;
+  const auto place = usher_->place(c.id, in.cookie, in.length, std::as_bytes(data.payload));
+  if (!place) return;
+  in.head = place->head;
+  in.rest = place->rest;
 }
 
 /// Gives messages their buffers, in the order of sending: no message gets one that an earlier message
@@ -255,6 +268,13 @@ bool Engine::give_buffer(Connection& c, Inbound& in, const PostedReceive& receiv
 
 void Engine::place(Inbound& in, std::uint32_t offset, const std::uint8_t* payload,
                    std::size_t size) {
+  if (in.head != 0 && offset + size > in.head) {
+    const std::size_t kept = in.head - std::min<std::size_t>(in.head, offset);
+    const std::size_t to = offset + kept - in.head;
+    if (to < in.rest.size())
+      std::memcpy(in.rest.data() + to, payload + kept, std::min(size - kept, in.rest.size() - to));
+    size = kept;
+  }
   if (offset >= in.capacity) return;  // longer than its buffer: cut off
   std::memcpy(in.buffer + offset, payload, std::min<std::uint64_t>(size, in.capacity - offset));
 }

@@ -387,6 +387,11 @@ EndpointStatistics ThreadedEndpoint::statistics() const {
   }
   return std::bit_cast<EndpointStatistics>(sum);
 }
+bool ThreadedEndpoint::keep_path_statistics(ConnectionId connection) {
+  Shard* shard = impl_->of(connection);
+  if (shard == nullptr) return false;
+  return shard->with([&](Endpoint& e) { return e.keep_path_statistics(local(connection)); });
+}
 std::vector<PathStatistics> ThreadedEndpoint::path_statistics(ConnectionId connection) const {
   Shard* shard = impl_->of(connection);
   if (shard == nullptr) return {};

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Latency and throughput of libfabric's providers side by side, in turns: fabtests' tagged ping-pong and bandwidth; and Open MPI's own TCP, by pingpong.c.
+"""Latency and throughput of libfabric's providers side by side, in turns: fabtests' tagged ping-pong and bandwidth; and Open MPI's own TCP, by pingpong.c; and what
+UDP sockets take for the same datagrams without any protocol, by floor.c: nothing that goes over UDP is faster.
 
     bench.py PROVIDER_FOLDER [--rounds N] [--quiet] [--over loopback|veth|fabric] [--loss SHARE] [--size BYTES]
 
@@ -19,13 +20,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "fabric"))
 from fabric import Fabric, run_main, tool  # noqa: E402
 
 OPEN_MPI = "Open MPI TCP"
-PROVIDERS = ("strack", "udp;ofi_rxd", "tcp;ofi_rxm", OPEN_MPI)
+FLOOR = "UDP alone"
+PROVIDERS = ("strack", "udp;ofi_rxd", "tcp;ofi_rxm", OPEN_MPI, FLOOR)
 # Enough that what a connection's first milliseconds take is not seen.
 CASES = (("fi_rdm_tagged_pingpong", 64, 10000), ("fi_rdm_tagged_pingpong", 65536, 3000), ("fi_rdm_tagged_pingpong", 1 << 20, 400),
          ("fi_rdm_tagged_bw", 65536, 5000), ("fi_rdm_tagged_bw", 1 << 20, 500))
@@ -126,6 +129,34 @@ class OpenMpi:
         return (float(took[1]), float(took[2])) if took and done.returncode == 0 else None
 
 
+class Floor:
+    """floor.c with a full packet's datagrams, in bursts as the provider sends them where nothing is set."""
+
+    def __init__(self, sides, folder):
+        self.sides, self.program = sides, folder / "floor"
+        self.datagram, self.burst = (16436, 3) if sides[0].device is None else (8236, 7)
+        subprocess.run(["cc", "-O2", "-o", self.program, HERE / "floor.c"], check=True)
+
+    def measure(self, program, size, count, env, before):
+        """As `measure` does, of ping-pongs."""
+        if not program.endswith("pingpong"):
+            return None
+        ports = [side.free_port() for side in self.sides]
+        words = [[*side.before, *before, str(self.program), side.address, ports[own], other.address, ports[1 - own], str(size), str(count), str(self.datagram), str(self.burst)]
+                 for own, (side, other) in enumerate((self.sides, self.sides[::-1]))]
+        first = subprocess.Popen([*words[0], "first"], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            time.sleep(0.2)  # until it listens
+            subprocess.run([*words[1], "second"], env=env, stderr=subprocess.DEVNULL, timeout=30, check=False)
+            took = re.search(r"took (\S+)", first.communicate(timeout=30)[0])
+            return (float(took[1]), size / float(took[1])) if took else None
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            first.kill()
+            first.wait()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("provider")
@@ -142,11 +173,11 @@ def main():
     found = {}
     before = ["chrt", "-r", "1"] if options.quiet else []
     with place() as sides, tempfile.TemporaryDirectory(prefix="strack_bench_") as own:
-        open_mpi = OpenMpi(sides, pathlib.Path(own), options.over)
+        others = {OPEN_MPI: OpenMpi(sides, pathlib.Path(own), options.over), FLOOR: Floor(sides, pathlib.Path(own))}
         for _ in range(options.rounds):
             for program, size, count in cases:
                 for provider in PROVIDERS:
-                    one = (open_mpi.measure(program, size, count, env, before) if provider == OPEN_MPI else
+                    one = (others[provider].measure(program, size, count, env, before) if provider in others else
                            measure(sides, folder, provider, program, size, count, env, before))
                     found.setdefault((program, size, provider), []).append(one)
     print("| | " + " | ".join(PROVIDERS) + " | " + " | ".join(f"of {name}'s" for name in PROVIDERS[1:]) + " |\n|---|" + "---|" * (2 * len(PROVIDERS) - 1))
