@@ -200,11 +200,12 @@ Result<run::Outcome, run::Problem> execute(const run::Plan& plan, Mailbox& mailb
 py::dict run_one(const std::string& file, const std::optional<std::string>& text,
                  const std::vector<std::string>& overrides, std::optional<std::uint64_t> seed,
                  std::optional<std::uint32_t> threads, const std::string& out, bool force,
-                 const py::object& progress, const py::object& cancel) {
+                 std::int64_t memory, const py::object& progress, const py::object& cancel) {
   const auto planned = [&] {
     const py::gil_scoped_release free;
     run::Request request{file, overrides, seed, threads, out, force};
     request.text = text;
+    request.memory = memory;
     return run::plan(request);
   }();
   if (!planned) throw RunError(planned.error().message);
@@ -217,6 +218,7 @@ py::dict run_one(const std::string& file, const std::optional<std::string>& text
   made["wall_seconds"] = outcome.value().wall_seconds;
   made["cpu_seconds"] = outcome.value().cpu_seconds;
   made["warnings"] = mailbox.warnings();
+  made["in_memory"] = std::const_pointer_cast<metrics::MemoryResult>(outcome.value().in_memory);
   return made;
 }
 
@@ -249,6 +251,18 @@ std::string summary(const std::string& file) {
   return cli::json_list({{file, made.value()}});
 }
 
+/// The same of a run in memory, as if it were that file.
+std::string summary_in_memory(const metrics::MemoryResult& result, const std::string& file) {
+  const py::gil_scoped_release free;
+  return cli::json_list({{file, metrics::summarise(result)}});
+}
+
+void write_file(const metrics::MemoryResult& result, const std::string& file) {
+  const py::gil_scoped_release free;
+  const auto wrong = result.write(file, true);
+  if (wrong) throw RunError(wrong->message);
+}
+
 std::string report(const std::vector<std::string>& files, const std::string& title) {
   const py::gil_scoped_release free;
   report::RunReport made = report::report_on({files.begin(), files.end()}, title);
@@ -275,7 +289,14 @@ PYBIND11_MODULE(_core, module) {
   module.def("keys", &keys);
   module.def("schemes", &schemes);
   module.def("run", &run_one, "file"_a, "text"_a, "overrides"_a, "seed"_a, "threads"_a, "out"_a,
-             "force"_a, "progress"_a, "cancel"_a);
+             "force"_a, "memory"_a, "progress"_a, "cancel"_a);
+  py::class_<metrics::MemoryResult, std::shared_ptr<metrics::MemoryResult>>(module, "_MemoryResult")
+      .def_property_readonly("scenario",
+                             [](const metrics::MemoryResult& r) { return r.run().scenario; })
+      .def_property_readonly("size_bytes", &metrics::MemoryResult::size_bytes)
+      .def("table", &table_in_memory, "name"_a)
+      .def("summary", &summary_in_memory, "file"_a)
+      .def("write", &write_file, "file"_a);
   module.def("old_result", &old_result, "out"_a, "scenario"_a, "seed"_a);
   module.def("safe_name", &run::safe_name, "text"_a);
   module.def("query", &query, "file"_a, "sql"_a);

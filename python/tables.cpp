@@ -185,6 +185,39 @@ py::list query(const std::string& file, const std::string& sql) {
   return list;
 }
 
+py::object table_in_memory(const std::shared_ptr<metrics::MemoryResult>& result,
+                           const std::string& name) {
+  // Lives as long as an array of it does.
+  using Owner = std::shared_ptr<const metrics::MemoryResult>;
+  const py::capsule keep(new Owner(result), [](void* p) { delete static_cast<Owner*>(p); });
+  const auto array_at = [&keep](const auto* data, std::size_t size) {
+    py::array made(py::dtype::of<std::remove_cvref_t<decltype(*data)>>(),
+                   static_cast<py::ssize_t>(size), data, keep);
+    made.attr("flags").attr("writeable") = false;
+    return made;
+  };
+  for (const metrics::TableView& table : result->tables()) {
+    if (table.name != name) continue;
+    py::list columns;
+    for (const metrics::ColumnView& c : table.columns) {
+      py::object values;
+      if (c.is_text) {
+        py::list texts;
+        for (const std::string& text : c.texts) texts.append(text);
+        values = std::move(texts);
+      } else {
+        values = array_at(c.numbers.data(), c.numbers.size());
+      }
+      py::object missing = py::none();
+      if (!c.missing.empty())
+        missing = array_at(c.missing.data(), c.missing.size()).attr("view")("bool");
+      columns.append(py::make_tuple(std::string(c.name), values, missing, c.optional));
+    }
+    return columns;
+  }
+  return py::none();
+}
+
 std::string goal_of(std::uint32_t ranks, const py::array_t<std::int64_t>& rank,
                     const py::array_t<std::int64_t>& peer, const py::array_t<std::int64_t>& amount,
                     const py::array_t<std::int64_t>& not_before,

@@ -1,8 +1,6 @@
-"""Columns of a query as numpy arrays and as a DataFrame."""
+"""Columns of a query, or of a table in memory, as numpy arrays and as a DataFrame."""
 
 import numpy
-
-from . import _core
 
 
 def _pandas():
@@ -14,20 +12,20 @@ def _pandas():
     return pandas
 
 
-def arrays(file, sql):
+def arrays(columns):
     """A dict from column to numpy array; where a row has no value, a masked array."""
     made = {}
-    for name, values, missing in _core.query(file, sql):
+    for name, values, missing in columns:
         column = values if isinstance(values, numpy.ndarray) else numpy.array(values, dtype=object)
         made[name] = column if missing is None else numpy.ma.array(column, mask=missing)
     return made
 
 
-def frame(file, sql, nullable=()):
+def frame(columns, nullable=()):
     """The same as a DataFrame. Integers that may be missing are of pandas' Int64: those that are, and those of `nullable`."""
     pandas = _pandas()
     made = {}
-    for name, values, missing in _core.query(file, sql):
+    for name, values, missing in columns:
         if not isinstance(values, numpy.ndarray):
             column = pandas.Series(values, dtype=object)
             made[name] = column if missing is None else column.mask(missing, None)

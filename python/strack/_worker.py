@@ -25,7 +25,7 @@ def main():
     try:
         # What lies there is partial: sweep() has looked.
         ended = _core.run(request["file"], request["text"], request["set"], request["seed"], request["threads"], request["out"],
-                          True, progress, stop)
+                          True, 0, progress, stop)
     except (ValueError, RunError) as failure:
         _tell(failure=str(failure))
         return 1

@@ -3,6 +3,7 @@
 import html as _html
 import json
 import os
+import threading
 
 from . import _core
 from ._frames import arrays, frame
@@ -26,15 +27,31 @@ class Result:
 
     Times are in picoseconds and sizes in bytes, as whole numbers; what can be missing (the end of a flow that was not done)
     is of pandas' Int64, and <NA>.
+
+    Of a run without `out` the rows are in memory. Tables of such a run are that memory, without a copy, and cannot be written to:
+    `r.flows.copy()` can. What takes the file (sql(), views such as `fct`, reports) has it written, once.
     """
 
-    def __init__(self, file, _keep=None):
+    def __init__(self, file, _memory=None):
         self._file = os.path.abspath(os.fspath(file))
-        self._keep = _keep  # a folder that goes with this object
+        self._memory = _memory  # its rows, where there is no file yet
         self._tables = {}
-        self._summary = json.loads(_core.summary(self._file))[0]
+        self._lock = threading.Lock()
+        self._is_file = _memory is None
+        self._summary = json.loads(_core.summary(self._file) if self._is_file else _memory.summary(self._file))[0]
 
-    file = property(lambda self: self._file, doc="The result file: SQLite, for any other tool too.")
+    def __reduce__(self):
+        return Result, (self.file,)
+
+    @property
+    def file(self):
+        """The result file: SQLite, for any other tool too."""
+        with self._lock:
+            if not self._is_file:
+                self._memory.write(self._file)
+                self._is_file = True
+        return self._file
+
     name = property(lambda self: self._summary["name"], doc="Of the scenario.")
     scheme = property(lambda self: self._summary["scheme"], doc="The transport.")
     seed = property(lambda self: self._summary["seed"], doc="What was random followed from it.")
@@ -50,29 +67,40 @@ class Result:
     def scenario(self):
         """The scenario of this very run."""
         from .scenario import Scenario
-        text = self.arrays("run")["scenario"][0]
+        text = self._memory.scenario if self._memory else self.arrays("run")["scenario"][0]
         return Scenario.from_text(text, name=self.name)
 
     def table(self, name):
         """A table or view of the file as a DataFrame."""
         if name not in self._tables:
-            columns = _core.query(self._file, f'SELECT name, "notnull", pk FROM pragma_table_info(\'{self._known(name)}\')')
-            nullable = {column for column, always, key in zip(*(part[1] for part in columns)) if not always and not key}
-            self._tables[name] = frame(self._file, f'SELECT * FROM "{name}"', nullable)
+            columns = self._memory.table(name) if self._memory else None
+            if columns is not None:
+                made = frame([column[:3] for column in columns], {column[0] for column in columns if column[3]})
+            else:
+                facts = self._query(f'SELECT name, "notnull", pk FROM pragma_table_info(\'{self._known(name)}\')')
+                nullable = {column for column, always, key in zip(*(part[1] for part in facts)) if not always and not key}
+                made = frame(self._query(f'SELECT * FROM "{name}"'), nullable)
+            self._tables[name] = made
         return self._tables[name]
 
     def arrays(self, name):
         """The same as a dict of numpy arrays, without pandas; what is missing is masked."""
-        return arrays(self._file, f'SELECT * FROM "{self._known(name)}"')
+        columns = self._memory.table(name) if self._memory else None
+        if columns is not None:
+            return arrays(column[:3] for column in columns)
+        return arrays(self._query(f'SELECT * FROM "{self._known(name)}"'))
 
     def sql(self, query):
         """The answer to an SQL query, as a DataFrame."""
-        return frame(self._file, query)
+        return frame(self._query(query))
+
+    def _query(self, sql):
+        return _core.query(self.file, sql)
 
     @property
     def tables(self):
         """The tables and views of the file."""
-        names = _core.query(self._file, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY type, rowid")
+        names = self._query("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY type, rowid")
         return list(names[0][1])
 
     def _known(self, name):

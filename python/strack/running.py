@@ -29,13 +29,14 @@ def _share(progress):
     return min(1.0, done)
 
 
-def run(scenario, *, seed=None, threads=None, out=None, force=False, progress=None, cancel=None):
+def run(scenario, *, seed=None, threads=None, out=None, force=False, memory=2_000_000_000, progress=None, cancel=None):
     """Runs a scenario (an object, a file's name or a dict) and returns its Result.
 
     seed      what is random follows from it; else the scenario's first
     threads   of the simulator; results do not depend on it; else as the scenario says
-    out       the result file; else a temporary one, which goes with the Result
+    out       the result file; else the Result has its rows in memory
     force     replaces `out` where it is a result file already
+    memory    without `out`: so many bytes of rows at most; a run that has more has a temporary file, which goes with the Result
     progress  True: a bar, in a terminal or a notebook; or a function that is given a dict now and then
     cancel    an object with is_set(), such as threading.Event: once it is set the run ends as interrupted
 
@@ -44,16 +45,20 @@ def run(scenario, *, seed=None, threads=None, out=None, force=False, progress=No
     """
     scenario = _scenario(scenario)
     keep = None
-    if out is None:
+    if memory < 0:
+        raise ValueError(f"memory is {memory} bytes. give 0 for a file, or more for rows in memory")
+    if out is not None:
+        memory = 0
+    else:
         keep = tempfile.mkdtemp(prefix="strack-")
         out = os.path.join(keep, "run.db")
     bar = Bar(f"{scenario.name}, {scenario.scheme}") if progress is True else None
     tell = (lambda state: bar.show(_share(state))) if bar else progress or None
     try:
-        ended = _core.run(scenario._file, scenario._text, scenario._set, seed, threads, os.fspath(out), force, tell, cancel)
+        ended = _core.run(scenario._file, scenario._text, scenario._set, seed, threads, os.fspath(out), force, memory, tell, cancel)
         for text in ended["warnings"]:
             warnings.warn(text, stacklevel=2)
-        result = Result(out)
+        result = Result(out, ended["in_memory"])
     except BaseException:
         if keep:
             shutil.rmtree(keep, ignore_errors=True)
@@ -150,8 +155,11 @@ def _work(job, threads, stop):
     listener = threading.Thread(target=lambda: said.extend(job.process.stderr), daemon=True)
     listener.start()
     with job.process as process:
-        process.stdin.write(json.dumps(request))
-        process.stdin.close()
+        try:
+            process.stdin.write(json.dumps(request))
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # it has ended already: cancelled, or its status and its last words say why
         for line in process.stdout:
             answer = json.loads(line)
             job.share = answer.get("share", job.share)

@@ -10,7 +10,7 @@ class _Cancel(Protocol):
     def is_set(self) -> bool: ...
 
 def run(scenario: _Source, *, seed: Optional[int] = ..., threads: Optional[int] = ..., out: Union[str, PathLike[str], None] = ...,
-        force: bool = ..., progress: Union[bool, Callable[[Dict[str, int]], object], None] = ...,
+        force: bool = ..., memory: int = ..., progress: Union[bool, Callable[[Dict[str, int]], object], None] = ...,
         cancel: Optional[_Cancel] = ...) -> Result: ...
 def sweep(scenario: _Source, axes: Optional[Mapping[str, Sequence[Any]]] = ..., *, seeds: Optional[Sequence[int]] = ...,
           folder: Union[str, PathLike[str], None] = ..., jobs: Optional[int] = ..., threads: int = ..., force: bool = ...,

@@ -6,11 +6,13 @@ usage: PYTHONPATH=BUILD/python python_test.py STRACK [unittest arguments]
 
 import ast
 import contextlib
+import gc
 import inspect
 import io
 import json
 import os
 import pathlib
+import pickle
 import re
 import shutil
 import signal
@@ -158,6 +160,50 @@ class RunTest(PythonTest):
                 arrays = result.arrays(name)
                 self.assertEqual([len(column) for column in arrays.values()], [len(rows)] * len(table.columns))
         database.close()
+
+    def test_in_memory_as_in_a_file(self):
+        for scenario in (SMALL, {**SMALL, "run": {"end_ms": 0.005}}):
+            kept = strack.run(scenario)
+            folder = os.path.dirname(kept._file)
+            tables = ("flows", "jobs", "links", "link_samples", "flow_samples", "flow_events", "channels", "communications", "computations",
+                      "workloads", "settings", "counters")
+            frames = {name: kept.table(name) for name in tables}
+            self.assertEqual(os.listdir(folder), [])
+            filed = strack.run(scenario, out="filed.db", force=True)
+            for name in tables:
+                with self.subTest(table=name):
+                    pandas.testing.assert_frame_equal(frames[name], filed.table(name))
+                    sql = kept.sql(f"SELECT * FROM {name}")
+                    pandas.testing.assert_frame_equal(frames[name].astype(object), sql.astype(object), check_index_type=False)
+                    for ours, theirs in zip(kept.arrays(name).values(), filed.arrays(name).values()):
+                        self.assertEqual((ours.dtype, ours.tolist()), (theirs.dtype, theirs.tolist()))
+            self.assertEqual(os.listdir(folder), ["run.db"])
+            times = ("file", "wall_seconds", "cpu_seconds", "started_at", "finished_at", "heartbeat_at")
+            self.assertEqual({k: v for k, v in kept.summary.items() if k not in times}, {k: v for k, v in filed.summary.items() if k not in times})
+            written = strack.load(kept.file).summary
+            self.assertEqual({k: v for k, v in kept.summary.items() if k != "heartbeat_at"}, {k: v for k, v in written.items() if k != "heartbeat_at"})
+            self.assertEqual(kept.scenario.toml, filed.scenario.toml)
+            self.assertEqual(pickle.loads(pickle.dumps(kept)).summary["hash"], kept.summary["hash"])
+
+    def test_arrays_are_the_memory_of_the_run(self):
+        kept = strack.run(SMALL)
+        first, again = kept.arrays("link_samples")["time_ps"], kept.arrays("link_samples")["time_ps"]
+        self.assertTrue(numpy.shares_memory(first, again))
+        self.assertTrue(numpy.shares_memory(first, kept.link_samples["time_ps"].to_numpy()))
+        with self.assertRaises(ValueError):
+            first[0] = 1
+        total = int(first.sum())
+        del kept, again
+        gc.collect()
+        self.assertEqual(int(first.sum()), total)
+
+    def test_memory_has_its_bound(self):
+        bounded = strack.run(SMALL, memory=10_000)
+        self.assertEqual(os.listdir(os.path.dirname(bounded._file)), ["run.db"])
+        pandas.testing.assert_frame_equal(bounded.link_samples, strack.run(SMALL).link_samples)
+        pandas.testing.assert_frame_equal(strack.run(SMALL, memory=0).flows, bounded.flows)
+        with self.assertRaisesRegex(ValueError, "memory is -1 bytes"):
+            strack.run(SMALL, memory=-1)
 
     def test_types_do_not_depend_on_the_rows(self):
         whole = strack.run(SMALL)

@@ -7,19 +7,17 @@ usage: export_test.py PROGRAM STRACK.LUA [unittest arguments]
 import http.client
 import json
 import os
-import pathlib
 import re
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv.pop(1))
+from command import CommandTest, LONG, PROGRAM
+
 DISSECTOR = os.path.abspath(sys.argv.pop(1))
 
 FLOWS = """
@@ -45,48 +43,9 @@ jobs = 2
 ranks = 4
 """
 
-# Longer than any test wants to wait.
-LONG = """
-name = "long"
-[topology]
-hosts = 64
-hosts_per_rack = 8
-[workload]
-kind = "random"
-size = "1 MB"
-load = 0.8
-duration_us = 50000
-"""
 
-
-class ExportTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_export_"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        (self.folder / "flows.toml").write_text(FLOWS)
-        (self.folder / "jobs.toml").write_text(JOBS)
-
-    def strack(self, *words):
-        return subprocess.run([PROGRAM, *words], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=120, check=False)
-
-    def good(self, *words):
-        done = self.strack(*words)
-        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
-        return done.stdout
-
-    def bad(self, *words, status=2):
-        done = self.strack(*words)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        self.assertTrue(done.stderr.startswith("error: "), done.stderr)
-        return done.stderr
-
-    def rows(self, file, sql):
-        connection = sqlite3.connect(f"file:{self.folder / file}?mode=ro", uri=True)
-        try:
-            return connection.execute(sql).fetchall()
-        finally:
-            connection.close()
+class ExportTest(CommandTest):
+    FILES = {"flows.toml": FLOWS, "jobs.toml": JOBS}
 
     def test_a_timeline_has_every_job_and_message(self):
         out = self.good("sim", "run", "jobs.toml", "--out", "a.db", "--perfetto", "a.json")

@@ -11,6 +11,7 @@
 
 #include "cli/export.h"
 #include "cli/pool_progress.h"
+#include "cli/text.h"
 #include "run/batch.h"
 
 namespace strack::cli {
@@ -69,10 +70,6 @@ struct SweepOptions {
 };
 int sim_sweep(const SweepOptions& options);
 int sim_cost(const SweepOptions& options);  ///< a folder; empty: results/<name>-cost
-struct SchemesOptions {
-  bool json = false;
-  bool csv = false;
-};
-int sim_schemes(const SchemesOptions& options);
+int sim_schemes(const Formats& formats);
 
 }  // namespace strack::cli

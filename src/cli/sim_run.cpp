@@ -126,8 +126,14 @@ std::vector<std::string> recordings(const RunOptions& options,
 }
 
 /// What is asked for beside the result file.
-int write_exports(const RunOptions& options, const std::filesystem::path& result, bool quiet) {
+int write_exports(const RunOptions& options, const std::filesystem::path& result, bool goes_on,
+                  bool quiet) {
   if (!options.exports.any()) return 0;
+  if (goes_on) {  // [D124]
+    if (!quiet)
+      fmt::print("what --perfetto and --pcap name is written when the run has come to its end\n");
+    return 0;
+  }
   ExportOptions exports = options.exports;
   exports.file = result;
   exports.force = true;  // it was looked at before the run
@@ -289,7 +295,7 @@ int sim_run(const RunOptions& options) {
     if (const int status = print_figures(plan.out, options.json)) return status;
   }
   if (first) {
-    if (const int status = write_exports(options, plan.out, quiet)) return status;
+    if (const int status = write_exports(options, plan.out, outcome.kept, quiet)) return status;
   }
   if (outcome.status == RunStatus::interrupted) return kInterruptedStatus;
   return outcome.status == RunStatus::stalled ? 1 : 0;

@@ -16,12 +16,11 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "strack"
+from command import CommandTest, LONG, PROGRAM
+
 
 SMALL = """
 name = "small"
@@ -33,46 +32,13 @@ kind = "permutation"
 size = "200 KB"
 """
 
-# Longer than any test wants to wait.
-LONG = """
-name = "long"
-[topology]
-hosts = 64
-hosts_per_rack = 8
-[workload]
-kind = "random"
-size = "1 MB"
-load = 0.8
-duration_us = 50000
-"""
 
+class SimTest(CommandTest):
+    FILES = {"small.toml": SMALL, "long.toml": LONG}
 
-class SimTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_sim_"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.write("small.toml", SMALL)
-        self.write("long.toml", LONG)
-
-    def write(self, name, text):
-        (self.folder / name).write_text(text)
-
-    def strack(self, *words, **options):
-        return subprocess.run([PROGRAM, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120, **options)
-
-    def good(self, *words, **options):
-        done = self.strack(*words, **options)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(done.stderr, "")
-        return done.stdout
-
-    def bad(self, *words, status=2, **options):
-        """Fails with one line that starts with `error: `; returns it."""
-        done = self.strack(*words, **options)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        self.assertRegex(done.stderr, r"\Aerror: ")
-        return done.stderr.splitlines()[0]
+    def bad(self, *words, **options):
+        """The first line of it."""
+        return super().bad(*words, **options).splitlines()[0]
 
     def start(self, *words):
         """A process of ours in the background."""
@@ -90,14 +56,6 @@ class SimTest(unittest.TestCase):
                 return
             time.sleep(0.05)
         self.fail(f"timed out: {what}")
-
-    def rows(self, file, sql):
-        # Read-only: looking must not make a file that is not there yet.
-        connection = sqlite3.connect(f"file:{self.folder / file}?mode=ro", uri=True)
-        try:
-            return connection.execute(sql).fetchall()
-        finally:
-            connection.close()
 
     def flows_in(self, file):
         """Committed so far, seen from outside."""
@@ -237,6 +195,7 @@ class SimTest(unittest.TestCase):
                              "choose another --out")
             summary = self.good("sim", "summary", "disk/a.db")
             self.assertIn("PARTIAL", summary)
+            self.assertEqual(self.rows("disk/a.db", "SELECT status FROM run"), [("partial: disk full",)])
             with open(disk / "ballast", "wb", buffering=0) as ballast, \
                     self.assertRaises(OSError):
                 while True:
@@ -254,8 +213,70 @@ class SimTest(unittest.TestCase):
         message = self.bad("sim", "run", "long.toml", "--out", "a.db", preexec_fn=limit)
         self.assertIn("a.db: the file has reached the largest size allowed here", message)
         self.assertIn("PARTIAL", self.good("sim", "summary", "a.db"))
+        self.assertEqual(self.rows("a.db", "SELECT status FROM run"), [("partial: disk full",)])
+
+    def test_a_folder_that_cannot_be_written_is_said_once(self):
+        """Root may write anywhere but where nothing can be written."""
+        self.good("sim", "run", "small.toml", "--out", "disk/a.db", "--quiet")
+        disk = self.folder / "disk"
+        made = [["mount", "--bind", disk, disk], ["mount", "-o", "remount,bind,ro", disk]]
+        if subprocess.run(made[0], capture_output=True, check=False).returncode != 0:
+            self.skipTest("not allowed to mount")
+        try:
+            if subprocess.run(made[1], capture_output=True, check=False).returncode != 0:
+                self.skipTest("not allowed to mount read-only")
+            message = self.bad("sim", "run", "small.toml", "--out", "disk/b.db")
+            self.assertEqual(message, "error: disk/b.db: Read-only file system. choose another --out")
+            message = self.bad("sim", "run", "small.toml", "--out", "disk/a.db", "--force")
+            self.assertEqual(message,
+                             "error: disk/a.db: cannot be replaced: Read-only file system. choose another --out")
+        finally:
+            subprocess.run(["umount", disk], check=True)
 
     # --- stopping ---
+
+    def kept(self, *more):
+        """A run that was stopped late enough to be gone on with."""
+        process = self.start("sim", "run", "long.toml", "--out", "a.db", *more)
+        self.wait_until(lambda: self.flows_in("a.db") > 0, "no flow was committed")
+        time.sleep(2.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, out + err)
+        self.assertTrue((self.folder / "a.db.checkpoint").exists(), out + err)
+        return out
+
+    def test_what_was_stopped_exports_when_it_is_done(self):
+        """[D124] The same command needs no other word, and --force does not throw away what was done."""
+        self.write("long.toml", LONG.replace("50000", "30000"))
+        out = self.kept("--perfetto", "t.json")
+        self.assertIn("written when the run has come to its end", out)
+        self.assertFalse((self.folder / "t.json").exists())
+        done = self.strack("sim", "run", "long.toml", "--out", "a.db", "--perfetto", "t.json", "--force")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("note: goes on at ", done.stderr)
+        self.assertIn("timeline: t.json", done.stdout)
+        self.assertTrue(json.loads((self.folder / "t.json").read_text())["traceEvents"])
+        self.assertFalse((self.folder / "a.db.checkpoint").exists())
+
+    def test_a_checkpoint_that_cannot_be_used_is_explained_once(self):
+        self.kept()
+        subprocess.run(["mount", "--bind", self.folder, self.folder], capture_output=True, check=False)
+        if subprocess.run(["mount", "-o", "remount,bind,ro", self.folder], capture_output=True,
+                          check=False).returncode != 0:
+            self.skipTest("not allowed to mount read-only")
+        try:
+            done = self.strack("sim", "run", "long.toml", "--out", "a.db")
+        finally:
+            subprocess.run(["umount", self.folder], check=True)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertNotIn("starts anew", done.stderr)
+        self.assertIn("read-only", done.stderr)
+        self.assertTrue((self.folder / "a.db.checkpoint").exists())
+
+    def test_minutes_between_checkpoints_are_a_number(self):
+        for wrong in ("nan", "inf", "-1", "soon"):
+            self.assertIn("--checkpoint", self.bad("sim", "run", "small.toml", "--checkpoint", wrong))
 
     def stopped_by(self, number):
         process = self.start("sim", "run", "long.toml", "--out", "a.db")
@@ -272,7 +293,7 @@ class SimTest(unittest.TestCase):
             self.assertEqual(status, 130, out + err)
             self.assertEqual(err, "")
             self.assertIn("!! a.db: PARTIAL: interrupted at", out)
-            self.assertEqual(out.splitlines()[-1], "results: a.db")
+            self.assertIn("results: a.db", out.splitlines())  # where it took seconds, a line says how to go on
             self.check_integrity("a.db")
             self.assertEqual(self.rows("a.db", "SELECT status FROM run"),
                              [("partial: interrupted",)])
@@ -302,6 +323,10 @@ class SimTest(unittest.TestCase):
         self.assertIn("STILL RUNNING", self.good("sim", "summary", "a.db"))
         self.assertIn("another run is writing it",
                       self.bad("sim", "run", "small.toml", "--out", "a.db", "--force"))
+        # With --fresh, too, and no word of --force that would not help.
+        for word in ("--fresh", "--quiet"):
+            self.assertEqual(self.bad("sim", "run", "long.toml", "--out", "a.db", word),
+                             "error: a.db: another run is writing it. wait for it or choose another --out")
         self.assertIsNone(process.poll())
 
     # --- progress ---
@@ -499,7 +524,7 @@ class SimTest(unittest.TestCase):
             for file in files:
                 self.assertEqual(self.rows(file, "SELECT status FROM run"),
                                  [("partial: interrupted",)])
-            self.assertEqual(len(os.listdir(self.folder / "s")), 2)
+            self.assertEqual(len(list((self.folder / "s").glob("*.db"))), 2)
             if number == signal.SIGINT:
                 self.assertEqual(process.returncode, 130)
                 self.assertIn("0 of 4 runs are done; the same command goes on from here", out)
@@ -676,6 +701,10 @@ start_us = 3
         out = self.good("sim", "cost", "mixed.toml", "--out", "cost")
         self.assertIn("3 runs, results in cost", out)
         self.assertRegex(out, r"\njob +collective, ")
+        self.assertIn("\nprice: how many times as long beside the others as alone\n", out)
+        self.assertNotIn("priority", out)
+        out = self.good("sim", "cost", "mixed.toml", "--out", "first", "--set", "workload.1.priority=2")
+        self.assertRegex(out, r"\nnoise +[a-z]+, [0-9.]+ [KMG]?B, priority 2 ")
         found = json.loads(self.good("sim", "cost", "mixed.toml", "--out", "cost", "--json"))
         self.assertEqual([one["workload"] for one in found], ["job", "noise"])
         for one in found:

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "metrics/memory_result.h"
 #include "metrics/result_resume.h"
 #include "metrics/sqlite.h"
 #include "metrics/tables.h"
@@ -81,9 +82,45 @@ struct FileLock {
   }
 };
 
+/// [D126] Some room on the disk, under no name: once the disk is full, what is left to say still finds a place.
+class Reserve {
+ public:
+  Reserve() = default;
+  Reserve(const Reserve&) = delete;
+  Reserve& operator=(const Reserve&) = delete;
+  ~Reserve() { release(); }
+
+  /// Where it cannot be had, there is none.
+  void take(const fs::path& beside) {
+    const fs::path folder = beside.has_parent_path() ? beside.parent_path() : fs::path(".");
+    fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd_ >= 0 && posix_fallocate(fd_, 0, kSize) != 0) release();
+  }
+  void release() {
+    if (fd_ >= 0) close(std::exchange(fd_, -1));
+  }
+
+ private:
+  static constexpr off_t kSize = 64 * 1024;
+  int fd_ = -1;
+};
+
 /// The files that SQLite keeps beside its own while somebody writes.
 std::array<fs::path, 3> companions(const fs::path& path) {
   return {path.string() + "-wal", path.string() + "-shm", path.string() + "-journal"};
+}
+
+FileError busy_at(const fs::path& path) {
+  return error_at(path, "another run is writing it. wait for it or choose another --out");
+}
+
+/// By a run that is writing it.
+bool is_locked(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(fd);
+  return locked;
 }
 
 /// Whether the file may be replaced when asked for: an empty one or one of ours.
@@ -128,9 +165,13 @@ struct Insert {
 }  // namespace
 
 struct ResultWriter::Impl {
+  ResultWriter* self = nullptr;
   fs::path path;
+  WriterOptions options;
+  std::shared_ptr<MemoryResult> memory;  ///< then there is no file
   // Destroyed from the last to the first: statements, database, lock.
   FileLock lock;
+  Reserve reserve;
   Database database;
   std::tuple<Insert<LinkInfo>, Insert<FlowRecord>, Insert<JobRecord>, Insert<LinkSample>,
              Insert<FlowSample>, Insert<FlowEvent>, Insert<ChannelInfo>,
@@ -177,6 +218,11 @@ struct ResultWriter::Impl {
   }
   template <class Record>
   void add(const Record& record) {
+    if (memory) {
+      memory->add(record);
+      if (memory->size_bytes() > options.memory) go_to_file();
+      return;
+    }
     if (error || !require(std::get<Insert<Record>>(inserts).add(record))) return;
     if (++rows % kRowsPerLookAtTheClock == 0) commit_if_due();
   }
@@ -196,14 +242,18 @@ struct ResultWriter::Impl {
     for (const Record& record : records) good = good && insert.add(record);
     return good;
   }
-  std::optional<FileError> take_place(const WriterOptions& options);
-  bool write_header(const RunInfo& run, const WriterOptions& options);
-  std::optional<FileError> take_again(const RunInfo& run, const WriterOptions& options);
-  bool go_to_work(const WriterOptions& options);
+  /// Takes the place and writes the header.
+  std::optional<FileError> make_file(const RunInfo& run);
+  /// What was in memory is too much for it.
+  void go_to_file();
+  std::optional<FileError> take_place();
+  bool write_header(const RunInfo& run);
+  std::optional<FileError> take_again(const RunInfo& run);
+  bool go_to_work();
 };
 
 /// Makes the empty file, and locks it against other runs.
-std::optional<FileError> ResultWriter::Impl::take_place(const WriterOptions& options) {
+std::optional<FileError> ResultWriter::Impl::take_place() {
   std::error_code failure;
   if (const fs::path folder = path.parent_path(); !folder.empty()) {
     fs::create_directories(folder, failure);
@@ -224,13 +274,15 @@ std::optional<FileError> ResultWriter::Impl::take_place(const WriterOptions& opt
     if (old >= 0) {
       const bool busy = flock(old, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
       const bool ours = is_ours_or_empty(old);
-      if (ours && !busy) {
-        fs::remove(path, failure);
+      std::error_code kept;
+      if (ours && !busy && fs::remove(path, kept)) {
         for (const fs::path& companion : companions(path)) fs::remove(companion, failure);
       }
       close(old);
-      if (busy) {
-        return error_at(path, "another run is writing it. wait for it or choose another --out");
+      if (busy) return busy_at(path);
+      if (kept) {
+        return error_at(
+            path, fmt::format("cannot be replaced: {}. choose another --out", kept.message()));
       }
       if (!ours) {
         return error_at(path,
@@ -241,6 +293,7 @@ std::optional<FileError> ResultWriter::Impl::take_place(const WriterOptions& opt
   }
   lock.fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (lock.fd < 0 && errno == EEXIST) {
+    if (is_locked(path)) return busy_at(path);
     return error_at(path, "exists already. choose another --out, or --force to replace it");
   }
   if (lock.fd < 0) {
@@ -254,7 +307,7 @@ std::optional<FileError> ResultWriter::Impl::take_place(const WriterOptions& opt
   return std::nullopt;
 }
 
-bool ResultWriter::Impl::write_header(const RunInfo& run, const WriterOptions& options) {
+bool ResultWriter::Impl::write_header(const RunInfo& run) {
   if (!database.open(path, Database::Access::write, 10'000)) return false;
   const std::string identity = fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};",
                                            kApplicationId, kSchemaVersion);
@@ -266,7 +319,7 @@ bool ResultWriter::Impl::write_header(const RunInfo& run, const WriterOptions& o
                       column_names(kRunColumns), kSchemaVersion, placeholders(kRunColumns)))) {
     return false;
   }
-  const std::string at = utc_now();
+  const std::string at = options.started_at.empty() ? utc_now() : options.started_at;
   const StoredState state{.started_at = at,
                           .heartbeat_at = at,
                           .finished_at = {},
@@ -283,29 +336,28 @@ bool ResultWriter::Impl::write_header(const RunInfo& run, const WriterOptions& o
       !database.execute("COMMIT")) {
     return false;
   }
-  return go_to_work(options);
+  return go_to_work();
 }
 
 /// [D117] Goes on with a file that was cut back for that.
-std::optional<FileError> ResultWriter::Impl::take_again(const RunInfo& run,
-                                                        const WriterOptions& options) {
+std::optional<FileError> ResultWriter::Impl::take_again(const RunInfo& run) {
   lock.fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (lock.fd < 0) return explain(path, SQLITE_OK, errno, "");
-  if (flock(lock.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    return error_at(path, "another run is writing it. wait for it or choose another --out");
+  if (flock(lock.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return busy_at(path);
   Statement again;
   if (!database.open(path, Database::Access::write, 10'000) ||
       !again.prepare(database, "UPDATE run SET status = ?, threads = ?"))
     return database.failure(path);
   again << to_text(RunStatus::running) << run.threads;
-  if (!again.done() || !go_to_work(options)) return database.failure(path);
+  if (!again.done() || !go_to_work()) return database.failure(path);
   return std::nullopt;
 }
 
-bool ResultWriter::Impl::go_to_work(const WriterOptions& options) {
+bool ResultWriter::Impl::go_to_work() {
   // From here on through a write-ahead log: readers are never in the way, and a commit of what has
   // come in costs one write. The header is in the file itself, so even a copy of it alone says
   // what it is.
+  reserve.take(path);
   if (!database.execute("PRAGMA journal_mode = WAL") ||
       !database.execute("PRAGMA synchronous = NORMAL")) {
     return false;
@@ -330,23 +382,41 @@ Result<std::shared_ptr<ResultWriter>, FileError> ResultWriter::create(
     const fs::path& path, const RunInfo& run, const WriterOptions& options) {
   auto impl = std::make_unique<Impl>();
   impl->path = path;
-  if (!options.force && is_rewound(path)) {
-    if (auto error = impl->take_again(run, options)) return *error;
-    impl->begin();
-    return std::shared_ptr<ResultWriter>(new ResultWriter(std::move(impl)));
+  impl->options = options;
+  Impl& w = *impl;
+  if (options.memory > 0) {
+    w.memory = std::make_shared<MemoryResult>(run, utc_now());
+  } else if (!options.force && is_rewound(path)) {
+    if (auto error = w.take_again(run)) return *error;
+    w.begin();
+  } else if (auto error = w.make_file(run)) {
+    return *error;
   }
-  if (auto error = impl->take_place(options)) return *error;
-  if (!impl->write_header(run, options)) {
-    const FileError error = impl->database.failure(path);
-    impl->database.close();
+  auto writer = std::shared_ptr<ResultWriter>(new ResultWriter(std::move(impl)));
+  w.self = writer.get();
+  return writer;
+}
+
+std::optional<FileError> ResultWriter::Impl::make_file(const RunInfo& run) {
+  if (auto taken = take_place()) return taken;
+  if (!write_header(run)) {
+    const FileError failed = database.failure(path);
+    database.close();
     // Nothing is in it that somebody could miss.
     std::error_code ignored;
     fs::remove(path, ignored);
     for (const fs::path& companion : companions(path)) fs::remove(companion, ignored);
-    return error;
+    return failed;
   }
-  impl->begin();
-  return std::shared_ptr<ResultWriter>(new ResultWriter(std::move(impl)));
+  begin();
+  return std::nullopt;
+}
+
+void ResultWriter::Impl::go_to_file() {
+  const std::shared_ptr<MemoryResult> kept = std::exchange(memory, nullptr);
+  options.started_at = kept->state().started_at;
+  error = make_file(kept->run());
+  if (!error) kept->copy_to(*self);
 }
 
 void ResultWriter::add(const LinkInfo& link) { impl_->add(link); }
@@ -361,12 +431,12 @@ void ResultWriter::add(const ComputationInfo& one) { impl_->add(one); }
 
 void ResultWriter::tick(Instant now) {
   impl_->now = now;
-  impl_->commit_if_due();
+  if (!impl_->memory) impl_->commit_if_due();
 }
 
 void ResultWriter::commit(Instant now) {
   impl_->now = now;
-  if (!impl_->error && impl_->commit()) impl_->begin();
+  if (!impl_->memory && !impl_->error && impl_->commit()) impl_->begin();
 }
 
 const std::optional<FileError>& ResultWriter::error() const { return impl_->error; }
@@ -376,31 +446,59 @@ std::optional<FileError> ResultWriter::finish(RunStatus status, Instant now,
                                               double cpu_seconds) {
   Impl& w = *impl_;
   w.now = now;
-  const std::string at = utc_now();
-  const std::optional<FileError> before = w.error;
-  if (before) {
-    // What is there stays; the little that says why the rest is missing may still find room.
-    w.error.reset();
-    status = w.disk_full ? RunStatus::disk_full : RunStatus::failed;
-    w.begin();
+  const std::string at = w.options.finished_at.empty() ? utc_now() : w.options.finished_at;
+  const std::string hash = fmt::format("{:016x}", counters.hash);
+  if (w.memory) {
+    w.memory->finish({.status = status,
+                      .live = false,
+                      .started_at = w.memory->state().started_at,
+                      .finished_at = at,
+                      .heartbeat_at = at,
+                      .now = now,
+                      .wall_seconds = wall_seconds,
+                      .cpu_seconds = cpu_seconds,
+                      .hash = hash},
+                     counters);
+    return std::nullopt;
   }
+  const std::optional<FileError> before = w.error;
   const auto insert = [&w](std::string_view name, auto value) {
     if (w.error) return;
     w.insert_counter << name << value;
     w.require(w.insert_counter.done());
   };
-  for_each_total(counters, insert);
-  for (const OwnTotal& own : counters.own) insert(own.name, own.value);
-  if (!w.error) {
+  const auto write_totals = [&] {
+    for_each_total(counters, insert);
+    for (const OwnTotal& own : counters.own) insert(own.name, own.value);
+  };
+  const auto write_ending = [&] {
+    if (w.error) return;
     Statement ending;
-    const std::string hash = fmt::format("{:016x}", counters.hash);
     if (w.require(ending.prepare(w.database,
                                  "UPDATE run SET status = ?, finished_at = ?, wall_seconds = ?, "
                                  "cpu_seconds = ?, hash = ?"))) {
       ending << to_text(status) << at << wall_seconds << cpu_seconds << hash;
       w.require(ending.done());
     }
+  };
+  if (before) {
+    // What is there stays. Why the rest is missing comes first, by itself, in the room that was kept for it.
+    status = w.disk_full ? RunStatus::disk_full : RunStatus::failed;
+    w.reserve.release();
+    bool said = false;
+    for (const bool first : {true, false}) {
+      if (said) continue;
+      // A log that cannot grow may still be emptied into the file.
+      if (!first) static_cast<void>(w.database.execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+      w.error.reset();
+      w.begin();
+      write_ending();
+      said = w.commit();
+    }
+    if (said) w.begin();
   }
+  write_totals();
+  if (!before) write_ending();
   static_cast<void>(w.commit());
   if (!w.error) {
     // One file again, with nothing beside it. A reader at this moment can prevent that; then the
@@ -412,5 +510,7 @@ std::optional<FileError> ResultWriter::finish(RunStatus status, Instant now,
   if (before) w.error = before;
   return w.error;
 }
+
+std::shared_ptr<const MemoryResult> ResultWriter::in_memory() const { return impl_->memory; }
 
 }  // namespace strack::metrics

@@ -93,9 +93,16 @@ struct RunState {
   }
 };
 
+class MemoryResult;
+
 struct WriterOptions {
   bool force = false;          ///< replace an existing result file
   std::int64_t max_pages = 0;  ///< for tests: a file of more 4 KB pages finds the disk full
+  /// [D127] Rows stay in memory as long as they take no more bytes than this; beyond, there is the file.
+  std::int64_t memory = 0;
+  // Of a run that is written after it has ended; else now.
+  std::string started_at = {};
+  std::string finished_at = {};
 };
 
 class ResultWriter {
@@ -132,6 +139,8 @@ class ResultWriter {
   [[nodiscard]] std::optional<FileError> finish(RunStatus status, Instant now,
                                                 const Counters& counters, double wall_seconds,
                                                 double cpu_seconds);
+  /// After finish(): the rows, where they have stayed in memory and there is no file.
+  [[nodiscard]] std::shared_ptr<const MemoryResult> in_memory() const;
 
  private:
   struct Impl;

@@ -2,18 +2,21 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/testing.h"
+#include "metrics/memory_result.h"
 #include "metrics/summary.h"
 
 namespace strack::metrics {
@@ -195,47 +198,46 @@ std::string cannot_read(const fs::path& path) {
   return reader ? "" : reader.error().message;
 }
 
-// Everything that goes in comes out, to the last bit, and one file is all that is left.
-TEST_F(ResultFile, HoldsARun) {
-  {
-    auto writer = create(path_);
-    writer->add(LinkInfo{7, "host 3", "tor 0", gbps(400), ns(500), true});
-    writer->add(LinkInfo{8, "tor 0", "spine 1", gbps(400), ns(500), false});
-    writer->add(ChannelInfo{5, 1, 2, 3});
-    writer->add(whole_event());
-    writer->add(bare_event());
-    writer->add(flow(2, at(us(400))));
-    writer->add(flow(0, Instant::never()));
-    writer->add(job(1, at(us(300))));
-    writer->add(job(0, Instant::never()));
-    LinkSample link;
-    link.time = at(us(10));
-    link.link = 7;
-    link.carried = kb(500);
-    link.arrived = kb(600);
-    link.queue_max = kb(40);
-    link.qdelay_max = ns(800);
-    link.marks = 5;
-    link.drops = 6;
-    link.paused = ns(70);
-    link.pause_frames = 8;
-    writer->add(link);
-    FlowSample sample;
-    sample.time = at(us(10));
-    sample.flow = 2;
-    sample.cwnd = kb(400);
-    sample.rtt = us(9);
-    sample.avg_qdelay = ns(100);
-    sample.acked = kb(300);
-    sample.ecn_marks = 4;
-    sample.rate = mbps(123'456);
-    sample.cnps = 3;
-    writer->add(sample);
-    EXPECT_FALSE(writer->finish(RunStatus::finished, at(us(401)), some_counters(), 1.5, 2.5));
-  }
-  EXPECT_EQ(files_in_folder(), 1u);
+/// A row or two of each kind, and the ending.
+void fill(ResultWriter& writer) {
+  writer.add(LinkInfo{7, "host 3", "tor 0", gbps(400), ns(500), true});
+  writer.add(LinkInfo{8, "tor 0", "spine 1", gbps(400), ns(500), false});
+  writer.add(ChannelInfo{5, 1, 2, 3});
+  writer.add(whole_event());
+  writer.add(bare_event());
+  writer.add(flow(2, at(us(400))));
+  writer.add(flow(0, Instant::never()));
+  writer.add(job(1, at(us(300))));
+  writer.add(job(0, Instant::never()));
+  LinkSample link;
+  link.time = at(us(10));
+  link.link = 7;
+  link.carried = kb(500);
+  link.arrived = kb(600);
+  link.queue_max = kb(40);
+  link.qdelay_max = ns(800);
+  link.marks = 5;
+  link.drops = 6;
+  link.paused = ns(70);
+  link.pause_frames = 8;
+  writer.add(link);
+  FlowSample sample;
+  sample.time = at(us(10));
+  sample.flow = 2;
+  sample.cwnd = kb(400);
+  sample.rtt = us(9);
+  sample.avg_qdelay = ns(100);
+  sample.acked = kb(300);
+  sample.ecn_marks = 4;
+  sample.rate = mbps(123'456);
+  sample.cnps = 3;
+  writer.add(sample);
+  EXPECT_FALSE(writer.finish(RunStatus::finished, at(us(401)), some_counters(), 1.5, 2.5));
+}
 
-  const auto opened = ResultReader::open(path_);
+/// That everything of it is in the file, to the last bit.
+void expect_filled(const fs::path& path) {
+  const auto opened = ResultReader::open(path);
   ASSERT_TRUE(opened) << opened.error().message;
   ResultReader& reader = *opened.value();
   const RunInfo wanted = some_run();
@@ -390,6 +392,75 @@ TEST_F(ResultFile, HoldsARun) {
     EXPECT_EQ(s.cnps, 3u);
   }));
   EXPECT_EQ(flow_samples, 1);
+}
+
+// Everything that goes in comes out, and one file is all that is left.
+TEST_F(ResultFile, HoldsARun) {
+  fill(*create(path_));
+  EXPECT_EQ(files_in_folder(), 1u);
+  expect_filled(path_);
+}
+
+// [D127] A run in memory has no file, until it is asked for: then that of any other.
+TEST_F(ResultFile, CanBeWrittenOfARunInMemory) {
+  const auto writer = create(path_, {.memory = 1'000'000});
+  fill(*writer);
+  EXPECT_EQ(files_in_folder(), 0u);
+  const auto kept = writer->in_memory();
+  ASSERT_NE(kept, nullptr);
+  const Summary before = summarise(*kept);
+  EXPECT_FALSE(kept->write(path_, false));
+  EXPECT_EQ(files_in_folder(), 1u);
+  expect_filled(path_);
+  const auto after = summarise(path_);
+  ASSERT_TRUE(after);
+  EXPECT_EQ(before.max_fct, after.value().max_fct);
+  EXPECT_EQ(before.jobs.max_time, after.value().jobs.max_time);
+  EXPECT_EQ(before.state.started_at, after.value().state.started_at);
+  EXPECT_EQ(before.state.finished_at, after.value().state.finished_at);
+  EXPECT_EQ(before.state.hash, after.value().state.hash);
+  EXPECT_THAT(kept->write(path_, false)->message, HasSubstr("exists already"));
+}
+
+// [D127] Columns are as the file would give them: rows by their number, times that never came marked.
+TEST_F(ResultFile, OfARunInMemoryHasColumns) {
+  const auto writer = create(path_, {.memory = 1'000'000});
+  fill(*writer);
+  std::map<std::string_view, std::map<std::string_view, ColumnView>> tables;
+  for (const TableView& table : writer->in_memory()->tables()) {
+    for (const ColumnView& column : table.columns) tables[table.name][column.name] = column;
+  }
+  using testing::ElementsAre;
+  EXPECT_THAT(tables["flows"]["flow"].numbers, ElementsAre(0, 2));
+  EXPECT_THAT(tables["flows"]["end_ps"].missing, ElementsAre(1, 0));
+  EXPECT_THAT(tables["flows"]["end_ps"].numbers, ElementsAre(0, 400'000'000));
+  EXPECT_TRUE(tables["flows"]["end_ps"].optional);
+  EXPECT_FALSE(tables["flows"]["start_ps"].optional);
+  EXPECT_TRUE(tables["flows"]["start_ps"].missing.empty());
+  EXPECT_THAT(tables["jobs"]["job"].numbers, ElementsAre(0, 1));
+  EXPECT_THAT(tables["jobs"]["name"].texts, ElementsAre("allreduce-ring", "allreduce-ring"));
+  EXPECT_THAT(tables["links"]["from_node"].texts, ElementsAre("host 3", "tor 0"));
+  EXPECT_THAT(tables["links"]["down"].numbers, ElementsAre(1, 0));
+  EXPECT_THAT(tables["flow_events"]["cause"].missing, ElementsAre(0, 1));
+  EXPECT_THAT(tables["settings"]["amount"].missing, ElementsAre(1, 0));
+  EXPECT_EQ(tables["counters"]["name"].texts.front(), "acked_bytes");
+}
+
+// [D127] What is more than may be kept in memory goes to the file, with what was there before.
+TEST_F(ResultFile, TakesWhatIsTooMuchForMemory) {
+  for (const std::int64_t memory : {1, 300, 700}) {
+    auto writer = create(path_, {.force = true, .memory = memory});
+    fill(*writer);
+    EXPECT_EQ(writer->in_memory(), nullptr);
+    writer.reset();
+    EXPECT_EQ(files_in_folder(), 1u);
+    expect_filled(path_);
+  }
+  write("of somebody");
+  const auto writer = create(path_, {.memory = 1});
+  writer->add(flow(0, at(us(400))));
+  ASSERT_TRUE(writer->error());
+  EXPECT_THAT(writer->error()->message, HasSubstr("exists already"));
 }
 
 // What only one transport counts has rows of its own, by name; a reader needs not know the transport.
@@ -557,6 +628,34 @@ TEST_F(ResultFile, DiskFull_IsSaidOnceAndLeavesAReadableFile) {
   EXPECT_EQ(reader.value()->state().status, RunStatus::disk_full);
   EXPECT_FALSE(reader.value()->state().complete());
   EXPECT_TRUE(reader.value()->flows());
+}
+
+// [D126] On a disk that is really full, too: room was kept for the word. What is asked for first finds the log full.
+TEST_F(ResultFile, DiskFull_TheLastWordHasRoom) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // A file that may not grow is like a disk that is full, for this process alone.
+    rlimit limit{};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 300'000;
+    signal(SIGXFSZ, SIG_IGN);
+    auto writer = create(path_);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
+    for (std::uint32_t i = 0; i < 200'000 && !writer->error(); ++i) {
+      writer->add(flow(i, at(us(5))));
+      if (i % 100 == 0) writer->commit(at(us(6)));
+    }
+    if (!writer->error()) _exit(3);
+    _exit(writer->finish(RunStatus::interrupted, at(us(7)), some_counters(), 1, 1) ? 0 : 4);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+  const auto reader = ResultReader::open(path_);
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_EQ(reader.value()->state().status, RunStatus::disk_full);
 }
 
 // Without finish() the file stays marked, and is nobody's.

@@ -29,6 +29,8 @@ FileError explain(const fs::path& path, int rc, int system_error, const char* sa
       return error_at(path, "is not a result file of strack");
     case SQLITE_CORRUPT:
       return error_at(path, fmt::format("is damaged ({}). run the scenario again", said));
+    case SQLITE_READONLY:
+      return error_at(path, "it or its folder is read-only. choose another --out");
     case SQLITE_BUSY:
       return error_at(path, "another program keeps it locked. close that program and try again");
     default:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "metrics/memory_result.h"
+
 namespace strack::metrics {
 namespace {
 
@@ -269,6 +271,15 @@ void take_computations(Summary& summary, const std::vector<JobRecord>& jobs,
   }
 }
 }  // namespace
+
+Summary summarise(const MemoryResult& result) {
+  const std::vector<JobRecord> jobs = result.jobs();
+  Summary summary =
+      summarise(result.run(), result.state(), result.flows(), result.counters(), jobs);
+  take_communications(summary, result.communications());
+  take_computations(summary, jobs, result.computations());
+  return summary;
+}
 
 Result<Summary, FileError> summarise(const std::filesystem::path& path) {
   const auto opened = ResultReader::open(path);

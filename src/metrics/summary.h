@@ -143,7 +143,8 @@ struct Summary {
                                 const std::vector<FlowRecord>& flows, const Counters& counters,
                                 const std::vector<JobRecord>& jobs = {});
 
-/// The same from a file.
+/// The same from memory, and from a file; with what jobs communicate and compute.
+[[nodiscard]] Summary summarise(const MemoryResult& result);
 [[nodiscard]] Result<Summary, FileError> summarise(const std::filesystem::path& path);
 
 }  // namespace strack::metrics

@@ -106,13 +106,14 @@ template <class Columns>
   return text;
 }
 
-template <class Columns, class Record>
-void bind(Statement& statement, const Columns& columns, const Record& record) {
-  std::apply([&](const auto&... column) { (statement << ... << (record.*column.field)); }, columns);
+/// `row` is a Statement, or takes and gives values as one does.
+template <class Row, class Columns, class Record>
+void bind(Row& row, const Columns& columns, const Record& record) {
+  std::apply([&](const auto&... column) { (row << ... << (record.*column.field)); }, columns);
 }
-template <class Columns, class Record>
-void fetch(Statement& statement, const Columns& columns, Record& record) {
-  std::apply([&](const auto&... column) { (statement >> ... >> (record.*column.field)); }, columns);
+template <class Row, class Columns, class Record>
+void fetch(Row& row, const Columns& columns, Record& record) {
+  std::apply([&](const auto&... column) { (row >> ... >> (record.*column.field)); }, columns);
 }
 
 template <class Record>

@@ -1,5 +1,5 @@
 // Which field of which record is which column of the result file (docs/results.md). For
-// result_file.cpp and result_reader.cpp.
+// result_file.cpp, result_reader.cpp and memory_result.cpp.
 #pragma once
 
 #include <array>

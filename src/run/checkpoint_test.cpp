@@ -269,6 +269,22 @@ TEST_F(CheckpointTest, Fresh) {
   EXPECT_FALSE(fs::exists(checkpoint()));
 }
 
+// [D124] Existing files may be replaced, and what was done is still gone on with.
+TEST_F(CheckpointTest, ForceGoesOn) {
+  const Outcome outcome = stopped("a.db");
+  EXPECT_TRUE(outcome.kept);
+  Plan forced = planned("a.db");
+  forced.request.force = true;
+  Notes notes;
+  std::atomic<bool> stop{false};
+  const auto done = execute(forced, notes, stop);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done.value().status, metrics::RunStatus::finished);
+  EXPECT_FALSE(done.value().kept);
+  ASSERT_EQ(notes.notes.size(), 1u);
+  EXPECT_THAT(notes.notes[0], HasSubstr("goes on at "));
+}
+
 // [D117] A checkpoint that cannot be written costs nothing but itself: the result file is as ever.
 TEST_F(CheckpointTest, CannotBeWritten) {
   fs::create_directories(folder_ / "a.db.checkpoint.new");

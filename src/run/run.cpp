@@ -196,6 +196,10 @@ metrics::RunInfo header_of(const Plan& plan) {
   run.hosts = config.topology.hosts();
   run.links = derived.links;
   run.switches = derived.switches;
+  // [D112] A NIC forwards like a switch, and nobody buys it as one.
+  if (const auto& graph = config.topology.graph; graph != nullptr)
+    run.switches -=
+        static_cast<std::uint64_t>(std::count(graph->nics.begin(), graph->nics.end(), true));
   run.flows = plan.work.flows.size();
   run.jobs = plan.work.jobs.size();
   for (const workload::Flow& flow : plan.work.flows) run.bytes += flow.size;
@@ -325,16 +329,20 @@ bool may_replace(const Plan& plan) {
          (plan.request.checkpoint.fresh || is_of_the_same_run(old.value()->run(), plan.info));
 }
 
-/// [D117] What was kept of the run, and is to be gone on with. Why not, if so, is said; then it starts anew.
-std::optional<Resumed> find_checkpoint(const Plan& plan, Watcher& watcher) {
+/// Somebody else's run is at work on the result file.
+bool is_busy(const Plan& plan) {
+  const auto old = metrics::ResultReader::open(plan.out);
+  return old && old.value()->state().live;
+}
+
+/// [D117] What was kept of the run, and is to be gone on with; `why` not, if so.
+std::optional<Resumed> find_checkpoint(const Plan& plan, Watcher& watcher, std::string& why) {
   const std::string file = checkpoint_path(plan.out).string();
   if (plan.request.checkpoint.every_seconds > 0 && is_foreign(file))
     watcher.on_note(fmt::format("{}: is no checkpoint, and stays; this run keeps none", file));
-  if (!has_checkpoint(plan) || plan.request.checkpoint.fresh) return std::nullopt;
-  const auto anew = [&](const std::string& why) {
-    std::error_code ignored;
-    const bool begins = may_replace(plan) || !std::filesystem::exists(plan.out, ignored);
-    watcher.on_note(fmt::format("{}: {}{}", file, why, begins ? ". the run starts anew" : ""));
+  if (!has_checkpoint(plan) || plan.request.checkpoint.fresh || is_busy(plan)) return std::nullopt;
+  const auto anew = [&](const std::string& reason) {
+    why = fmt::format("{}: {}", file, reason);
     return std::nullopt;
   };
   if (engine_of(plan) != sim::Engine::cpu)
@@ -416,6 +424,7 @@ Outcome simulate(const Plan& plan, Resumed begun, const Took& took, metrics::Res
   outcome.end = simulation.now();
   if (wants_checkpoints(plan) && outcome.status == RunStatus::interrupted)
     outcome.goes_on = goes_on(keeper, keeps);
+  outcome.kept = outcome.status == RunStatus::interrupted && has_checkpoint(plan);
   return outcome;
 }
 
@@ -476,9 +485,14 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
   sim::Ranks* ranks = plan.config.ranks;
   if (ranks != nullptr) ranks->watch(&stop);
   if (ranks != nullptr && ranks->rank() != 0) return assist(plan, stop);
-  std::optional<Resumed> resumed = find_checkpoint(plan, watcher);
+  std::string why_not;
+  std::optional<Resumed> resumed = find_checkpoint(plan, watcher, why_not);
   const auto created =
-      metrics::ResultWriter::create(plan.out, plan.info, {.force = !resumed && may_replace(plan)});
+      metrics::ResultWriter::create(plan.out, plan.info,
+                                    {.force = !resumed && may_replace(plan),
+                                     .memory = wants_checkpoints(plan) ? 0 : plan.request.memory});
+  // Only now is it known whether it can.
+  if (!why_not.empty()) watcher.on_note(why_not + (created ? ". the run starts anew" : ""));
   if (!created) {
     Problem problem{created.error().message};
     try {
@@ -505,6 +519,7 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
     const auto unwritten = writer.finish(outcome.status, outcome.end, outcome.counters,
                                          outcome.wall_seconds, outcome.cpu_seconds);
     if (unwritten) return Problem{unwritten->message};
+    outcome.in_memory = writer.in_memory();
     if (outcome.status != RunStatus::interrupted) remove_checkpoint(plan);
   } catch (const std::bad_alloc&) {
     Problem problem = too_large(plan);

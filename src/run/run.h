@@ -13,11 +13,13 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "metrics/memory_result.h"
 #include "metrics/result_file.h"
 #include "metrics/summary.h"
 #include "sim/gpu/engine.h"
@@ -55,6 +57,8 @@ struct Request {
   /// Other runs of this process at the same time: what it takes of the processor is what this thread does.
   bool has_company = false;
   CheckpointParams checkpoint = {};
+  /// [D127] So many bytes of rows stay in memory, and there is no file as long as they do; not with checkpoints.
+  std::int64_t memory = 0;
 };
 
 /// A run with everything decided: what it is called, what it sends, where its rows go.
@@ -88,6 +92,9 @@ struct Outcome {
   double cpu_seconds = 0;
   /// Of a run that was interrupted: what the same request does next, in words; none: it begins again.
   std::string goes_on;
+  /// Instead of the file, where the request asks for that and the rows are no more.
+  std::shared_ptr<const metrics::MemoryResult> in_memory = nullptr;
+  bool kept = false;  ///< there is a checkpoint, so that it will be gone on with
 };
 
 /// `stop` may be set at any time, from a signal handler too: then the run ends as interrupted. It
