@@ -298,9 +298,17 @@ class PerfTest(udp_test.UdpTest):
         self.assertEqual(len(found["per_path"]), found["paths_used"])
         rows = list(csv.DictReader(io.StringIO(self.client("--csv"))))
         self.assertTrue(rows)
-        self.assertEqual(list(rows[0]), ["path", "packets", "lost", "sacks", "marks", "rtt_us", "lowest_rtt_us"])
+        self.assertEqual(list(rows[0]), ["sender", "path", "packets", "lost", "sacks", "marks", "rtt_us", "lowest_rtt_us"])
         self.assertRegex(self.client("--per-path"), r"  path     packets   share    lost   marks      RTT us   lowest us\n")
         self.assertNotIn("per_path", self.client("--json"))
+        # What the server sends, the server tells.
+        found = json.loads(self.client("--reverse", "--per-path", "--json"))
+        self.assertNotIn("per_path", found)
+        self.assertGreaterEqual(sum(path["packets"] for path in found["server_per_path"]), 5 * MB // found["payload_bytes"])
+        self.assertTrue(all(path["lowest_rtt_us"] > 0 for path in found["server_per_path"] if path["sacks"]))
+        self.assertRegex(self.client("--both", "--per-path"), r"lowest us\n(.*\n)+what the server sent:\n  path ")
+        senders = {row["sender"] for row in csv.DictReader(io.StringIO(self.client("--both", "--csv")))}
+        self.assertEqual(senders, {"client", "server"})
 
     def test_threads(self):
         self.address = f"127.0.0.1:{udp_test.free_port()}"

@@ -79,6 +79,7 @@ struct Client::Connection {
   std::vector<std::uint32_t> echo_order;
   udp::ConnectionStatistics statistics;
   std::vector<udp::PathStatistics> paths;  ///< of the same moment
+  std::vector<udp::PathStatistics> server_paths;
   Words report;
   Words effort;
 };
@@ -209,7 +210,8 @@ void Client::test(const std::atomic<bool>& stop) {
     if (!plan_.server_sends()) break;
     for (std::uint32_t i = 0; i < plan_.depth; ++i) post_sink(connection);
     // One that has had all of its count before a reconnect gets no more.
-    if (plan_.count == 0 || left_to_receive(connection) > 0) say(connection, {Say::go, 0, {}});
+    if (plan_.count == 0 || left_to_receive(connection) > 0)
+      say(connection, {Say::go, 0, {settings_.path_statistics ? 1u : 0u, 0, 0, 0}});
   }
   issue_in_turn(now);
   loop(stop, [&] { return all_idle() || is_late(Clock::now()); });
@@ -273,11 +275,18 @@ void Client::take_statistics(Clock::time_point now) {
 
 /// Those of one endpoint have the same ports, so they are taken together.
 void Client::conclude_paths() {
-  std::map<std::uint32_t, udp::PathStatistics> by_path;
-  for (const Connection& connection : connections_) {
-    for (const udp::PathStatistics& one : connection.paths) add(by_path[one.path], one);
-  }
-  for (const auto& [path, one] : by_path) result_.paths.push_back(one);
+  const auto sum = [&](auto member) {
+    std::map<std::uint32_t, udp::PathStatistics> by_path;
+    for (const Connection& connection : connections_) {
+      for (const udp::PathStatistics& one : connection.*member) add(by_path[one.path], one);
+    }
+    std::vector<udp::PathStatistics> out;
+    for (const auto& [path, one] : by_path) out.push_back(one);
+    return out;
+  };
+  // Where the server alone sends, what goes from here is no data.
+  if (plan_.client_sends()) result_.paths = sum(&Connection::paths);
+  result_.server_paths = sum(&Connection::server_paths);
 }
 
 template <class Done>
@@ -400,6 +409,9 @@ void Client::on_words(Connection& connection, std::uint64_t index, std::uint64_t
     connection.region = {words->numbers[0]};
     connection.echo_order.resize(plan_.depth);
     connection.state = State::running;
+  } else if (words && words->type == Say::path && connection.state == State::finishing &&
+             connection.server_paths.size() < kMaxPathsTold) {
+    connection.server_paths.push_back(path_of(*words));
   } else if (words && words->type == Say::effort && connection.state == State::finishing) {
     connection.effort = *words;
   } else if (words && words->type == Say::report && connection.state == State::finishing) {

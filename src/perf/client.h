@@ -83,7 +83,8 @@ struct ClientResult {
   std::vector<Sample> intervals;
   double cpu_seconds = 0;                  ///< of this program, until the end
   std::vector<udp::PathStatistics> paths;  ///< all connections' together, where they were wanted
-  std::vector<std::string> hints;          ///< what stands in the way of more, and what would help
+  std::vector<udp::PathStatistics> server_paths;  ///< the same of what the server sent
+  std::vector<std::string> hints;  ///< what stands in the way of more, and what would help
 };
 
 class Client {

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "udp/endpoint.h"
+
 namespace strack::perf {
 
 /// What endpoints of `strack perf` tell their peers as user data: "STRKPF", version 3.
@@ -18,6 +20,7 @@ inline constexpr std::uint64_t kControlTag = 1;
 inline constexpr std::uint64_t kDataTag = 2;
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 30;
 inline constexpr std::uint32_t kMaxDepth = 1024;
+inline constexpr std::size_t kMaxPathsTold = 256;  ///< by a server
 
 enum class Pattern : std::uint8_t { stream = 1, pingpong = 2, write = 3 };
 [[nodiscard]] const char* text(Pattern pattern);
@@ -33,6 +36,7 @@ enum class Say : std::uint8_t {
   refuse = 5,
   go = 6,      ///< to a server that is to send
   effort = 7,  ///< before the report: what the server has sent, and what all cost it
+  path = 8,    ///< before that, if `go` asks for it: what became of its packets on one path
 };
 
 /// All of them have the same shape: type, code, two reserved bytes, and four numbers in network order.
@@ -48,6 +52,10 @@ using WordsBuffer = std::array<std::byte, kWordsBytes>;
 [[nodiscard]] WordsBuffer encode(const Words& words);
 /// Nothing for what no encoder makes.
 [[nodiscard]] std::optional<Words> decode(std::span<const std::byte> in);
+
+/// One path as the server tells of it. Counts beyond 32 bits stay at the largest.
+[[nodiscard]] Words path_words(const udp::PathStatistics& path);
+[[nodiscard]] udp::PathStatistics path_of(const Words& words);
 
 /// What one side has said on a connection: each kept as it was until it is acknowledged, since it may be sent again.
 class Said {

@@ -65,6 +65,18 @@ std::vector<udp::PathStatistics> worst_first(std::vector<udp::PathStatistics> pa
 
 double in_us(std::uint64_t ns) { return static_cast<double>(ns) / 1e3; }
 
+std::string paths_json(const char* name, const std::vector<udp::PathStatistics>& paths) {
+  if (paths.empty()) return {};
+  std::string out = fmt::format(", \"{}\": [", name);
+  for (const udp::PathStatistics& one : worst_first(paths))
+    out += fmt::format(
+        "{}{{\"path\": {}, \"packets\": {}, \"lost\": {}, \"sacks\": {}, \"marks\": {}, "
+        "\"rtt_us\": {:.3f}, \"lowest_rtt_us\": {:.3f}}}",
+        out.ends_with('[') ? "" : ", ", one.path, one.packets, one.lost, one.sacks, one.marks,
+        in_us(one.rtt_ns), in_us(one.lowest_rtt_ns));
+  return out + "]";
+}
+
 }  // namespace
 
 std::string live_text(const Sample& sample) {
@@ -117,16 +129,7 @@ std::string json(const Plan& plan, std::string_view policy, const ClientResult& 
       "\"duplicates_received\": {}, \"sent_bytes\": {}, \"cpu_seconds\": {:.6f}, \"threads\": {}}}",
       r.server_messages, r.server_bytes, r.server_marks, r.server_duplicates, r.server_sent_bytes,
       r.server_cpu_seconds, r.server_threads);
-  if (!r.paths.empty()) {
-    out += ", \"per_path\": [";
-    for (const udp::PathStatistics& one : worst_first(r.paths))
-      out += fmt::format(
-          "{}{{\"path\": {}, \"packets\": {}, \"lost\": {}, \"sacks\": {}, \"marks\": {}, "
-          "\"rtt_us\": {:.3f}, \"lowest_rtt_us\": {:.3f}}}",
-          out.ends_with('[') ? "" : ", ", one.path, one.packets, one.lost, one.sacks, one.marks,
-          in_us(one.rtt_ns), in_us(one.lowest_rtt_ns));
-    out += "]";
-  }
+  out += paths_json("per_path", r.paths) + paths_json("server_per_path", r.server_paths);
   out += ", \"hints\": [";
   for (std::size_t i = 0; i < r.hints.size(); ++i)
     out += (i > 0 ? ", " : "") + json_string(r.hints[i]);
@@ -177,12 +180,12 @@ std::string text(const Plan& plan, const ClientResult& r) {
   return out;
 }
 
-std::string path_table(const ClientResult& r) {
+std::string path_table(const std::vector<udp::PathStatistics>& paths) {
   std::uint64_t all = 0;
-  for (const udp::PathStatistics& one : r.paths) all += one.packets;
+  for (const udp::PathStatistics& one : paths) all += one.packets;
   std::string out = fmt::format("{:>6}{:>12}{:>8}{:>8}{:>8}{:>12}{:>12}\n", "path", "packets",
                                 "share", "lost", "marks", "RTT us", "lowest us");
-  for (const udp::PathStatistics& one : worst_first(r.paths))
+  for (const udp::PathStatistics& one : worst_first(paths))
     out += fmt::format("{:>6}{:>12}{:>6.1f} %{:>8}{:>8}{:>12.1f}{:>12.1f}\n", one.path, one.packets,
                        100 * static_cast<double>(one.packets) / static_cast<double>(all), one.lost,
                        one.marks, in_us(one.rtt_ns), in_us(one.lowest_rtt_ns));
@@ -190,10 +193,15 @@ std::string path_table(const ClientResult& r) {
 }
 
 std::string path_csv(const ClientResult& r) {
-  std::string out = "path,packets,lost,sacks,marks,rtt_us,lowest_rtt_us\n";
-  for (const udp::PathStatistics& one : worst_first(r.paths))
-    out += fmt::format("{},{},{},{},{},{:.3f},{:.3f}\n", one.path, one.packets, one.lost, one.sacks,
-                       one.marks, in_us(one.rtt_ns), in_us(one.lowest_rtt_ns));
+  std::string out = "sender,path,packets,lost,sacks,marks,rtt_us,lowest_rtt_us\n";
+  const auto add = [&](const char* sender, const std::vector<udp::PathStatistics>& paths) {
+    for (const udp::PathStatistics& one : worst_first(paths))
+      out +=
+          fmt::format("{},{},{},{},{},{},{:.3f},{:.3f}\n", sender, one.path, one.packets, one.lost,
+                      one.sacks, one.marks, in_us(one.rtt_ns), in_us(one.lowest_rtt_ns));
+  };
+  add("client", r.paths);
+  add("server", r.server_paths);
   return out;
 }
 

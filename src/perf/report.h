@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "perf/client.h"
 #include "perf/server.h"
@@ -18,7 +19,7 @@ namespace strack::perf {
                                const ClientResult& result);
 
 /// Path by path, the worst first: a table, and lines of CSV with a header.
-[[nodiscard]] std::string path_table(const ClientResult& result);
+[[nodiscard]] std::string path_table(const std::vector<udp::PathStatistics>& paths);
 [[nodiscard]] std::string path_csv(const ClientResult& result);
 
 [[nodiscard]] std::string text(const ServerResult& result);

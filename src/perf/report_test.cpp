@@ -91,12 +91,14 @@ TEST(PerfReport, PathsWorstFirst) {
   result.paths = {{1, 100, 0, 100, 2, 20'000, 9'000},
                   {2, 50, 3, 40, 0, 10'000, 8'000},
                   {9, 50, 0, 50, 2, 30'500, 7'000}};
+  result.server_paths = {{7, 5, 1, 4, 0, 12'000, 6'000}};
   EXPECT_EQ(path_csv(result),
-            "path,packets,lost,sacks,marks,rtt_us,lowest_rtt_us\n"
-            "2,50,3,40,0,10.000,8.000\n"
-            "9,50,0,50,2,30.500,7.000\n"
-            "1,100,0,100,2,20.000,9.000\n");
-  EXPECT_EQ(path_table(result),
+            "sender,path,packets,lost,sacks,marks,rtt_us,lowest_rtt_us\n"
+            "client,2,50,3,40,0,10.000,8.000\n"
+            "client,9,50,0,50,2,30.500,7.000\n"
+            "client,1,100,0,100,2,20.000,9.000\n"
+            "server,7,5,1,4,0,12.000,6.000\n");
+  EXPECT_EQ(path_table(result.paths),
             "  path     packets   share    lost   marks      RTT us   lowest us\n"
             "     2          50  25.0 %       3       0        10.0         8.0\n"
             "     9          50  25.0 %       0       2        30.5         7.0\n"

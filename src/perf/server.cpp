@@ -36,13 +36,15 @@ struct Server::Session {
   Said said;
   std::optional<udp::RegionKey> region;
   Direction direction = Direction::client;
-  double cpu_before = 0;    ///< seconds that the program had used
-  bool finishing = false;   ///< no more of that
+  double cpu_before = 0;   ///< seconds that the program had used
+  bool finishing = false;  ///< no more of that
+  bool tells_paths = false;
   std::uint64_t count = 0;  ///< of messages to send; 0: until it is to finish
   std::uint64_t depth = 0;  ///< under way at a time
   std::uint64_t count_started = 0;
   std::uint64_t under_way = 0;
-  std::uint64_t owed = 0;  ///< answers of a pingpong that found no room
+  std::uint64_t words_bytes = 0;  ///< of what it has said, which is no data
+  std::uint64_t owed = 0;         ///< answers of a pingpong that found no room
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   std::uint64_t sent_messages = 0;
@@ -164,11 +166,19 @@ void Server::on_words(Session& session, std::uint64_t index, std::uint64_t lengt
                       Clock::time_point now) {
   const auto words = decode(std::span(session.in[index]).first(length));
   session.spoke = true;
+  session.words_bytes += length;
   post_words(session, index);
   if (!words) return end_rudely(session, "it sent a message that cannot be understood");
   if (words->type == Say::request && !session.running) return begin(session, *words, now);
-  if (words->type == Say::go && session.sends() && session.count_started == 0 && !session.finishing)
+  if (words->type == Say::go && session.sends() && session.count_started == 0 &&
+      !session.finishing) {
+    if (words->numbers[0] == 1 && tell_paths_ < kMostTellPaths && !session.tells_paths &&
+        endpoint_.keep_path_statistics(session.id)) {
+      ++tell_paths_;
+      session.tells_paths = true;
+    }
     return send_on(session);
+  }
   if (words->type == Say::finish && session.running && !session.reported && !session.finishing) {
     session.finishing = true;
     if (session.under_way == 0) report(session, now);
@@ -182,6 +192,10 @@ void Server::report(Session& session, Clock::time_point now) {
   session.last = now;
   if (const auto statistics = endpoint_.statistics(session.id))
     session.statistics = statistics.value();
+  if (session.tells_paths) {
+    for (const udp::PathStatistics& one : endpoint_.path_statistics(session.id))
+      say(session, path_words(one));
+  }
   say(session, {Say::effort,
                 0,
                 {session.sent_messages, session.sent_bytes,
@@ -273,6 +287,7 @@ void Server::end_rudely(Session& session, const std::string& why) {
 void Server::end(Session& session, const std::string& problem) {
   if (session.region) endpoint_.unregister_region(*session.region);
   guests_.leave(static_cast<std::uint64_t>(session.id));
+  if (session.tells_paths) --tell_paths_;
   if (!session.spoke) {
     sessions_.erase(static_cast<std::uint64_t>(session.id));
     return;
@@ -287,10 +302,15 @@ void Server::end(Session& session, const std::string& problem) {
   result.sent_bytes = session.sent_bytes;
   result.size = session.size;
   result.messages = session.messages;
-  result.bytes = session.pattern == Pattern::write ? session.statistics.message_bytes_received
+  result.bytes = session.pattern == Pattern::write
+                     ? session.statistics.message_bytes_received -
+                           std::min(session.words_bytes, session.statistics.message_bytes_received)
                  : session.direction == Direction::server ? session.sent_bytes
                                                           : session.bytes;
   if (session.direction == Direction::server) result.messages = session.sent_messages;
+  // Nobody is told of single writes; all of a test are of one size.
+  if (session.pattern == Pattern::write && session.size > 0)
+    result.messages = result.bytes / session.size;
   result.seconds = std::chrono::duration<double>(session.last - session.began).count();
   result.marks_received = session.statistics.marks_received;
   result.duplicates_received = session.statistics.duplicates_received;

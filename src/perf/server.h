@@ -91,6 +91,9 @@ class Server {
   Limits limits_;
   transfer::Guests guests_;
   Clock::time_point looked_at_{};
+  /// Sessions that keep account of their paths, which takes memory; no more than so many do.
+  static constexpr std::size_t kMostTellPaths = 64;
+  std::size_t tell_paths_ = 0;
   Arena arena_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions_;  ///< by connection
 };
