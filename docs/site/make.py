@@ -257,6 +257,7 @@ def main():
             print(f"error: {wrong}", file=sys.stderr)
             return 1
     print(f"site: {site}/index.html, {len(list(site.rglob('*.html')))} pages, {links} links and {anchors} anchors checked")
+    print(f"search needs a server, such as: python3 -m http.server --bind 127.0.0.1 -d {site}")
     return 0
 
 

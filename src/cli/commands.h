@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/pool_progress.h"
+#include "cli/text.h"
 #include "run/batch.h"
 
 namespace strack::cli {
@@ -42,6 +43,11 @@ void add_pool_options(CLI::App* command, SweepOptions& options, const std::strin
 
 /// Figures for programs or for spreadsheets, not both.
 void add_formats(CLI::App* command, bool& json, bool& csv, const std::string& a_line_per);
+/// The same of a list without times and sizes.
+void add_formats(CLI::App* command, Formats& formats, const std::string& a_line_per);
+
+/// A number from `low` to `high`, which neither "nan" nor "inf" is.
+[[nodiscard]] CLI::Validator number_from(double low, double high);
 
 /// Where else than here runs may be made.
 void add_batch_options(CLI::App* command, run::BatchOptions& batch);

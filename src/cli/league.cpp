@@ -45,14 +45,14 @@ std::optional<double> gpu_weight_of(const run::PoolRun& run, const GpuShare& sha
 }
 
 /// The standings, for a terminal.
-void print_standings(const league::Standings& standings) {
+Table standings_table(const league::Standings& standings) {
   Table table({"transport", "fabric", "mean rank", "firsts", "mean", "worst", "not finished"}, 2);
   for (const league::Standing& row : standings.rows) {
     table.add({row.label, row.fabric, fmt::format("{:.2f}", row.mean_rank),
                fmt::format("{}", row.firsts), league::mean_text(row), league::times_text(row.worst),
                fmt::format("{} of {}", row.unfinished, row.ran)});
   }
-  fmt::print("{}", table.text());
+  return table;
 }
 
 }  // namespace
@@ -137,16 +137,24 @@ int league_report(const LeagueReportOptions& options) {
       if (!saved) return fail(saved.error().message);
     }
   }
-  if (options.json) {
+  if (options.formats.json) {
     fmt::print("{}", league::make_json(scale, results, standings));
     return 0;
   }
-  print_standings(standings);
+  const Table table = standings_table(standings);
+  if (table.print_as(options.formats)) return 0;
+  fmt::print("{}", table.text());
   if (page_wanted) fmt::print("\nreport: {}\n", page.string());
   return 0;
 }
 
-int league_cases() {
+int league_cases(const Formats& formats) {
+  Table table({"part", "case", "title", "about", "bound"}, 5);
+  for (const league::Case& one : league::cases()) {
+    table.add({std::string(one.part), std::string(one.id), std::string(one.title),
+               std::string(one.about), std::string(one.bound)});
+  }
+  if (table.print_as(formats)) return 0;
   for (const league::Part& part : league::parts()) {
     fmt::print("{} (--part {})\n", part.title, part.id);
     for (const league::Case& one : league::cases()) {

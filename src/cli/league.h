@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/pool_progress.h"
+#include "cli/text.h"
 
 namespace strack::cli {
 
@@ -35,12 +36,12 @@ struct LeagueReportOptions : LeagueOptions {
   std::filesystem::path data;      ///< the table of runs, as CSV; empty: none
   std::filesystem::path from;      ///< such a table, in the place of results
   std::filesystem::path png;       ///< a folder for pictures of figures; empty: none
-  bool json = false;               ///< the standings on standard output, instead of a table
+  Formats formats;                 ///< of the standings on standard output
   bool force = false;
 };
 int league_report(const LeagueReportOptions& options);
 
 /// What there is to run: cases by part.
-int league_cases();
+int league_cases(const Formats& formats);
 
 }  // namespace strack::cli

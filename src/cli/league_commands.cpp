@@ -64,15 +64,17 @@ std::vector<Command> add_league(CLI::App& app) {
       ->type_name("FILE");
   report_command->add_option("--png", page.png, "a picture of the heat map (Chromium)")
       ->type_name("FOLDER");
-  report_command->add_flag("--json", page.json, "print the standings for programs");
+  add_formats(report_command, page.formats, "transport, of the standings");
   report_command->add_flag("--force", page.force, "replace a file that is no report");
 
+  static Formats listed;
   CLI::App* cases_command = league->add_subcommand("cases", "Lists the cases by part.");
+  add_formats(cases_command, listed, "case");
 
   return {
       {run_command, [] { return league_run(runs); }},
       {report_command, [] { return league_report(page); }},
-      {cases_command, league_cases},
+      {cases_command, [] { return league_cases(listed); }},
       {league, [] { return no_command("league --help"); }},
   };
 }

@@ -5,43 +5,22 @@ usage: league_test.py PROGRAM [unittest arguments]
 """
 
 import json
-import os
 import pathlib
 import re
-import shutil
 import sqlite3
-import subprocess
-import sys
-import tempfile
 import unittest
 
+from command import CommandTest
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "strack"
 
 # Two cases, one of them with a list of flows of its own; two schemes.
 SMALL = ("--part", "perm-4KB,victims", "--transports", "strack,rocev2", "--seeds", "1")
 
 
-class LeagueTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_league_"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-
-    def strack(self, *words):
-        return subprocess.run([PROGRAM, "league", *words], cwd=self.folder,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250)
-
-    def good(self, *words):
-        done = self.strack(*words)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(done.stderr, "")
-        return done.stdout
-
-    def bad(self, *words):
-        done = self.strack(*words)
-        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-        self.assertTrue(done.stderr.startswith("error: "), done.stderr)
-        return done.stderr
+class LeagueTest(CommandTest):
+    COMMAND = ("league",)
+    PATIENCE = 250
 
     def test_a_small_league(self):
         said = self.good("run", *SMALL)

@@ -84,14 +84,15 @@ void add_run_options(CLI::App* command, RunOptions& run, const CLI::Validator& s
   command->add_option("--out", run.out, "the result file; results/<name>-<scheme>-s<seed>.db")
       ->type_name("FILE");
   add_exports(command, run.exports);
-  command->add_flag("--force", run.force, "replace existing files");
+  command->add_flag("--force", run.force,
+                    "replace existing files; a run that was stopped still goes on, unless --fresh");
   command
       ->add_option(
           "--checkpoint", run.checkpoint_minutes,
           "minutes between checkpoints of a long run (10), with which the same command goes "
           "on after Ctrl-C; 0: none")
       ->type_name("MINUTES")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(number_from(0, 1e6));
   command->add_flag("--fresh", run.fresh, "begin again, though there is a checkpoint");
   command->add_flag("--quiet", run.quiet, "print errors only");
   add_formats(command, run.json, run.csv, "run");
@@ -145,10 +146,10 @@ int no_command(const char* help) {
 }
 
 Command add_schemes(CLI::App& sim) {
-  static SchemesOptions options;
+  static Formats formats;
   CLI::App* command = sim.add_subcommand("schemes", "Lists the schemes that a scenario can name.");
-  add_formats(command, options.json, options.csv, "scheme");
-  return {command, [] { return sim_schemes(options); }};
+  add_formats(command, formats, "scheme");
+  return {command, [] { return sim_schemes(formats); }};
 }
 
 }  // namespace strack::cli

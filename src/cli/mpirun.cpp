@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -60,11 +61,24 @@ std::uint64_t number_in(const char* file) {
   return value;
 }
 
-void row(bool good, const std::string& what, const std::string& found) {
-  fmt::print("{:<4} {:<24} {}\n", good ? "ok" : "--", what, found);
-}
+/// What the doctor has looked at.
+class Findings {
+ public:
+  void add(bool good, const std::string& what, const std::string& found) {
+    rows_.push_back({good ? "ok" : "--", what, found});
+  }
+  void print(const Formats& formats) const {
+    Table table({"state", "what", "found"}, 3);
+    for (const auto& row : rows_) table.add({row[0], row[1], row[2]});
+    if (table.print_as(formats)) return;
+    for (const auto& row : rows_) fmt::print("{:<4} {:<24} {}\n", row[0], row[1], row[2]);
+  }
 
-void interfaces() {
+ private:
+  std::vector<std::array<std::string, 3>> rows_;
+};
+
+void interfaces(Findings& findings) {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return;
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
@@ -74,7 +88,8 @@ void interfaces() {
     const std::uint64_t mtu =
         number_in(fmt::format("/sys/class/net/{}/mtu", one->ifa_name).c_str());
     const bool large = mtu >= 9'000;
-    row(true, fmt::format("interface {}", one->ifa_name),
+    findings.add(
+        true, fmt::format("interface {}", one->ifa_name),
         fmt::format("MTU {}{}", mtu, large ? "" : "; 9000 carries a full packet in one datagram"));
   }
   freeifaddrs(all);
@@ -159,8 +174,12 @@ int mpirun(const std::vector<std::string>& given) {
   return fail(fmt::format("{}: {}", program, std::strerror(errno)));
 }
 
-int doctor() {
+int doctor(const Formats& formats) {
   bool well = true;
+  Findings findings;
+  const auto row = [&](bool good, const std::string& what, const std::string& found) {
+    findings.add(good, what, found);
+  };
   const auto needed = [&](bool good, const std::string& what, const std::string& found) {
     row(good, what, found);
     well = well && good;
@@ -181,7 +200,7 @@ int doctor() {
       row(!found.empty(), program, text);
     }
   }
-  interfaces();
+  interfaces(findings);
   for (const auto& [name, file] : {std::pair{"receive buffer", "/proc/sys/net/core/rmem_max"},
                                    {"send buffer", "/proc/sys/net/core/wmem_max"}}) {
     const std::uint64_t most = number_in(file);
@@ -197,6 +216,8 @@ int doctor() {
   row(files.rlim_cur >= kWantedFiles, "open files",
       fmt::format("{} (an endpoint takes up to 260)", files.rlim_cur));
   row(true, "processors", fmt::format("{}", sysconf(_SC_NPROCESSORS_ONLN)));
+  findings.print(formats);
+  if (formats.json || formats.csv) return well ? 0 : 1;
   fmt::print("{}\n",
              well ? "ready: strack mpirun -n 4 PROGRAM" : "something that is needed is missing");
   return well ? 0 : 1;

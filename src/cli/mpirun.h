@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/text.h"
+
 namespace strack::cli {
 
 /// The folder of libstrack-fi.so: one of `list` (with colons), or where it lies relative to `program`; empty: nowhere.
@@ -26,6 +28,6 @@ struct MpirunCall {
 /// Becomes mpirun; returns only if that fails.
 int mpirun(const std::vector<std::string>& given);
 /// 0 if nothing that is needed is missing.
-int doctor();
+int doctor(const Formats& formats = {});
 
 }  // namespace strack::cli

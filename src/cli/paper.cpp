@@ -7,12 +7,14 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <thread>
 #include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/interrupt.h"
+#include "cli/paper_status.h"
 #include "cli/pool_progress.h"
 #include "cli/scratch.h"
 #include "cli/text.h"
@@ -79,37 +81,6 @@ Result<std::vector<paper::Row>, std::string> load(const PaperOptions& options,
     }
   }
   return std::move(rows.value());
-}
-
-bool wanted(const PaperOptions& options, const std::string& id) {
-  return options.rows.empty() ||
-         std::find(options.rows.begin(), options.rows.end(), id) != options.rows.end();
-}
-
-std::string ours_text(const paper::Finding& finding) {
-  return finding.values.empty() ? "-" : paper::value_text(finding.median, finding.check->unit);
-}
-
-/// A line for each row, and one for each of its statements.
-void print_status(const PaperOptions& options, paper::Evidence& evidence,
-                  const std::vector<paper::RowFinding>& findings) {
-  for (const paper::RowFinding& finding : findings) {
-    const paper::Row& row = *finding.row;
-    if (!wanted(options, row.id)) continue;
-    const paper::Evidence::Count& count = evidence.count(row.id);
-    const std::string runs =
-        count.planned == 0 ? "-" : fmt::format("{}/{}", count.done, count.planned);
-    fmt::print("{:<9} {:>7}  {:<10}  {}\n", row.id, runs,
-               row.checks.empty() ? "" : paper::name_of(finding.verdict),
-               row.title_at(options.scale));
-    for (const paper::Finding& one : finding.findings) {
-      fmt::print("{:<17}  {:<10}  {:>9}  (paper {}) {}\n", "", paper::name_of(one.verdict),
-                 ours_text(one),
-                 one.check->paper ? paper::value_text(*one.check->paper, one.check->unit)
-                                  : one.check->paper_text,
-                 one.check->says);
-    }
-  }
 }
 
 void print_problems(const paper::Evidence& evidence) {
@@ -198,6 +169,8 @@ void print_plan(const PaperRunOptions& options, const std::vector<Candidate>& al
       sum->beside += one.run.gpu_weight ? 0 : one.run.weight;
     }
   }
+  const unsigned processors =
+      options.jobs > 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   for (const auto& [row, sum] : rows) {
     fmt::print("{:<9} {:>5} runs  {:>7.0f} s of CPU time, the longest {:.0f} s{}\n", row,
                sum.missing, sum.seconds, sum.longest,
@@ -206,8 +179,9 @@ void print_plan(const PaperRunOptions& options, const std::vector<Candidate>& al
   }
   fmt::print(
       "{} of {} runs at the {} scale are missing: about {:.1f} hours of CPU time, {:.0f} minutes "
-      "with 16 processors\n",
-      total.missing, all.size(), options.scale, total.seconds / 3'600, total.seconds / 960);
+      "with the {} here\n",
+      total.missing, all.size(), options.scale, total.seconds / 3'600,
+      std::max(total.seconds / processors, total.longest) / 60, count_of(processors, "processor"));
   if (options.gpu.engine != "cpu") {
     fmt::print("with a GPU: {:.0f} minutes of it, beside {:.1f} hours of CPU time\n",
                total.gpu / 60, total.beside / 3'600);
@@ -470,12 +444,19 @@ int paper_calibrate(const PaperCalibrateOptions& given) {
   if (!what) return fail(what.error().text());
   std::vector<Searching> sides;
   for (const paper::Side& side : what.value().sides) {
+    if (!options.side.empty() && side.name != options.side) continue;
     Searching& searching = sides.emplace_back(options, rows.value(), what.value(), side);
     if (const auto status = searching.search()) return *status;
     const paper::Tried& best = searching.found().tried.front();
     fmt::print("{}: error {:.2f} with the defaults, {:.2f} with {}\n", side.name,
                searching.found().standard.error, best.score.error,
                paper::point_text(side, best.point));
+  }
+  if (sides.empty()) {
+    std::vector<std::string> names;
+    for (const paper::Side& side : what.value().sides) names.push_back(side.name);
+    return fail(fmt::format("--side {}: there is no such side. the sides are {}", options.side,
+                            fmt::join(names, ", ")));
   }
   if (const auto error = write_found(options, sides)) return fail(*error);
   // What was searched by comes first: it says more than what was held out, and is written at once.
@@ -495,7 +476,7 @@ int paper_calibrate(const PaperCalibrateOptions& given) {
   return 0;
 }
 
-int paper_status(const PaperOptions& options) {
+int paper_status(const PaperStatusOptions& options) {
   const ScratchFolder scratch;
   const auto rows = load(options, scratch.path());
   if (!rows) return fail(rows.error());
@@ -503,7 +484,8 @@ int paper_status(const PaperOptions& options) {
   if (!evidence) return fail(evidence.error().message);
   const auto findings = paper::judge(*evidence.value(), rows.value());
   if (!findings) return fail(findings.error().message);
-  print_status(options, *evidence.value(), findings.value());
+  if (!status_table(options, *evidence.value(), findings.value()).print_as(options.formats))
+    print_status(options, *evidence.value(), findings.value());
   print_problems(*evidence.value());
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/pool_progress.h"
+#include "cli/text.h"
 #include "run/batch.h"
 
 namespace strack::cli {
@@ -35,7 +36,10 @@ struct PaperRunOptions : PaperOptions {
 };
 int paper_run(const PaperRunOptions& options);
 
-int paper_status(const PaperOptions& options);
+struct PaperStatusOptions : PaperOptions {
+  Formats formats;
+};
+int paper_status(const PaperStatusOptions& options);
 
 struct PaperCalibrateOptions : PaperOptions {
   std::size_t points = 24;  ///< of the Latin hypercube, for each side
@@ -43,6 +47,7 @@ struct PaperCalibrateOptions : PaperOptions {
   unsigned jobs = 0;        ///< 0: one per processor
   std::optional<std::uint32_t> threads;
   std::filesystem::path markdown;
+  std::string side;               ///< only this one; empty: all
   std::filesystem::path confirm;  ///< a table of the defaults' runs at the paper's scale
   bool quiet = false;
 };

@@ -6,20 +6,18 @@ usage: paper_test.py PROGRAM [unittest arguments]
 
 import csv
 import json
-import os
 import pathlib
 import re
 import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
 
+from command import CommandTest, PROGRAM
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "strack"
 
 ROW = """
 [topology]
@@ -82,37 +80,17 @@ where = "seed = 1"
 """
 
 
-class PaperTest(unittest.TestCase):
+class PaperTest(CommandTest):
+    COMMAND = ("paper",)
+
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_paper_"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        super().setUp()
         (self.folder / "scenarios/paper").mkdir(parents=True)
         self.write("A.toml", ROW)
         self.write("ORDER", "A\n")
 
     def write(self, name, text):
         (self.folder / "scenarios/paper" / name).write_text(text)
-
-    def strack(self, *words):
-        return subprocess.run([PROGRAM, "paper", *words], cwd=self.folder,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-
-    def good(self, *words):
-        done = self.strack(*words)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(done.stderr, "")
-        return done.stdout
-
-    def bad(self, *words):
-        done = self.strack(*words)
-        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-        self.assertTrue(done.stderr.startswith("error: "), done.stderr)
-        return done.stderr
-
-    def page_data(self, path):
-        text = (self.folder / path).read_text()
-        found = re.search(r'<script id="report-data" type="application/json">(.*?)</script>', text, re.S)
-        return json.loads(found.group(1))
 
     def test_runs_reports_and_runs_nothing_twice(self):
         self.assertIn("2 runs at the quick scale,", self.good("run"))
@@ -122,7 +100,7 @@ class PaperTest(unittest.TestCase):
         self.assertIn("report: results/paper-full/report.html", said)
         self.assertRegex(said, r"A +8/8 +reproduced +A small row")
 
-        page = self.page_data("results/paper-full/report.html")
+        page = self.page("results/paper-full/report.html")
         section = next(s for s in page["sections"] if s["id"] == "A")
         self.assertEqual(section["verdict"], "reproduced")
         self.assertEqual(len(page["runs"]), 8)
@@ -212,6 +190,9 @@ class PaperTest(unittest.TestCase):
         made = sorted(p.name for p in (self.folder / "results/paper-calibrate/full").rglob("*.db"))
         self.assertTrue(made and all("BDP-s1" in name for name in made), made)
         self.assertIn("nowhere.csv", self.bad("calibrate", "--confirm", "nowhere.csv"))
+        # One side alone, with the runs that are there.
+        self.assertRegex(self.good("calibrate", "--points", "2", "--side", "strack"), r"strack: error 0.22 ")
+        self.assertIn("the sides are strack", self.bad("calibrate", "--side", "rocev2"))
         self.write("CALIBRATE", "side\n")
         self.assertIn("CALIBRATE:1: a side has a name", self.bad("calibrate"))
 
@@ -256,7 +237,7 @@ class PaperTest(unittest.TestCase):
         if done.returncode == 2:
             self.assertIn("no results of these rows", done.stderr)
             return "missing"
-        return self.page_data("results/paper-full/report.html")["notices"]
+        return self.page("results/paper-full/report.html")["notices"]
 
     def test_the_validation_page_is_what_its_table_says(self):
         done = self.strack("report", "--scale", "full", "--rows", str(ROOT / "scenarios/paper"), "--from",
@@ -264,6 +245,9 @@ class PaperTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for line in done.stderr.splitlines():
             self.assertRegex(line, r"^warning: [A-Z0-9-]+: seed \d+ has \d+ of its \d+ runs, and counts when it has all$")
+        # Names of columns and of settings are for programs.
+        words = re.sub(r"`[^`]*`|\]\([^)]*\)|https?://\S+", "", (self.folder / "v.md").read_text())
+        self.assertEqual(re.findall(r"\b[a-z]+_[a-z_]+\b", words), [])
         self.assertEqual((self.folder / "v.md").read_text(), (ROOT / "docs/validation.md").read_text(),
                          "docs/validation.md is out of date: strack paper report --scale full "
                          "--from docs/validation.csv --markdown docs/validation.md")
@@ -290,7 +274,7 @@ class PaperTest(unittest.TestCase):
         done = self.strack("report")
         self.assertEqual(done.returncode, 0)
         self.assertIn("strack-100KB-s1.db", done.stderr)
-        page = self.page_data("results/paper-quick/report.html")
+        page = self.page("results/paper-quick/report.html")
         self.assertTrue(any("strack-100KB-s1.db" in n["text"] for n in page["notices"]))
         self.assertEqual(len(page["runs"]), 1)
 

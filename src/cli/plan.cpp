@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -97,16 +98,15 @@ std::size_t tell_unfinished(const Plan& plan, const std::vector<Option>& options
   return count;
 }
 
-/// What failures make impossible on a network, whatever the scheme: once each.
+/// What failures make impossible on a network, whatever the scheme and the seed: once each.
 void tell_impossible(const Plan& plan, const std::vector<planner::PlannedRun>& runs,
                      report::Report& page) {
-  std::set<std::string> told;
+  std::set<std::pair<std::size_t, std::size_t>> told;
   for (const planner::PlannedRun& one : runs) {
-    if (!one.impossible()) continue;
+    if (!one.impossible() || !told.emplace(one.network, *one.broken).second) continue;
     const std::string reason =
         fmt::format("{} with \"{}\" cannot run: {}", plan.networks[one.network].name,
                     plan.failures[*one.broken].name, one.failure);
-    if (!told.insert(reason).second) continue;
     fmt::print(stderr, "warning: {}\n", reason);
     page.notices.push_back({"warning", reason});
   }

@@ -11,14 +11,11 @@ import os
 import pathlib
 import re
 import shutil
-import sqlite3
-import subprocess
-import sys
-import tempfile
 import unittest
 
+from command import CommandTest
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "strack"
 
 MIX = """
 [topology]
@@ -57,34 +54,13 @@ set = ["failure.0.switch=spine 0"]
 """
 
 
-class PlanTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_plan_"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        (self.folder / "mix.toml").write_text(MIX)
-        (self.folder / "p.toml").write_text(PLAN)
-
-    def strack(self, *words):
-        return subprocess.run([PROGRAM, "plan", *words], cwd=self.folder, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=250)
-
-    def good(self, *words):
-        done = self.strack(*words)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(done.stderr, "")
-        return done.stdout
-
-    def bad(self, *words):
-        done = self.strack(*words)
-        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-        return done.stderr
+class PlanTest(CommandTest):
+    COMMAND = ("plan",)
+    FILES = {"mix.toml": MIX, "p.toml": PLAN}
+    PATIENCE = 250
 
     def value(self, name, sql):
-        connection = sqlite3.connect(f"file:{self.folder}/results/p-plan/{name}?mode=ro", uri=True)
-        try:
-            return connection.execute(sql).fetchone()[0]
-        finally:
-            connection.close()
+        return self.rows(f"results/p-plan/{name}", sql)[0][0]
 
     def test_a_small_plan(self):
         listed = self.good("p.toml", "--dry-run")
@@ -120,9 +96,12 @@ class PlanTest(unittest.TestCase):
 
         table = list(csv.reader(io.StringIO(self.good("p.toml", "--csv"))))
         self.assertEqual(table[0], ["network", "transport", "none better", "cost", "step (us)", "least", "largest",
-                                    "spine dead (x)"])
+                                    "spine dead (x)", "within the spread of seeds"])
         self.assertEqual(len(table), 5)
         self.assertEqual(table[3][7], "")
+        for row in table[1:]:
+            for cell in row[3:8]:
+                self.assertTrue(cell == "" or float(cell) > 0, row)
 
         text = (self.folder / "results/p-plan/plan.html").read_text()
         page = json.loads(re.search(r'<script id="report-data" type="application/json">(.*?)</script>', text, re.S).group(1))

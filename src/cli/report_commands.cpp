@@ -59,6 +59,7 @@ Command add_paper_run(CLI::App* paper) {
           "while runs are missing")
       ->transform(
           CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"min", 60}, {"h", 3'600}}))
+      ->check(number_from(0, 1e9))
       ->type_name("TIME");
   add_batch_options(paper_run_command, paper_runs.batch);
   paper_run_command
@@ -87,6 +88,9 @@ Command add_paper_calibrate(CLI::App* paper) {
   paper_calibrate_command->add_option("--rounds", paper_search.rounds, "of refinement")
       ->capture_default_str()
       ->check(CLI::Range(0, 100));
+  paper_calibrate_command
+      ->add_option("--side", paper_search.side, "search this side alone, such as strack")
+      ->type_name("NAME");
   paper_calibrate_command->add_option("--rows", paper_search.folder, "the folder of the rows")
       ->capture_default_str()
       ->type_name("FOLDER");
@@ -145,10 +149,11 @@ std::vector<Command> add_reports(CLI::App& app) {
                                        "rules that stand in the scenarios.");
   paper->require_subcommand(0, 1);
 
-  static PaperOptions paper_state;
+  static PaperStatusOptions paper_state;
   CLI::App* paper_status_command = paper->add_subcommand(
       "status", "Lists the rows: which of their runs are there, and what they say so far.");
   add_paper(paper_status_command, paper_state);
+  add_formats(paper_status_command, paper_state.formats, "statement, or row without any");
 
   static PaperReportOptions paper_page;
   CLI::App* paper_report_command =

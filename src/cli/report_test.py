@@ -16,12 +16,12 @@ import signal
 import sqlite3
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "strack"
+from command import CommandTest, LONG, PROGRAM
+
 
 SMALL = """
 name = "small"
@@ -52,61 +52,14 @@ jobs = 4
 ranks = 4
 """
 
-# Longer than any test wants to wait.
-LONG = """
-name = "long"
-[topology]
-hosts = 64
-hosts_per_rack = 8
-[workload]
-kind = "random"
-size = "1 MB"
-load = 0.8
-duration_us = 50000
-"""
 
-
-class ReportTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_report_"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        (self.folder / "small.toml").write_text(SMALL)
-        (self.folder / "jobs.toml").write_text(JOBS)
-        (self.folder / "long.toml").write_text(LONG)
-
-    def strack(self, *words, **options):
-        return subprocess.run([PROGRAM, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=300, **options)
-
-    def good(self, *words, **options):
-        done = self.strack(*words, **options)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(done.stderr, "")
-        return done.stdout
-
-    def bad(self, *words, status=2, **options):
-        """Fails, and every line on standard error starts with `error: `; returns them."""
-        done = self.strack(*words, **options)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        self.assertRegex(done.stderr, r"\A(error: .*\n)+\Z")
-        return done.stderr
+class ReportTest(CommandTest):
+    FILES = {"small.toml": SMALL, "jobs.toml": JOBS, "long.toml": LONG}
+    PATIENCE = 300
+    ERROR = r"\A(error: .*\n)+\Z"
 
     def run_small(self, out, *words):
         self.good("sim", "run", "small.toml", "--quiet", "--out", out, *words)
-
-    def rows(self, file, sql):
-        connection = sqlite3.connect(f"file:{self.folder / file}?mode=ro", uri=True)
-        try:
-            return connection.execute(sql).fetchall()
-        finally:
-            connection.close()
-
-    def data(self, page):
-        """What the page was given."""
-        text = (self.folder / page).read_text()
-        found = re.search(r'<script id="report-data" type="application/json">(.*?)</script>', text,
-                          re.DOTALL)
-        return json.loads(found.group(1))
 
     def figure(self, data, ending):
         found = [f for s in data["sections"] for f in s["figures"] if f["id"].endswith(ending)]
@@ -129,7 +82,7 @@ class ReportTest(unittest.TestCase):
         self.assertIn("<title>small: STrack, 200 KB, seed 1</title>", text)
         # It fetches nothing.
         self.assertNotRegex(text, r'(src|href)="?https?:')
-        data = self.data("results/small-strack-s1.html")
+        data = self.page("results/small-strack-s1.html")
         self.assertEqual(data["format"], 1)
         self.assertEqual(data["notices"], [])
         self.assertEqual(data["made"]["command"], "strack report results/small-strack-s1.db")
@@ -142,7 +95,7 @@ class ReportTest(unittest.TestCase):
     def test_numbers_are_those_of_the_file(self):
         self.run_small("a.db")
         self.good("report", "a.db", "--out", "a.html")
-        data = self.data("a.html")
+        data = self.page("a.html")
         run = data["runs"][0]
         largest, mean = self.rows("a.db", "SELECT max(fct_us), avg(fct_us) FROM fct")[0]
         self.assertAlmostEqual(run["max_us"], largest)
@@ -188,7 +141,7 @@ class ReportTest(unittest.TestCase):
     def test_the_fabric_is_that_of_the_file(self):
         self.run_small("a.db")
         self.good("report", "a.db", "--out", "a.html")
-        variant = self.figure(self.data("a.html"), "-fabric")["variants"][0]
+        variant = self.figure(self.page("a.html"), "-fabric")["variants"][0]
         self.assertEqual((variant["tors"], variant["spines"]), (4, 4))
         layers = {layer["id"]: layer for layer in variant["layers"]}
         self.assertEqual(set(layers), {"up-use", "up-queue", "down-use", "down-queue"})
@@ -212,7 +165,7 @@ class ReportTest(unittest.TestCase):
     def test_the_inspector_has_every_event(self):
         self.run_small("a.db")
         self.good("report", "a.db", "--out", "a.html")
-        flows = self.figure(self.data("a.html"), "-flows")["flows"]
+        flows = self.figure(self.page("a.html"), "-flows")["flows"]
         self.assertEqual(len(flows), 2)
         wanted = self.rows("a.db", "SELECT time_ps / 1e6, name, psn, path, ecn, rtt_ps, cwnd_bytes "
                            "FROM flow_events JOIN event_kinds USING (kind) WHERE flow = 0 "
@@ -240,7 +193,7 @@ class ReportTest(unittest.TestCase):
                                "--seed", seed)
         files = sorted(p.name for p in self.folder.glob("*.db"))
         self.assertEqual(self.good("report", *files), "report: report.html\n")
-        data = self.data("report.html")
+        data = self.page("report.html")
         self.assertEqual(len(data["runs"]), 9)
         bars = self.figure(data, "-bars")
         self.assertEqual(bars["categories"], ["max", "p99", "mean"])
@@ -260,7 +213,7 @@ class ReportTest(unittest.TestCase):
                 self.run_small(f"{scheme}-{size[:2]}.db", "--set", f"workload.size={size}", "--set",
                                f"transport.scheme={scheme}")
         self.good("report", "strack-50.db", "strack-20.db", "rocev2-50.db", "rocev2-20.db")
-        curve = self.figure(self.data("report.html"), "-by-size")
+        curve = self.figure(self.page("report.html"), "-by-size")
         by_role = {series["role"]: series["points"] for series in curve["series"]}
         for x, file in ((50_000, "strack-50.db"), (200_000, "strack-20.db")):
             y = self.rows(file, "SELECT max(fct_us) FROM fct")[0][0]
@@ -271,7 +224,7 @@ class ReportTest(unittest.TestCase):
     def test_jobs_have_their_times(self):
         self.good("sim", "run", "jobs.toml", "--quiet", "--out", "a.db")
         self.good("report", "a.db")
-        data = self.data("a.html")
+        data = self.page("a.html")
         wanted = self.rows("a.db", "SELECT time_us, cdf FROM job_times ORDER BY time_us")
         self.assertEqual(len(wanted), 4)
         drawn = self.figure(data, "-cdf")["series"][0]["points"]
@@ -284,7 +237,7 @@ class ReportTest(unittest.TestCase):
     def test_csv_has_the_numbers(self):
         self.run_small("a.db")
         out = self.good("report", "a.db", "--csv", "tables/of/a")
-        figures = self.data("a.html")["sections"][0]["figures"]
+        figures = self.page("a.html")["sections"][0]["figures"]
         names = sorted(os.listdir(self.folder / "tables/of/a"))
         self.assertRegex(out, rf"\A{len(names)} CSV files: tables/of/a\nreport: a.html\n\Z")
         for figure in figures:
@@ -349,14 +302,14 @@ class ReportTest(unittest.TestCase):
         self.good("report", "a.db", "--out", "x/page.html", "--title", "A </title> & <b>")
         self.assertIn("<title>A &lt;/title> &amp; &lt;b></title>",
                       (self.folder / "x/page.html").read_text())
-        self.assertEqual(self.data("x/page.html")["title"], "A </title> & <b>")
+        self.assertEqual(self.page("x/page.html")["title"], "A </title> & <b>")
         (self.folder / "mine.html").write_text("mine")
         self.assertIn("mine.html: exists already, and is not a report",
                       self.bad("report", "a.db", "--out", "mine.html"))
         self.assertIn("a.db: exists already", self.bad("report", "a.db", "--out", "a.db"))
         self.assertEqual((self.folder / "mine.html").read_text(), "mine")
         self.good("report", "a.db", "--out", "mine.html", "--force")
-        self.data("mine.html")
+        self.page("mine.html")
         self.assertIn("x: is a folder", self.bad("report", "a.db", "--out", "x"))
         self.assertEqual(os.listdir(self.folder / "x"), ["page.html"])
 
@@ -387,11 +340,11 @@ class ReportTest(unittest.TestCase):
             except sqlite3.Error:
                 pass
         self.good("report", "a.db", "--out", "live.html")
-        self.assertIn("the run is still going on", self.data("live.html")["notices"][0]["text"])
+        self.assertIn("the run is still going on", self.page("live.html")["notices"][0]["text"])
         process.send_signal(signal.SIGINT)
         process.wait(60)
         self.good("report", "a.db", "--out", "cut.html")
-        data = self.data("cut.html")
+        data = self.page("cut.html")
         self.assertRegex(data["notices"][0]["text"],
                          r"\Aa.db: partial: the run was interrupted at .* unfinished")
         self.assertTrue(data["runs"][0]["partial"])
@@ -419,7 +372,7 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stdout, "report: good.html\n")
         self.assertEqual(len(done.stderr.splitlines()), len(expected))
-        data = self.data("good.html")
+        data = self.page("good.html")
         self.assertEqual(len(data["runs"]), 1)
         self.assertEqual([n["text"].split(":")[0] for n in data["notices"]], list(expected))
 
@@ -430,7 +383,7 @@ class ReportTest(unittest.TestCase):
         self.good("report", "a b,'c'.db", "--csv", "csv")
         text = (self.folder / "a b,'c'.html").read_text()
         self.assertNotIn("<script>alert", text)
-        self.assertEqual(self.data("a b,'c'.html")["runs"][0]["name"],
+        self.assertEqual(self.page("a b,'c'.html")["runs"][0]["name"],
                          "</script><script>alert(1)</script>")
         for name in os.listdir(self.folder / "csv"):
             self.assertRegex(name, r"\A[A-Za-z0-9_.-]+\.csv\Z")
@@ -455,7 +408,7 @@ class ReportTest(unittest.TestCase):
         self.good("sim", "run", "jobs.toml", "--quiet", "--out", "b.db", "--seed", "2")
         left = set(pathlib.Path(tempfile.gettempdir()).glob("strack-png-*"))
         out = self.good("report", "a.db", "b.db", "--png", "pictures of it")
-        figures = [f["id"] for s in self.data("report.html")["sections"] for f in s["figures"]]
+        figures = [f["id"] for s in self.page("report.html")["sections"] for f in s["figures"]]
         self.assertEqual(out, f"{len(figures)} pictures: pictures of it\nreport: report.html\n")
         self.assertEqual(sorted(os.listdir(self.folder / "pictures of it")),
                          sorted(f"{figure}.png" for figure in figures))

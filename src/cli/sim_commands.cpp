@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "cli/commands.h"
 #include "cli/export.h"
 #include "cli/plan.h"
@@ -20,7 +21,7 @@ void add_batch_options(CLI::App* command, run::BatchOptions& batch) {
       ->add_option_function<double>(
           "--task-minutes", [&batch](double minutes) { batch.task_seconds = minutes * 60; },
           "runs are packed into tasks of about this long; 30")
-      ->check(CLI::PositiveNumber)
+      ->check(number_from(0.001, 1e6))
       ->needs(slurm)
       ->type_name("NUMBER");
   command
@@ -51,6 +52,23 @@ void add_formats(CLI::App* command, bool& json, bool& csv, const std::string& a_
   CLI::Option* first =
       command->add_flag("--json", json, "for programs: times in ps, sizes in bytes");
   command->add_flag("--csv", csv, "for spreadsheets: a line per " + a_line_per)->excludes(first);
+}
+
+void add_formats(CLI::App* command, Formats& formats, const std::string& a_line_per) {
+  CLI::Option* first = command->add_flag("--json", formats.json, "for programs");
+  command->add_flag("--csv", formats.csv, "for spreadsheets: a line per " + a_line_per)
+      ->excludes(first);
+}
+
+CLI::Validator number_from(double low, double high) {
+  return CLI::Validator(
+      [low, high](std::string& text) {
+        double value = 0;
+        const bool read = CLI::detail::lexical_cast(text, value);
+        if (read && value >= low && value <= high) return std::string();
+        return fmt::format("{} is no number from {} to {}", text, low, high);
+      },
+      "", "number");
 }
 
 void add_pool_options(CLI::App* command, SweepOptions& options, const std::string& folder) {
@@ -138,12 +156,20 @@ Command add_watch(CLI::App& sim) {
 }
 
 Command add_version(CLI::App& app) {
-  const CLI::App* command = app.add_subcommand(
+  static bool json = false;
+  CLI::App* command = app.add_subcommand(
       "version",
       "Says which program this is: its version, the commit it was built from (a + at the\n"
       "end: and changes), and a fingerprint of the sources that decide results.");
+  command->add_flag("--json", json, "for programs");
   return {command, [] {
             const run::BuildInfo& info = run::kBuildInfo;
+            if (json) {
+              fmt::print("{{\"version\": {}, \"commit\": {}, \"sources\": {}}}\n",
+                         json_string(info.version), json_string(info.commit),
+                         json_string(info.source));
+              return 0;
+            }
             fmt::print("strack {}\ncommit {}\nsources {}\n", info.version,
                        *info.commit == '\0' ? "unknown" : info.commit, info.source);
             return 0;

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/json_text.h"
 #include "cli/data_text.h"
 #include "cli/interrupt.h"
 #include "cli/pool_progress.h"
@@ -121,19 +120,15 @@ int sim_sweep(const SweepOptions& options) {
   return failed > 0 ? 1 : 0;
 }
 
-int sim_schemes(const SchemesOptions& options) {
+int sim_schemes(const Formats& formats) {
   Table table({"scheme", "label"}, 2);
-  std::string json;
   for (const transports::Descriptor* transport : transports::all()) {
     for (const transports::Scheme& scheme : transport->schemes) {
-      if (!options.json && !options.csv) fmt::print("{:<20} {}\n", scheme.name, scheme.label);
+      if (!formats.json && !formats.csv) fmt::print("{:<20} {}\n", scheme.name, scheme.label);
       table.add({std::string(scheme.name), std::string(scheme.label)});
-      json += fmt::format("{}{{\"scheme\": {}, \"label\": {}}}", json.empty() ? "\n  " : ",\n  ",
-                          json_string(scheme.name), json_string(scheme.label));
     }
   }
-  if (options.json) fmt::print("[{}\n]\n", json);
-  if (options.csv) fmt::print("{}", table.csv());
+  static_cast<void>(table.print_as(formats));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/csv_text.h"
@@ -84,6 +85,31 @@ std::string Table::csv() const {
     text += '\n';
   }
   return text;
+}
+
+std::string Table::json() const {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (std::size_t r = 1; r < rows_.size(); ++r) {
+    nlohmann::ordered_json one = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+      const std::string& cell = rows_[r][i];
+      nlohmann::ordered_json& value = one[rows_.front()[i]];
+      if (i < left_) {
+        value = cell;
+      } else {
+        value = nlohmann::ordered_json::parse(cell, nullptr, false);
+        if (!value.is_number()) value = nullptr;
+      }
+    }
+    all.push_back(std::move(one));
+  }
+  return all.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+bool Table::print_as(const Formats& formats) const {
+  if (formats.json) fmt::print("{}", json());
+  if (formats.csv) fmt::print("{}", csv());
+  return formats.json || formats.csv;
 }
 
 std::string Table::text(std::size_t columns) const {

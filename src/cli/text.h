@@ -29,6 +29,12 @@ int fail(std::string_view message, int status = 2);
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t columns,
                                   std::size_t hang = std::string_view::npos);
 
+/// What a command that lists something was asked for: at most one of them.
+struct Formats {
+  bool json = false;
+  bool csv = false;
+};
+
 /// Columns as wide as what is in them; the first `left` to the left, the others to the right.
 class Table {
  public:
@@ -37,9 +43,13 @@ class Table {
   /// What does not fit `columns` goes on below, with the first `left` again; 0: everything fits.
   [[nodiscard]] std::string text(std::size_t columns = fitted_) const;
   [[nodiscard]] std::string csv() const;  ///< for spreadsheets, names in the first line
+  /// For programs: an object for each row. What is to the right is a number, or null where there is none.
+  [[nodiscard]] std::string json() const;
 
   /// From now on tables fit so many columns; 0: any number.
   static void fit(std::size_t columns) { fitted_ = columns; }
+  /// For programs or for spreadsheets, as asked. False: neither.
+  [[nodiscard]] bool print_as(const Formats& formats) const;
 
  private:
   inline static std::size_t fitted_ = 0;

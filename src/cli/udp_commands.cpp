@@ -370,7 +370,9 @@ std::vector<Command> add_udp(CLI::App& app) {
   CLI::App* doctor_command = app.add_subcommand(
       "doctor",
       "Says what is there for MPI over STrack, and what is missing: libraries, MTUs, limits.");
-  commands.push_back({doctor_command, [] { return doctor(); }});
+  static Formats formats;
+  add_formats(doctor_command, formats, "thing that was looked at");
+  commands.push_back({doctor_command, [] { return doctor(formats); }});
   return commands;
 }
 

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/text.h"
 #include "report/save.h"
@@ -50,6 +51,15 @@ int vectors_check(const VectorsCheckOptions& options) {
   const auto answered = transports::read_vectors(text.value());
   if (!answered) return fail(fmt::format("{}: {}", name, answered.error()));
   const auto problems = transports::check_vectors(answered.value(), transports::make_vectors());
+  if (options.json) {
+    nlohmann::ordered_json found;
+    found["vectors"] = answered.value().size();
+    found["steps"] = steps_of(answered.value());
+    found["agrees"] = problems.empty();
+    found["problems"] = problems;
+    fmt::print("{}\n", found.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    return problems.empty() ? 0 : 1;
+  }
   for (const std::string& problem : problems)
     static_cast<void>(fail(fmt::format("{}: {}", name, problem)));
   if (!problems.empty())
@@ -61,13 +71,13 @@ int vectors_check(const VectorsCheckOptions& options) {
   return 0;
 }
 
-int vectors_list() {
+int vectors_list(const Formats& formats) {
   Table table({"vector", "reaches", "steps"}, 2);
   for (const transports::TestVector& vector : transports::make_vectors()) {
     table.add({vector.name, fmt::format("{}", fmt::join(vector.reached, " ")),
                fmt::format("{}", vector.steps.size())});
   }
-  fmt::print("{}", table.text());
+  if (!table.print_as(formats)) fmt::print("{}", table.text());
   return 0;
 }
 

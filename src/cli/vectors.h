@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "cli/text.h"
+
 namespace strack::cli {
 
 struct VectorsExportOptions {
@@ -15,9 +17,10 @@ int vectors_export(const VectorsExportOptions& options);
 
 struct VectorsCheckOptions {
   std::filesystem::path file;
+  bool json = false;
 };
 int vectors_check(const VectorsCheckOptions& options);
 
-int vectors_list();
+int vectors_list(const Formats& formats);
 
 }  // namespace strack::cli

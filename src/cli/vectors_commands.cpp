@@ -27,14 +27,17 @@ std::vector<Command> add_vectors(CLI::App& app) {
       "Compares what another implementation answered, as text or JSON, with what the core decides\n"
       "on the same events, and names the first difference of each vector.");
   check_command->add_option("FILE", answered.file, "the answers")->required()->type_name("");
+  check_command->add_flag("--json", answered.json, "for programs");
 
+  static Formats listed;
   CLI::App* list_command =
       vectors->add_subcommand("list", "Lists the vectors and the rare branches they reach.");
+  add_formats(list_command, listed, "vector");
 
   return {
       {export_command, [] { return vectors_export(made); }},
       {check_command, [] { return vectors_check(answered); }},
-      {list_command, vectors_list},
+      {list_command, [] { return vectors_list(listed); }},
       {vectors, [] { return no_command("vectors --help"); }},
   };
 }

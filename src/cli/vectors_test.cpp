@@ -55,7 +55,7 @@ TEST_F(VectorsCommand, EventsAloneAreNoAnswers) {
 
 TEST_F(VectorsCommand, ListNamesBranches) {
   ::testing::internal::CaptureStdout();
-  EXPECT_EQ(vectors_list(), 0);
+  EXPECT_EQ(vectors_list({}), 0);
   EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("timeout_backoff_capped"));
 }
 

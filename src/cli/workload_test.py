@@ -10,13 +10,11 @@ import pathlib
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
-PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "strack"
+from command import CommandTest
+
 SCENARIOS = pathlib.Path(__file__).resolve().parents[2] / "scenarios"
 TRACES = SCENARIOS / "traces"
 
@@ -36,33 +34,18 @@ size = "64 KB"
 """
 
 
-class WorkloadTest(unittest.TestCase):
+class WorkloadTest(CommandTest):
+    ERROR = r"\Aerror: [^\n]*\n\Z"
+
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_workload_"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        super().setUp()
         for file in TRACES.iterdir():
             shutil.copy(file, self.folder)
         self.write("ring.toml", RING)
 
-    def write(self, name, text):
-        (self.folder / name).write_text(text)
-
-    def strack(self, *words, **options):
-        return subprocess.run([PROGRAM, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120, **options)
-
-    def good(self, *words, stderr=""):
-        done = self.strack(*words)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(done.stderr, stderr)
-        return done.stdout
-
-    def bad(self, *words, status=2):
-        """Fails with one line that starts with `error: `; returns it."""
-        done = self.strack(*words)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        self.assertRegex(done.stderr, r"\Aerror: [^\n]*\n\Z")
-        return done.stderr.strip()
+    def bad(self, *words, **options):
+        """The line of it."""
+        return super().bad(*words, **options).strip()
 
     def result_hash(self, file):
         done = self.strack("sim", "run", file, "--out", "run.db", "--force")

@@ -22,6 +22,18 @@ std::string done_text(const WorkloadSummary& w) {
                      what, all == 1 ? "" : "s");
 }
 
+/// "collective, 8 MB", and its priority where it has one.
+std::string sent_text(const Summary& run, std::size_t which) {
+  const metrics::WorkloadInfo& info = run.workloads[which].info;
+  std::string text = fmt::format("{}, {}", info.kind, size_text(info.bytes));
+  const std::string key = fmt::format("workload.{}.priority", which);
+  for (const metrics::Setting& setting : run.run.settings) {
+    if (setting.key == key && setting.value != "0")
+      text += fmt::format(", priority {}", setting.value);
+  }
+  return text;
+}
+
 /// Or a dash where none has finished.
 bool all_done(const WorkloadSummary& w) { return w.finished > 0 && w.unfinished == 0; }
 
@@ -60,8 +72,13 @@ std::string workloads_text(const Summary& summary) {
   Table table({"workload", "sent", "done", "max us", "mean us", "p99 us", "iteration us",
                "ideal us", "x ideal", "from us", "to us"},
               2);
-  for (const WorkloadSummary& w : summary.workloads) {
-    table.add({w.info.name, fmt::format("{}, {}", w.info.kind, size_text(w.info.bytes)),
+  for (std::size_t i = 0; i < summary.workloads.size(); ++i) {
+    const WorkloadSummary& w = summary.workloads[i];
+    // One that runs alone (run.only) may be any of the scenario's.
+    table.add({w.info.name,
+               summary.workloads.size() > 1
+                   ? sent_text(summary, i)
+                   : fmt::format("{}, {}", w.info.kind, size_text(w.info.bytes)),
                done_text(w), time_or_dash(w, w.max_time), time_or_dash(w, w.mean_time),
                time_or_dash(w, w.p99_time),
                w.info.iterations > 1 ? time_or_dash(w, w.mean_iteration()) : "-",
@@ -149,8 +166,7 @@ std::string cost_text(const std::vector<CostRuns>& runs) {
     for (std::size_t i = 0; i < run.alone.size(); ++i) {
       const WorkloadSummary& alone = run.alone[i].workloads.front();
       const WorkloadSummary& together = run.together.workloads[i];
-      std::vector<std::string> cells{
-          alone.info.name, fmt::format("{}, {}", alone.info.kind, size_text(alone.info.bytes))};
+      std::vector<std::string> cells{alone.info.name, sent_text(run.together, i)};
       if (labelled) cells.insert(cells.begin(), run.label);
       for (const WorkloadSummary* w : {&alone, &together}) {
         for (const Picoseconds time : {w->max_time, w->mean_time, w->p99_time})
@@ -162,7 +178,7 @@ std::string cost_text(const std::vector<CostRuns>& runs) {
       table.add(std::move(cells));
     }
   }
-  return table.text();
+  return table.text() + "price: how many times as long beside the others as alone\n";
 }
 
 std::string cost_csv(const std::vector<CostRuns>& runs) {

@@ -273,6 +273,7 @@ class ClosedLoop::Impl final : public workload::Driver, public sim::Observer {
   void on_job(const metrics::JobRecord& job) override {
     if (job.end != Instant::never()) end_ = job.end;
   }
+  void on_warning(const std::string& text) override { warning_ = text; }
 
   Ended run() {
     if (phase_ != Phase::made) throw std::invalid_argument("a closed loop runs once. make another");
@@ -308,11 +309,26 @@ class ClosedLoop::Impl final : public workload::Driver, public sim::Observer {
     if (end_ == Instant::never()) end_ = simulation.now();
     phase_ = Phase::over;
     throw_again();
-    if (ending == sim::Ending::interrupted || stop_.load(std::memory_order_relaxed))
-      return Ended::stopped;
-    if (ending == sim::Ending::time_limit) return Ended::time_limit;
-    if (ending == sim::Ending::stalled) return Ended::stalled;
-    return waiting_for().empty() ? Ended::done : Ended::waiting;
+    ended_ = ended_by(ending);
+    return ended_;
+  }
+
+  [[nodiscard]] std::string why() const {
+    if (phase_ != Phase::over) return "";
+    switch (ended_) {
+      case Ended::done:
+        return "";
+      case Ended::waiting:
+        return waiting_for();
+      case Ended::stopped:
+        return "a callback stopped it";
+      case Ended::time_limit:
+        return fmt::format("run.end_ms is {}, and messages or computations were under way then",
+                           static_cast<double>(config_.end.ps) / 1e9);
+      case Ended::stalled:
+        break;
+    }
+    return warning_.empty() ? "messages are under way that will never come" : warning_;
   }
 
   [[nodiscard]] Totals totals() const {
@@ -358,6 +374,14 @@ class ClosedLoop::Impl final : public workload::Driver, public sim::Observer {
  private:
   static constexpr std::uint32_t kMostHosts = 4'096;
   static constexpr std::uint64_t kMostNamed = 4;
+
+  [[nodiscard]] Ended ended_by(sim::Ending ending) const {
+    if (ending == sim::Ending::interrupted || stop_.load(std::memory_order_relaxed))
+      return Ended::stopped;
+    if (ending == sim::Ending::time_limit) return Ended::time_limit;
+    if (ending == sim::Ending::stalled) return Ended::stalled;
+    return waiting_for().empty() ? Ended::done : Ended::waiting;
+  }
 
   /// A channel's sender and receiver.
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> ends(std::uint32_t channel) const {
@@ -416,6 +440,8 @@ class ClosedLoop::Impl final : public workload::Driver, public sim::Observer {
   std::atomic<bool> stop_{false};
   Instant end_ = Instant::never();
   metrics::Counters counters_;
+  std::string warning_;  ///< the newest: of a run that stalls, why
+  Ended ended_ = Ended::done;
   enum class Phase : std::uint8_t { made, runs, over } phase_ = Phase::made;
 };
 
@@ -435,5 +461,6 @@ void ClosedLoop::at_start(std::uint32_t host, Callback begin) {
 Ended ClosedLoop::run() { return impl_->run(); }
 Totals ClosedLoop::totals() const { return impl_->totals(); }
 std::string ClosedLoop::waiting_for() const { return impl_->waiting_for(); }
+std::string ClosedLoop::why() const { return impl_->why(); }
 
 }  // namespace strack::loop

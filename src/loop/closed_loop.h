@@ -71,7 +71,7 @@ enum class Ended : std::uint8_t {
   waiting,  ///< nothing is under way, but hosts wait for messages: waiting_for() says which
   stopped,  ///< by a callback
   time_limit,
-  stalled,  ///< messages are under way that will never come: hosts pause each other for good
+  stalled,  ///< messages are under way that will never come: why() says why
 };
 
 struct Totals {
@@ -109,6 +109,8 @@ class ClosedLoop {
   [[nodiscard]] Totals totals() const;  ///< of the run, once it is over
   /// "host 3 waits for a message from host 1 with tag 7", of the first that do; empty: nobody does.
   [[nodiscard]] std::string waiting_for() const;
+  /// How a run ended that is over and not done, in words; empty: it is done.
+  [[nodiscard]] std::string why() const;
 
  private:
   class Impl;

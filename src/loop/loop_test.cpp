@@ -575,5 +575,37 @@ TEST_F(ClosedLoops, TheCInterfaceHasAnAnswerToWhatIsWrong) {
   strack_sim_close(sim);
 }
 
+// Whatever it ends with, there are words for it.
+TEST_F(ClosedLoops, EveryEndingSaysWhy) {
+  const auto ending = [&](const std::vector<const char*>& settings, bool stops) {
+    char why[300] = "?";
+    strack_sim* sim = nullptr;
+    EXPECT_EQ(
+        strack_sim_open(file().c_str(), settings.data(), settings.size(), &sim, why, sizeof why),
+        STRACK_SIM_OK)
+        << why;
+    if (sim == nullptr) return std::pair(STRACK_SIM_FAILED, std::string(why));
+    strack_sim_at_start(
+        sim, 0,
+        [](strack_sim_host* at, void* user) {
+          strack_sim_send(at, 4, 0, 100'000'000, nullptr, nullptr);
+          if (user != nullptr) strack_sim_stop(at);
+        },
+        stops ? sim : nullptr);
+    const strack_sim_status status = strack_sim_run(sim, why, sizeof why);
+    strack_sim_close(sim);
+    return std::pair(status, std::string(why));
+  };
+  const auto [stalled, cut] = ending({"failure.0.host=4", "failure.0.from_us=100"}, false);
+  EXPECT_EQ(stalled, STRACK_SIM_STALLED);
+  EXPECT_EQ(cut.substr(0, 56), "host 0 and host 4 have no way to each other since 100 us") << cut;
+  EXPECT_EQ(ending({"run.end_ms=1"}, false),
+            std::pair(STRACK_SIM_TIME_LIMIT,
+                      std::string("run.end_ms is 1, and messages or computations were under way "
+                                  "then")));
+  EXPECT_EQ(ending({}, true), std::pair(STRACK_SIM_STOPPED, std::string("a callback stopped it")));
+  EXPECT_EQ(ending({}, false), std::pair(STRACK_SIM_OK, std::string()));
+}
+
 }  // namespace
 }  // namespace strack::loop

@@ -117,7 +117,7 @@ strack_sim_status strack_sim_at_start(strack_sim* sim, uint32_t host, strack_sim
 strack_sim_status strack_sim_run(strack_sim* sim, char* why, size_t why_size) {
   return guard(why, why_size, [&] {
     const strack_sim_status status = status_of(loop_of(sim).run());
-    if (status == STRACK_SIM_WAITING) say(why, why_size, sim->loop.waiting_for());
+    say(why, why_size, sim->loop.why());
     return status;
   });
 }

@@ -71,7 +71,7 @@ strack_sim_status strack_sim_connect(strack_sim* sim, uint32_t from, uint32_t to
 /* What a host does at time 0. */
 strack_sim_status strack_sim_at_start(strack_sim* sim, uint32_t host, strack_sim_callback begin,
                                       void* user);
-/* Once. Runs until nothing is under way. */
+/* Once. Runs until nothing is under way. `why` says how it ended in words, where that is not STRACK_SIM_OK. */
 strack_sim_status strack_sim_run(strack_sim* sim, char* why, size_t why_size);
 
 typedef struct strack_sim_totals {

@@ -137,6 +137,8 @@ report::Table plan_table(const Plan& plan, const std::vector<Option>& options) {
                       {}};
   for (const Failure& failure : plan.failures)
     table.columns.push_back({failure.name + " (x)", "right"});
+  // In a column of its own, so that numbers are numbers for other programs.
+  if (!plan.failures.empty()) table.columns.push_back({"within the spread of seeds", "left"});
   for (const Option& one : options) {
     std::vector<report::Cell> row{plan.networks[one.network].name,
                                   label_of(plan.schemes[one.scheme]).name,
@@ -145,14 +147,12 @@ report::Table plan_table(const Plan& plan, const std::vector<Option>& options) {
                                   one.time.median,
                                   one.time.low,
                                   one.time.high};
+    std::string alike;  // failures whose cost may be chance
     for (std::size_t f = 0; f < plan.failures.size(); ++f) {
-      const double times = times_as_long(one, f).median;
-      if (within_spread(one, f)) {
-        row.emplace_back(fmt::format("{:.2f}, within the spread", times));
-      } else {
-        row.emplace_back(times);
-      }
+      row.emplace_back(times_as_long(one, f).median);
+      if (within_spread(one, f)) alike += (alike.empty() ? "" : ", ") + plan.failures[f].name;
     }
+    if (!plan.failures.empty()) row.emplace_back(alike);
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -193,6 +193,17 @@ TEST(PlanOptions, WhatAFailureCostsIsToldWithItsSpread) {
   option.failing = {{354, 340, 500, 2}, {1'200, 1'100, 1'300, 2}};
   EXPECT_TRUE(within_spread(option, 0));
   EXPECT_FALSE(within_spread(option, 1));
+  // Numbers stay numbers; which of them may be chance stands beside them.
+  Plan plan;
+  plan.schemes = {"strack"};
+  plan.networks = {{"1:1", {}}};
+  plan.failures = {{"flap"}, {"spine dead"}};
+  const report::Table table = plan_table(plan, {option});
+  ASSERT_EQ(table.columns.size(), 10U);
+  EXPECT_EQ(table.columns[9].name, "within the spread of seeds");
+  EXPECT_EQ(std::get<double>(table.rows[0][7].value), 354.0 / 600);
+  EXPECT_EQ(std::get<double>(table.rows[0][8].value), 2);
+  EXPECT_EQ(std::get<std::string>(table.rows[0][9].value), "flap");
   const report::Spread times = times_as_long(option, 1);
   EXPECT_EQ(times.median, 2);
   EXPECT_EQ(times.low, 1'100.0 / 749);

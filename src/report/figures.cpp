@@ -331,23 +331,50 @@ Table summary_table(std::string id, std::string title, std::span<const LabelledS
 
 Table workload_table(std::string id, std::string title, std::span<const LabelledSummary> runs) {
   Table table{std::move(id), std::move(title), {}, {}};
-  for (const char* name : {"run", "seed", "workload", "sent"})
-    table.columns.push_back({name, "left"});
-  for (const char* name : {"finished", "unfinished", "max (us)", "mean (us)", "p99 (us)",
-                           "an iteration (us)", "ideal (us)", "x ideal", "from (us)", "to (us)"})
-    table.columns.push_back({name, "right"});
+  // What is the same in all lines, or nothing, would only push the others off the page.
+  const auto any = [&](auto&& wanted) {
+    return std::any_of(runs.begin(), runs.end(), [&](const LabelledSummary& labelled) {
+      const auto& all = labelled.summary.workloads;
+      return std::any_of(all.begin(), all.end(), wanted);
+    });
+  };
+  const bool several = runs.size() > 1;
+  const bool behind = any([](const metrics::WorkloadSummary& w) { return w.unfinished > 0; });
+  const bool iterated =
+      any([](const metrics::WorkloadSummary& w) { return w.info.iterations > 1; });
+  const auto column = [&](bool shown, const char* name, const char* align) {
+    if (shown) table.columns.push_back({name, align});
+  };
+  column(several, "run", "left");
+  column(several, "seed", "left");
+  column(true, "workload", "left");
+  column(true, "sent", "left");
+  column(true, "finished", "right");
+  column(behind, "unfinished", "right");
+  for (const char* name : {"max (us)", "ideal (us)", "x ideal", "mean (us)", "p99 (us)"})
+    column(true, name, "right");
+  column(iterated, "an iteration (us)", "right");
+  for (const char* name : {"from (us)", "to (us)"}) column(true, name, "right");
   for (const LabelledSummary& labelled : runs) {
     for (const metrics::WorkloadSummary& w : labelled.summary.workloads) {
       const auto time = [&](Picoseconds value) { return w.finished > 0 ? in_us(value) : kUnknown; };
       const double most = time(w.max_time);
       const double ideal = w.info.ideal > ps(0) ? in_us(w.info.ideal) : kUnknown;
       const double over = w.unfinished == 0 ? most / ideal : kUnknown;
-      table.rows.push_back(
-          {labelled.label.name, fmt::format("{}", labelled.summary.run.seed), w.info.name,
-           fmt::format("{}, {}", w.info.kind, size_text(w.info.bytes)), Cell(w.finished),
-           Cell(w.unfinished), most, time(w.mean_time), time(w.p99_time),
-           w.info.iterations > 1 ? time(w.mean_iteration()) : kUnknown, ideal, over,
-           time(w.start - Instant{}), time(w.end - Instant{})});
+      std::vector<Cell>& row = table.rows.emplace_back();
+      if (several) {
+        row.emplace_back(labelled.label.name);
+        row.emplace_back(fmt::format("{}", labelled.summary.run.seed));
+      }
+      row.emplace_back(w.info.name);
+      row.emplace_back(fmt::format("{}, {}", w.info.kind, size_text(w.info.bytes)));
+      row.emplace_back(w.finished);
+      if (behind) row.emplace_back(w.unfinished);
+      for (const double value : {most, ideal, over, time(w.mean_time), time(w.p99_time)})
+        row.emplace_back(value);
+      if (iterated) row.emplace_back(w.info.iterations > 1 ? time(w.mean_iteration()) : kUnknown);
+      row.emplace_back(time(w.start - Instant{}));
+      row.emplace_back(time(w.end - Instant{}));
     }
   }
   return table;

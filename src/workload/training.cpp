@@ -296,9 +296,9 @@ std::vector<std::string> notes_on(const TrainingParams& p) {
   notes.push_back(
       fmt::format("training: {:.2f} billion weights on {} GPUs (tp {} x pp {} x dp {}), {} "
                   "sequences of {} tokens "
-                  "a step in {} microbatches a replica",
+                  "a step in {} microbatch{} a replica",
                   static_cast<double>(p.model.weights()) / 1e9, p.gpus(), p.tp, p.pp, p.dp,
-                  p.batch(), p.model.sequence, p.microbatches));
+                  p.batch(), p.model.sequence, p.microbatches, p.microbatches == 1 ? "" : "es"));
   const StageCost first = stage_cost(p, 0);
   notes.push_back(fmt::format(
       "a microbatch takes a GPU of the first stage {} forwards and {} backwards, experts included",

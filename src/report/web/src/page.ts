@@ -167,7 +167,7 @@ function plainTable(table: Section['tables'][number]): HTMLElement {
           h('thead', {}, h('tr', {}, ...table.columns.map((c, i) => h('th', { scope: 'col', class: align(i) }, c.name)))),
           h('tbody', {}, ...table.rows.map((row) => h('tr', {}, ...row.map((cell, i) =>
             h('td', { class: [align(i) ?? (typeof cell === 'number' ? 'right' : ''), String(cell ?? '').length < 28 ? 'short' : ''].join(' ').trim() || null },
-              cell === null ? kUnknown : typeof cell === 'number' ? digits(cell, 6) : cell))))))));
+              cell === null ? kUnknown : typeof cell === 'number' ? digits(cell) : cell))))))));
 }
 
 /// More rows than this are folded away.
