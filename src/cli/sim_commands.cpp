@@ -21,7 +21,7 @@ void add_batch_options(CLI::App* command, run::BatchOptions& batch) {
       ->add_option_function<double>(
           "--task-minutes", [&batch](double minutes) { batch.task_seconds = minutes * 60; },
           "runs are packed into tasks of about this long; 30")
-      ->check(number_from(0.001, 1e6))
+      ->check(number_from(0.0001, 1e6))
       ->needs(slurm)
       ->type_name("NUMBER");
   command

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -91,6 +92,8 @@ enum class State : std::uint8_t {
   dead,  ///< about to be deleted
 };
 
+struct Connection;
+
 /// One port of a peer's host, which is one endpoint.
 struct PeerPort {
   std::uint32_t connections = 0;
@@ -102,6 +105,11 @@ struct PeerPort {
     std::weak_ptr<KnownPaths> known;
   };
   std::vector<Lane> lanes;
+
+  // [D128] What all connections there have under way, and who waits for the others to have less.
+  Bytes under_way{0};
+  std::deque<Connection*> queue;
+  bool called = false;  ///< the next one is, and has not had its turn
 };
 
 /// A peer's host, whichever its port: what all connections to it share.
@@ -214,6 +222,9 @@ struct Outbox {
   std::uint32_t credit = 0;  ///< the peer's: those before it may be started
   bool stalled = false;
   bool ready = false;  ///< in the engine's list of those that may have packets to send
+  Bytes counted{0};    ///< [D128] of it, among what the peer's port has under way
+  bool queued = false;
+  bool called = false;
   Bitmap<wire::kMaxPaths> paths_seen{};
   Picoseconds lowest_rtt = seconds(3'600);
   std::unique_ptr<PathRecord> record;  ///< where it is wanted

@@ -203,6 +203,10 @@ class Engine {
   /// Sends until nothing is left or the budget is; returns whether anything was sent.
   bool transmit();
   std::uint32_t transmit(Connection& c, std::uint32_t budget);
+  [[nodiscard]] bool has_turn(Connection& c);
+  void recount(Connection& c);
+  void call_next(PeerPort& port, bool unanswered);
+  void leave_port(Connection& c);
   wire::Ping send_ping(Connection& c);
   void send_padded_ping(Connection& c, std::uint32_t bytes);
   [[nodiscard]] std::uint32_t data_bytes(const Connection& c, const core::Packet& packet) const;

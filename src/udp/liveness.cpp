@@ -266,6 +266,7 @@ void Engine::on_timer(Connection& c) {
       c.life.unanswered |= c.session->in_silence();
       doubt_mtu(c);
     }
+    recount(c);
   }
   if (c.out.sends && now_ >= c.mtu.deadline()) probe_mtu(c);
 }

@@ -15,6 +15,8 @@ namespace {
 /// Packets sent before it is looked again for what has arrived.
 constexpr std::uint32_t kSendBudget = 32;
 constexpr std::uint32_t kTurn = 16;  ///< of one connection
+/// [D128] All connections to one port of a peer have so many times under way what one may have.
+constexpr std::int64_t kShares = 2;
 
 }  // namespace
 
@@ -99,6 +101,7 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
     ++statistics_.refused_malformed;
     return;
   }
+  recount(c);
   ++c.statistics.sacks_received;
   c.session->ways.works(sack.path_id, now_);
   if (sack.ecn) ++c.statistics.marks_echoed;
@@ -126,6 +129,56 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   if (c.closing.asked) maybe_close(c);
 }
 
+// ---- [D128] Many connections to one port ----
+
+/// Whether it may send now; if not, it has a place in the queue.
+bool Engine::has_turn(Connection& c) {
+  if (c.life.port == nullptr || !c.session) return true;
+  PeerPort& port = *c.life.port;
+  const bool called = std::exchange(c.out.called, false);
+  if (called) port.called = false;
+  const Bytes most = kShares * c.session->most_under_way();
+  if (most == bytes(0) || ((called || port.queue.empty()) && port.under_way < most)) return true;
+  if (std::exchange(c.out.queued, true)) return false;
+  if (called) {
+    port.queue.push_front(&c);
+  } else {
+    port.queue.push_back(&c);
+  }
+  return false;
+}
+
+/// After anything that may have changed what it has under way.
+void Engine::recount(Connection& c) {
+  if (c.life.port == nullptr || !c.session) return;
+  PeerPort& port = *c.life.port;
+  const Bytes now = c.session->under_way();
+  port.under_way += now - c.out.counted;
+  c.out.counted = now;
+  call_next(port, c.life.unanswered);
+}
+
+/// One at a time, which calls the next when it has sent. Where there is room since nobody answers, the next one is as
+/// careful [D55].
+void Engine::call_next(PeerPort& port, bool unanswered) {
+  if (port.called || port.queue.empty()) return;
+  Connection& next = *port.queue.front();
+  if (port.under_way >= kShares * next.session->most_under_way()) return;
+  port.queue.pop_front();
+  next.out.queued = false;
+  next.out.called = port.called = true;
+  next.life.unanswered |= unanswered;
+  mark_ready(next);
+}
+
+void Engine::leave_port(Connection& c) {
+  PeerPort& port = *c.life.port;
+  port.under_way -= std::exchange(c.out.counted, bytes(0));
+  if (std::exchange(c.out.queued, false)) std::erase(port.queue, &c);
+  if (std::exchange(c.out.called, false)) port.called = false;
+  call_next(port, c.life.unanswered);
+}
+
 bool Engine::transmit() {
   std::uint32_t budget = kSendBudget;
   std::size_t i = 0;
@@ -136,7 +189,8 @@ bool Engine::transmit() {
     const std::uint32_t turn =
         c.life.unanswered ? 1 : std::min(budget, std::max(kTurn, burst_of(c)));
     renew_key(c);
-    const std::uint32_t sent = transmit(c, turn);
+    const std::uint32_t sent = has_turn(c) ? transmit(c, turn) : 0;
+    recount(c);
     budget -= std::min(sent, budget);
     any |= sent > 0;
     if (sent >= turn) {

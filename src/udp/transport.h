@@ -77,6 +77,10 @@ class Session {
   [[nodiscard]] virtual std::uint32_t timeouts_in_a_row() const = 0;
   /// Nothing was acknowledged in the whole time before the last timeout, nor since.
   [[nodiscard]] virtual bool in_silence() const = 0;
+  /// [D128] Bytes that were sent and are neither acknowledged nor taken for lost, and the most of them at a time; 0: it does
+  /// not tell.
+  [[nodiscard]] virtual Bytes under_way() const { return bytes(0); }
+  [[nodiscard]] virtual Bytes most_under_way() const { return bytes(0); }
   /// Something else of the peer's has come.
   virtual void on_peer_heard(Instant /*now*/) {}
   /// This host itself did not get it out.

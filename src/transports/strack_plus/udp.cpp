@@ -87,6 +87,8 @@ class PlusSession final : public Session {
   core::Psn end() const override { return sender_ ? sender_->psn_next() : first_; }
   std::uint32_t timeouts_in_a_row() const override { return in_a_row_; }
   bool in_silence() const override { return sender_->in_silence(); }
+  Bytes under_way() const override { return sender_ ? sender_->inflight_bytes() : bytes(0); }
+  Bytes most_under_way() const override { return send_params_.max_cwnd; }
   void on_peer_heard(Instant now) override {
     if (sender_) sender_->on_peer_heard(now);  // [D42] it is there
   }
