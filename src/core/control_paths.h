@@ -26,8 +26,9 @@ class ControlPaths {
       seconds(1);  ///< that a way leads back; it may have died since
   static constexpr Picoseconds kAstray = seconds(1);  ///< after somebody has asked again
   static constexpr std::uint32_t kWaysBack = 8;       ///< at once, where none is known
-  static constexpr std::uint32_t kWaysOfAnswer =
-      4;  ///< [D120] to a probe: a way that is known may have died
+  /// [D120] To a probe where one came before and nothing new since: a way that is known may have died. Copies that come
+  /// soon after it are answered by one.
+  static constexpr std::uint32_t kWaysOfAnswer = 4;
   static constexpr Picoseconds kSeekEvery = ms(5);
 
   constexpr ControlPaths() = default;
@@ -55,8 +56,13 @@ class ControlPaths {
   /// By a probe, whose sender has heard nothing for a while.
   constexpr void probed(Instant now) {
     asked_again(now);
-    probed_ = true;
+    if (std::exchange(asked_before_, true) && now >= several_at_) {
+      probed_ = true;
+      several_at_ = now + kSeekEvery;
+    }
   }
+  /// Something new has come.
+  constexpr void came() { asked_before_ = false; }
   /// How the next acknowledgement goes.
   struct Route {
     bool as_packet;  ///< by the number of the packet's path; else each copy by next()
@@ -88,6 +94,8 @@ class ControlPaths {
   bool ask_proven_ = false;
   bool again_ = false;
   bool probed_ = false;
+  bool asked_before_ = false;  ///< by a probe, since something new came
+  Instant several_at_{};       ///< when the next answer may go several ways
 };
 
 }  // namespace strack::core

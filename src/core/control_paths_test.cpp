@@ -74,9 +74,11 @@ TEST(ControlPaths, AcknowledgementsGoAstrayWhenAskedAgain) {
 }
 
 // [D120] The answer to a probe goes several ways even where one is known, which may have died; what follows it does not.
-TEST(ControlPaths, TheAnswerToAProbeGoesSeveralWays) {
+TEST(ControlPaths, TheAnswerToASecondProbeGoesSeveralWays) {
   ControlPaths ways(kPaths, 1);
   ways.works(3, kNow);
+  ways.probed(kNow);
+  EXPECT_EQ(ways.of_ack(kNow).copies, 1u) << "the first may just be early";
   ways.probed(kNow);
   const ControlPaths::Route answer = ways.of_ack(kNow);
   EXPECT_FALSE(answer.as_packet);
@@ -85,8 +87,16 @@ TEST(ControlPaths, TheAnswerToAProbeGoesSeveralWays) {
   EXPECT_EQ(ways.of_ack(kNow).copies, 1u);
   ways.asked_again(kNow);
   EXPECT_EQ(ways.of_ack(kNow).copies, 1u) << "a packet that came twice asks nothing";
+  ways.probed(kNow);
+  EXPECT_EQ(ways.of_ack(kNow).copies, 1u) << "a copy of it";
+  ways.probed(kNow + ControlPaths::kSeekEvery);
+  EXPECT_EQ(ways.of_ack(kNow).copies, ControlPaths::kWaysOfAnswer);
+  ways.came();
+  ways.probed(kNow + 2 * ControlPaths::kSeekEvery);
+  EXPECT_EQ(ways.of_ack(kNow).copies, 1u) << "something new came between them";
   ControlPaths few(2, 1);
   few.works(1, kNow);
+  few.probed(kNow);
   few.probed(kNow);
   EXPECT_EQ(few.of_ack(kNow).copies, 2u);
 }

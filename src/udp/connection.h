@@ -110,6 +110,9 @@ struct PeerPort {
   Bytes under_way{0};
   std::deque<Connection*> queue;
   bool called = false;  ///< the next one is, and has not had its turn
+  // [D129] Those of this side's that are being set up, and those that wait for that.
+  std::uint32_t asking = 0;
+  std::deque<Connection*> to_ask;
 };
 
 /// A peer's host, whichever its port: what all connections to it share.
@@ -155,6 +158,7 @@ struct SetUp {
   std::optional<wire::RejectReason> rejected;
   std::unique_ptr<Introduction> introduction;  ///< between hosts with keys of their own
   bool unreachable = false;  ///< the last question never left: this host knows no way there
+  bool asking = false;       ///< [D129] among those of its port that are being set up
 };
 
 /// Unused without a key, but for the counter.

@@ -187,6 +187,7 @@ void Engine::retire(Connection& c) {
   if (!c.initiator) by_question_.erase({wire::nonce_echo(c.set_up.theirs.nonce), c.peer});
   forget_peer_id(c);
   leave_port(c);
+  stop_asking(c);
   if (--c.life.port->connections == 0) c.life.host->ports.erase(c.peer.port);
   if (--c.life.host->connections == 0) hosts_.erase(c.peer);
   c.life.host = nullptr;

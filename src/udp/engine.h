@@ -207,6 +207,8 @@ class Engine {
   void recount(Connection& c);
   void call_next(PeerPort& port, bool unanswered);
   void leave_port(Connection& c);
+  void ask_next(PeerPort& port);
+  void stop_asking(Connection& c);
   wire::Ping send_ping(Connection& c);
   void send_padded_ping(Connection& c, std::uint32_t bytes);
   [[nodiscard]] std::uint32_t data_bytes(const Connection& c, const core::Packet& packet) const;

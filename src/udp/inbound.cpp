@@ -130,6 +130,7 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
     }
     return;
   }
+  session.ways.came();
   const std::uint32_t m = packet.message_id;
   if (ahead(m, c.in.floor) < 0) {
     ++statistics_.refused_malformed;  // a new packet of a message that was whole

@@ -75,10 +75,8 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
   }
   const wire::Pong& pong = decoded.value();
   const std::uint32_t age = c.life.ping_id - pong.id;
-  if (age >= 32 || (c.life.pings_under_way >> age & 1) == 0) {
-    ++statistics_.refused_malformed;
-    return;
-  }
+  // Answered before, by another way, or so late that others have been asked since.
+  if (age >= 32 || (c.life.pings_under_way >> age & 1) == 0) return;
   c.life.pings_under_way &= ~(1u << age);
   c.session->ways.works(pong.path_id, now_);
   c.session->path_works(pong.path_id);

@@ -15,8 +15,6 @@ namespace {
 /// Packets sent before it is looked again for what has arrived.
 constexpr std::uint32_t kSendBudget = 32;
 constexpr std::uint32_t kTurn = 16;  ///< of one connection
-/// [D128] All connections to one port of a peer have so many times under way what one may have.
-constexpr std::int64_t kShares = 2;
 
 }  // namespace
 
@@ -127,56 +125,6 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   post(c);
   mark_ready(c);
   if (c.closing.asked) maybe_close(c);
-}
-
-// ---- [D128] Many connections to one port ----
-
-/// Whether it may send now; if not, it has a place in the queue.
-bool Engine::has_turn(Connection& c) {
-  if (c.life.port == nullptr || !c.session) return true;
-  PeerPort& port = *c.life.port;
-  const bool called = std::exchange(c.out.called, false);
-  if (called) port.called = false;
-  const Bytes most = kShares * c.session->most_under_way();
-  if (most == bytes(0) || ((called || port.queue.empty()) && port.under_way < most)) return true;
-  if (std::exchange(c.out.queued, true)) return false;
-  if (called) {
-    port.queue.push_front(&c);
-  } else {
-    port.queue.push_back(&c);
-  }
-  return false;
-}
-
-/// After anything that may have changed what it has under way.
-void Engine::recount(Connection& c) {
-  if (c.life.port == nullptr || !c.session) return;
-  PeerPort& port = *c.life.port;
-  const Bytes now = c.session->under_way();
-  port.under_way += now - c.out.counted;
-  c.out.counted = now;
-  call_next(port, c.life.unanswered);
-}
-
-/// One at a time, which calls the next when it has sent. Where there is room since nobody answers, the next one is as
-/// careful [D55].
-void Engine::call_next(PeerPort& port, bool unanswered) {
-  if (port.called || port.queue.empty()) return;
-  Connection& next = *port.queue.front();
-  if (port.under_way >= kShares * next.session->most_under_way()) return;
-  port.queue.pop_front();
-  next.out.queued = false;
-  next.out.called = port.called = true;
-  next.life.unanswered |= unanswered;
-  mark_ready(next);
-}
-
-void Engine::leave_port(Connection& c) {
-  PeerPort& port = *c.life.port;
-  port.under_way -= std::exchange(c.out.counted, bytes(0));
-  if (std::exchange(c.out.queued, false)) std::erase(port.queue, &c);
-  if (std::exchange(c.out.called, false)) port.called = false;
-  call_next(port, c.life.unanswered);
 }
 
 bool Engine::transmit() {

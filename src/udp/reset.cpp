@@ -38,8 +38,13 @@ void Engine::forget_peer_id(const Connection& c) {
 void Engine::on_unknown(const wire::Header& header, wire::ConstBytes datagram,
                         const Address& from) {
   ++statistics_.refused_unknown;
+  // Not what is shorter than the answer, but for a probe: without a key it is two bytes shorter, and may be all that a sender
+  // in doubt sends.
   const std::size_t size = wire::kHeaderBytes + 12 + (keyed() ? wire::kTagBytes : 0);
-  if (header.keyed != keyed() || datagram.size() < size || !reset_budget_.take(from, now_)) return;
+  const bool long_enough = datagram.size() >= size || header.type == wire::Type::probe;
+  if (header.keyed != keyed() || !long_enough || datagram.size() < wire::kHeaderBytes + 8 ||
+      !reset_budget_.take(from, now_))
+    return;
   const std::uint64_t echo = keyed() ? header.counter : wire::packet_echo(datagram);
   const std::size_t n =
       wire::encode(scratch_, {0, keyed(), 0}, wire::Reset{header.connection_id, echo, {}});

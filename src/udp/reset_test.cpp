@@ -240,8 +240,9 @@ TEST(Resets, AreFewAndSmall) {
       tape.clear();
       duo.world.inject(*duo.hosts[0], duo.hosts[1]->address(), bytes);
       EXPECT_EQ(duo.settle(), 0u);
-      ASSERT_EQ(tape.size(), bytes.size() >= 20 ? 1u : 0u);
-      for (const auto& answer : tape) EXPECT_LE(answer.bytes.size(), bytes.size());
+      ASSERT_EQ(tape.size(), 1u);
+      // A probe without a key is all that some senders in doubt send.
+      EXPECT_LE(tape[0].bytes.size(), std::max<std::size_t>(bytes.size(), 20));
     }
     tape.clear();
     for (int i = 0; i < 10'000; ++i) {

@@ -118,9 +118,8 @@ Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cook
     return Error{"peer " + key_text(*expected) + " is no public key. `strack key show` prints one"};
   }
   c.set_up.initiator_terms = wire::encode_terms(c.set_up.mine);
-  send_hello(c);
-  // Without a route the rest of the time would change nothing that whoever asks again does not find out, too.
-  if (c.set_up.unreachable) c.set_up.give_up_at = now_;
+  c.life.port->to_ask.push_back(&c);
+  ask_next(*c.life.port);
   rearm(c);
   return c.id;
 }
@@ -550,6 +549,7 @@ void Engine::make_sender(Connection& c) {
   c.out.burst = measured.burst = fitting_burst(measured, c.mtu.largest(), options_.burst);
   c.session->start_sending(measured, lane_of(c).known);
   c.out.sends = true;
+  stop_asking(c);
   c.statistics.rtt_ns = static_cast<std::uint64_t>(c.set_up.small_rtt.count() / 1'000);
   post(c);
 }

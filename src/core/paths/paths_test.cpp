@@ -318,5 +318,57 @@ TEST(Paths, Params_Fault) {
   EXPECT_STREQ(params.fault()->field, "plb_rounds");
 }
 
+// [PATHS.bit_reversed] Where it begins is drawn.
+TEST(Paths, BitReversed_BeginsAnywhere) {
+  const SprayParams params = eight(SprayPolicy::bit_reversed);
+  std::set<PathId> first;
+  for (std::uint64_t seed = 0; seed < 32; ++seed)
+    first.insert(BitReversedPaths(params, seed).next(params, kNow));
+  EXPECT_GT(first.size(), 3u);
+}
+
+// [PATHS.plb.move] [PATHS.plb.timeout] What counted against a path that was left does not count against the next.
+TEST(Paths, Plb_BeginsAnewAfterATimeout) {
+  SprayParams params = eight(SprayPolicy::plb);
+  params.plb_rounds = 2;
+  PlbPaths paths(params, 3);
+  Instant now = kNow;
+  const auto congested_round = [&](PathId path) {
+    paths.feedback(params, path, PathNews::marked, now);
+    now = now + params.plb_round;
+    paths.feedback(params, path, PathNews::marked, now);
+  };
+  const PathId first = paths.next(params, now);
+  congested_round(first);
+  paths.feedback(params, first, PathNews::timed_out, now);
+  const PathId second = paths.next(params, now);
+  EXPECT_NE(second, first);
+  congested_round(second);
+  EXPECT_EQ(paths.next(params, now), second);
+  congested_round(second);
+  EXPECT_NE(paths.next(params, now), second);
+}
+
+// [PATHS.reps.freeze] [PATHS.reps.frozen] Its eight entries in turn, from the first; another timeout makes it no longer.
+TEST(Paths, Reps_FreezesAnew) {
+  SprayParams params = eight(SprayPolicy::reps);
+  params.paths = 128;
+  params.reps_explore = 0;
+  RepsPaths paths(params, 3);
+  for (PathId path = 20; path < 30; ++path) paths.feedback(params, path, PathNews::clean, kNow);
+  paths.feedback(params, 50, PathNews::timed_out, kNow);
+  const std::vector<PathId> once = take(paths, params, 8);
+  EXPECT_EQ(std::set<PathId>(once.begin(), once.end()),
+            (std::set<PathId>{22, 23, 24, 25, 26, 27, 28, 29}));
+  EXPECT_EQ(take(paths, params, 3), (std::vector<PathId>{once[0], once[1], once[2]}));
+  paths.feedback(params, 50, PathNews::timed_out, kNow + params.reps_freeze / 2);
+  const Instant thaw = kNow + params.reps_freeze + ps(1);
+  paths.feedback(params, 60, PathNews::clean, thaw);
+  EXPECT_FALSE(paths.frozen());
+  paths.feedback(params, 61, PathNews::clean, thaw);
+  paths.feedback(params, 50, PathNews::timed_out, thaw);
+  EXPECT_EQ(take(paths, params, 3), (std::vector<PathId>{60, 61, 60}));
+}
+
 }  // namespace
 }  // namespace strack::core

@@ -239,6 +239,34 @@ TEST_P(ArReceiverTest, Refuses) {
   EXPECT_EQ(rel(r.epsn()), 0);
 }
 
+// [AR.overdue] A packet that comes then is occasion enough.
+TEST_P(ArReceiverTest, OverdueWithAPacket) {
+  ArReceiver<> r = make();
+  take(r, 1);
+  acks(r);
+  take(r, 2, later(us(10)));
+  EXPECT_EQ(named(acks(r, later(us(10)))), (std::vector<std::int32_t>{0}));
+}
+
+// [AR.nak] [AR.ack] A NAK tells what an ACK would; and one that would name nothing is not sent.
+TEST_P(ArReceiverTest, NaksAreAcks) {
+  ArReceiver<> r = make();
+  for (std::uint32_t n = 1; n <= 101; ++n) take(r, n);
+  acks(r);
+  take(r, 102, later(us(10)));
+  EXPECT_EQ(named(acks(r, later(us(10)))), (std::vector<std::int32_t>{0}));
+  for (std::uint32_t n = 103; n <= 105; ++n) take(r, n, later(us(11)));
+  take(r, 106, later(us(20)));  // 4000 bytes since, and a period
+  auto said = acks(r, later(us(20)));
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].kind, RoceAckKind::ack);  // 1 to 101 have come
+  take(r, 107, later(us(60)));                // both an ACK and a NAK are due
+  said = acks(r, later(us(60)));
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].kind, RoceAckKind::nak);
+  EXPECT_EQ(named(said), (std::vector<std::int32_t>{0}));
+}
+
 INSTANTIATE_TEST_SUITE_P(InitialPsn, ArReceiverTest,
                          testing::Values(0u, 0x1234'5678u, ~0u, ~0u - 2, ~0u - 100));
 

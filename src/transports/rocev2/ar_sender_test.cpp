@@ -206,6 +206,47 @@ TEST_P(ArSenderTest, Refuses) {
   EXPECT_EQ(sender.next_deadline(), Instant::never());
 }
 
+// [AR.repeat] [AR.timeout] One that lies before those sent again last is sent as well, and after a timeout all of them.
+TEST_P(ArSenderTest, RepeatsWhatLiesBefore) {
+  ArSender<> sender = sending(8);
+  sender.on_receiving_ack(nak(0, 5, 0b1), now);
+  EXPECT_EQ(psns(send_all(sender)), (std::vector<std::int32_t>{5}));
+  sender.on_receiving_ack(nak(0, 2, 0b1), now);
+  EXPECT_EQ(psns(send_all(sender)), (std::vector<std::int32_t>{2}));
+  now = now + ms(1);
+  sender.on_timeout(now);
+  EXPECT_EQ(psns(send_all(sender)), (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+// [AR.repeat] Nor does it matter how long ago something was sent again.
+TEST_P(ArSenderTest, RepeatsAWindowLater) {
+  params.rto = seconds(1);
+  ArSender<> sender = sending(1);
+  sender.on_receiving_ack(nak(0, 0, 0b1), now);
+  EXPECT_EQ(psns(send_all(sender)), (std::vector<std::int32_t>{0}));
+  sender.on_receiving_ack(ack(1), now);
+  ASSERT_TRUE(sender.poll_completion());
+  for (std::uint32_t from = 1; from < 5'001; from += 1'000) {
+    ASSERT_EQ(sender.on_message({2, 1'000'000}, now), PostResult::accepted);
+    ASSERT_EQ(send_all(sender).size(), 1'000u);
+    if (from == 4'001) break;
+    sender.on_receiving_ack(ack(from + 1'000), now);
+    ASSERT_TRUE(sender.poll_completion());
+  }
+  sender.on_receiving_ack(nak(4'001, 4'500, 0b1), now);
+  EXPECT_EQ(psns(send_all(sender)), (std::vector<std::int32_t>{4'500}));
+}
+
+// [AR.timeout] Its time begins with the first packet.
+TEST_P(ArSenderTest, TimeoutBeginsWithTheFirstPacket) {
+  ArSender<> sender = sending(1);
+  sender.on_receiving_ack(ack(1), now);
+  now = now + ms(5);
+  ASSERT_EQ(sender.on_message({2, 1'000}, now), PostResult::accepted);
+  ASSERT_TRUE(sender.poll_transmit(now));
+  EXPECT_EQ(sender.next_deadline(), now + ms(1));
+}
+
 INSTANTIATE_TEST_SUITE_P(InitialPsn, ArSenderTest,
                          testing::Values(0u, 0x1234'5678u, ~0u, ~0u - 2, ~0u - 100));
 

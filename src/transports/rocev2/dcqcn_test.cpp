@@ -938,5 +938,29 @@ TEST(Dcqcn, SharedPort_ConvergesToTheFixedPoint) {
   }
 }
 
+// [R.dcqcn.cut_interval] The first CNP cuts at once, however early it comes.
+TEST(Dcqcn, Nic_TheFirstCutWaitsForNothing) {
+  const RoceParams params = halving(DcqcnVariant::nic);
+  Dcqcn limiter(params.line_rate);
+  limiter.on_cnp(params, at(us(1)));
+  EXPECT_EQ(limiter.rate(params, at(us(1))), gbps(50));
+  EXPECT_FALSE(limiter.cut_pending());
+}
+
+// [D118] News of a shared alpha is told once.
+TEST(Dcqcn, Shared_NewsIsToldOnce) {
+  RoceParams params = kNic;
+  params.dcqcn.shared_alpha = us(10);
+  Dcqcn limiter(params.line_rate);
+  limiter.on_cnp(params, at(us(1)));
+  (void)limiter.ready(params, at(us(5)));  // four periods, one of them with a CNP
+  const AlphaNews news = limiter.take_news();
+  EXPECT_EQ(news.rises, 1);
+  EXPECT_EQ(news.falls, 3);
+  const AlphaNews none = limiter.take_news();
+  EXPECT_EQ(none.rises, 0);
+  EXPECT_EQ(none.falls, 0);
+}
+
 }  // namespace
 }  // namespace strack::core

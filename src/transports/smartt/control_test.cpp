@@ -178,6 +178,90 @@ TEST(Smartt, IgnoresMarksOfOldPackets) {
   EXPECT_EQ(loop.control.cwnd(), bytes(99'875));
 }
 
+// [SMARTT.paths] Of 256 entropies.
+TEST(Smartt, Paths) { EXPECT_EQ(params().spray.paths, 256u); }
+
+// [SMARTT.wtd] Each one without a mark lowers their share.
+TEST(Smartt, ForgetsMarks) {
+  Loop loop;
+  loop.ack(us(20), true);
+  const std::int64_t once = SmarttControl::kOne / 20;
+  EXPECT_EQ(loop.control.marks(), once);
+  loop.ack(us(20));
+  EXPECT_EQ(loop.control.marks(), once + (Ratio{1, 20}.of(-once)));
+}
+
+// [SMARTT.increase.proportional] Never more than what was acknowledged.
+TEST(Smartt, IncreaseAtMostWhatWasAcknowledged) {
+  Loop loop(bytes(100'000));
+  loop.parameters.proportional = {1'000, 1};
+  loop.parameters.fair_increase = {0, 1};
+  loop.ack(us(10), false, bytes(100));  // 1'000'000 x 2/10 x 1/1000 would be 200
+  EXPECT_EQ(loop.control.cwnd(), bytes(100'100));
+}
+
+// [SMARTT.fast] Nothing else is added meanwhile.
+TEST(Smartt, FastIncreaseAlone) {
+  Loop loop(bytes(10'000));
+  for (int i = 0; i < 11; ++i) loop.ack(us(8), false, i < 10 ? bytes(1'000) : bytes(1));
+  const Bytes before = loop.control.cwnd();
+  loop.ack(us(8));
+  EXPECT_EQ(loop.control.cwnd(), before + kMtu);
+}
+
+// [SMARTT.fast.end] A loss ends it, too.
+TEST(Smartt, FastIncreaseEndsWithALoss) {
+  Loop loop(bytes(10'000));
+  loop.parameters.proportional = {0, 1};
+  loop.parameters.fair_increase = {0, 1};
+  for (int i = 0; i < 11; ++i) loop.ack(us(8));
+  EXPECT_EQ(loop.control.cwnd(), bytes(11'000));
+  loop.trim();
+  for (int i = 0; i < 10; ++i) loop.ack(us(8));
+  EXPECT_EQ(loop.control.cwnd(), bytes(10'000));
+  loop.ack(us(8));
+  EXPECT_EQ(loop.control.cwnd(), bytes(11'000));
+}
+
+// [SMARTT.fast.end] What acknowledges nothing does not.
+TEST(Smartt, FastIncreaseGoesOnWithoutBytes) {
+  Loop loop(bytes(10'000));
+  loop.parameters.proportional = {0, 1};
+  loop.parameters.fair_increase = {0, 1};
+  for (int i = 0; i < 11; ++i) loop.ack(us(8));
+  loop.ack(us(20), true, bytes(0));
+  loop.ack(us(8));
+  EXPECT_EQ(loop.control.cwnd(), bytes(12'000));
+}
+
+// [SMARTT.adapt] A loss after the period's end is reason and occasion at once.
+TEST(Smartt, QuickAdaptByALoss) {
+  Loop loop(bytes(100'000));
+  loop.ack(us(20), true, bytes(0));  // the first period begins
+  loop.ack(us(20), true, bytes(7'000));
+  loop.now = at(us(112));
+  loop.trim();
+  EXPECT_EQ(loop.control.cwnd(), bytes(7'000));
+}
+
+// [SMARTT.adapt.ignore] What has no mark counts as ever; and each quick adapt ignores anew.
+TEST(Smartt, IgnoresMarksOnly) {
+  Loop loop(bytes(400'000));
+  loop.let_decrease();
+  for (const int start : {112, 130}) {
+    loop.trim();
+    loop.now = at(us(start));
+    loop.inflight = bytes(3'000);
+    loop.ack(us(20), true, start == 112 ? kb(100) : kb(97));  // with those of the period before
+    EXPECT_EQ(loop.control.cwnd(), kb(100));
+    loop.ack(us(20));
+    EXPECT_EQ(loop.control.cwnd(), bytes(100'080));
+    loop.ack(us(10), true);
+    loop.ack(us(10), true);
+    EXPECT_EQ(loop.control.cwnd(), bytes(100'080));
+  }
+}
+
 // [SMARTT.bounds] From a packet to 1.25 BDP.
 TEST(Smartt, Bounds) {
   Loop loop;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/bitmap.h"
 #include "base/check.h"
@@ -150,10 +151,11 @@ class Sender {
       heard_ = false;
       declare_loss(LossCause::timeout, psn_next_, now);
     } else if (now >= probe_timer_ts_) {
-      // [R.probe.send] No SACK for a while: ask. [R.probe.repeat] And ask again, should that get
-      // lost.
+      // [R.probe.send] No SACK for a while: ask. [R.probe.repeat] And ask again, should that get lost.
       if (probe_outstanding_) events_.on(Reached{Rare::probe_lost});
-      probes_wanted_ = static_cast<std::uint8_t>(params_->probe_copies);  // [D120]
+      probes_wanted_ =
+          probe_asked_ ? static_cast<std::uint8_t>(params_->probe_copies) : 1;  // [D120]
+      probe_anew_ = true;
       probe_timer_ts_ = now + probe_wait();
       if (probe_backoff_ < params_->probe_backoff_max) ++probe_backoff_;  // [D42]
     }
@@ -251,7 +253,7 @@ class Sender {
 
   /// [R.probe.send] [R.probe.base] Outside the window, on a path of its own choice, like data [D18].
   constexpr Packet make_probe(Instant now) {
-    if (probes_wanted_ == params_->probe_copies) ++probe_id_;
+    if (std::exchange(probe_anew_, false)) ++probe_id_;
     --probes_wanted_;
     probe_outstanding_ = true;
     sent_before_probe_ = psn_next_;
@@ -444,15 +446,13 @@ class Sender {
     declare_loss(LossCause::out_of_order, highest_received_ + 1, now);  // [R.ooo.range]
   }
 
-  /// [D119] What this SACK answers was sent so long after EPSN was, for the last time, that EPSN is lost: so are all that are as old. In an
-  /// episode that is known of those that were sent again, and no other way but the timeout's.
+  /// [D119] What this SACK answers left so long after EPSN did, for the last time, that EPSN is lost, and all that are as old; what was sent again, too.
   constexpr void detect_overdue(const Sack& sack, Instant now) {
     if (sack.for_probe || !paths_.remembers()) return;
     const Psn sent_end = in_recovery() ? recovery_next_ : psn_next_;
-    const auto limit = params_->reorder_time;
     Psn high = epsn_;
-    while (high < sent_end &&
-           (acked_.test(high.value) || sack.timestamp.since(paths_.sent_at(high)) > limit))
+    while (high < sent_end && (acked_.test(high.value) ||
+                               sack.timestamp.since(paths_.sent_at(high)) > params_->reorder_time))
       ++high;
     declare_loss(LossCause::out_of_order, high, now);
   }
@@ -589,6 +589,7 @@ class Sender {
   bool silent_ = false;  ///< and none between the last timeout and the time before
   bool probe_outstanding_ = false;
   bool probe_asked_ = false;  ///< since the last SACK
+  bool probe_anew_ = false;   ///< the next one is no copy
   bool marks_seen_ = false;   ///< [D40] on this connection
   [[no_unique_address]] Events events_;
 };

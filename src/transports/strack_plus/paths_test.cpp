@@ -87,6 +87,31 @@ TEST(PlusPaths, RotationGoesOverAll) {
   EXPECT_EQ(paper.next(p, 5, at(us(1))), 0);
 }
 
+// [PLUS.rotation] All of them, though the window is small; and a clean answer takes a mark away.
+TEST(PlusPaths, RotationGoesOverAll_WithASmallWindow) {
+  PlusParams p = params();
+  p.avoid = false;
+  PlusPaths paths;
+  Ids taken;
+  for (int i = 0; i < 20; ++i) taken.push_back(paths.next(p, 5, at(us(1))));
+  EXPECT_EQ(taken.back(), 20);
+  paths.feedback(p, 22, true);
+  EXPECT_TRUE(paths.is_marked(22));
+  paths.feedback(p, 22, false);
+  EXPECT_FALSE(paths.is_marked(22));
+}
+
+// [PLUS.rotation] Where all are marked it takes the next, and forgives nothing.
+TEST(PlusPaths, RotationWithAllMarked) {
+  PlusParams p = params();
+  p.avoid = false;
+  p.max_paths = 2;
+  PlusPaths paths;
+  for (const PathId marked : std::vector<PathId>{0, 1}) paths.feedback(p, marked, true);
+  EXPECT_EQ(take(paths, p, 3), (Ids{1, 0, 1}));
+  EXPECT_EQ(paths.marked(), 2u);
+}
+
 // [PLUS.avoid] An entropy whose last packet has no answer is passed over; with nothing else left it is taken.
 TEST(PlusPaths, UnansweredAreAvoided) {
   PlusParams p = params();

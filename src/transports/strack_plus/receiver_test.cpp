@@ -205,5 +205,29 @@ TEST_F(PlusReceiverTest, Unpolled) {
   EXPECT_EQ(ack->echoes[3].psn, Psn{4});
 }
 
+// [PLUS.sack.echo] A SACK has the mark of what triggered it; only a probe's says that nothing lies beyond.
+TEST_F(PlusReceiverTest, WhatTriggeredIt) {
+  Packet asks = data(0);
+  asks.note = kPlusAsks;
+  const auto marked = give(asks, true);
+  ASSERT_TRUE(marked);
+  EXPECT_TRUE(marked->ecn);
+  EXPECT_FALSE(marked->none_beyond);
+  const auto answer = give(probe(), true);
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->ecn);
+  EXPECT_TRUE(answer->none_beyond);
+}
+
+// [PLUS.sack.echo] It is full with four echoes, if it is owed.
+TEST_F(PlusReceiverTest, Full) {
+  Packet asks = data(0);
+  asks.note = kPlusAsks;
+  receiver.on_packet(asks, {}, {});
+  EXPECT_FALSE(receiver.full());
+  for (std::uint32_t psn = 1; psn < 4; ++psn) receiver.on_packet(data(psn), {}, {});
+  EXPECT_TRUE(receiver.full());
+}
+
 }  // namespace
 }  // namespace strack::core

@@ -142,6 +142,41 @@ TEST(Swift, NoDelayNoNews) {
   EXPECT_EQ(control.cwnd(), bytes(10'000));
 }
 
+// [SWIFT.target.flows] A window above 100 packets takes nothing off.
+TEST(Swift, TargetOfLargeWindows) {
+  EXPECT_EQ(SwiftControl(with_window(kb(400))).target_delay(params(), 0), us(8));
+}
+
+// [SWIFT.target.hops] A packet that passed more links may take longer.
+TEST(Swift, HopsOfAPacket) {
+  const SwiftParams p = params();
+  SwiftControl control(with_window(bytes(100'000)));
+  AckNews far = ack(us(10));
+  far.hops = 4;
+  control.on_ack(p, far, at(us(100)));
+  EXPECT_EQ(control.cwnd(), bytes(100'010));
+}
+
+// [SWIFT.increase] As many packets per window as ai says.
+TEST(Swift, IncreaseByTwoPackets) {
+  SwiftParams p = with_window(bytes(10'000));
+  p.ai = {2, 1};
+  p.derive([](const char* /*key*/) { return true; });
+  SwiftControl control(p);
+  control.on_ack(p, ack(us(8)), {});
+  EXPECT_EQ(control.cwnd(), bytes(10'200));
+}
+
+// [SWIFT.timeout.reset] It waits for no RTT; and other losses after many timeouts halve, as ever.
+TEST(Swift, FiveTimeouts_AtOnce) {
+  const SwiftParams p = params();
+  SwiftControl control(with_window(bytes(100'000)));
+  control.on_loss(p, {.sign = LossSign::order, .timeouts = 5}, at(us(100)));
+  EXPECT_EQ(control.cwnd(), bytes(50'000));
+  control.on_loss(p, {.sign = LossSign::timeout, .timeouts = 5}, at(us(101)));
+  EXPECT_EQ(control.cwnd(), bytes(10));
+}
+
 TEST(Swift, IntegerSqrt) {
   EXPECT_EQ(integer_sqrt(-1), 0);
   EXPECT_EQ(integer_sqrt(1), 1);

@@ -208,5 +208,151 @@ TEST_F(NsccTest, WithoutAnRtt) {
   EXPECT_EQ(window.cwnd(), kb(100));
 }
 
+// [NSCC.base_rtt] [NSCC.window.max] However short, the largest window is at least one MTU.
+TEST_F(NsccTest, BaseRtt_LeavesAPacket) {
+  window.measured_delay(params, ns(1));
+  EXPECT_EQ(window.max_cwnd(), kMtu);
+  EXPECT_EQ(window.cwnd(), kMtu);
+}
+
+// [NSCC.average.late] At the target it is not late.
+TEST_F(NsccTest, Average_AtTheTarget) {
+  ack(false, us(12), bytes(0));
+  EXPECT_EQ(window.avg_delay(), ps(12'000'000LL * 819 >> 16));
+}
+
+// [NSCC.quadrants] Marked below target the window stays, though the average calls for less; at the target it falls.
+TEST_F(NsccTest, MarkedWithoutDelay_WhateverTheAverage) {
+  params.ewma_q16 = 65'536;  // the average is the last delay
+  params.qa_threshold = seconds(1);
+  start();
+  params.adjust_period = seconds(1);  // nothing else moves the window
+  ack(true, us(24), bytes(0));
+  const Bytes once = kb(225) - bytes(mul_div(225'000, 4 * 12, 5 * 24));
+  EXPECT_EQ(window.cwnd(), once);
+  params.ewma_q16 = 1;
+  ack(true, us(12) - ps(1), bytes(0), us(13));
+  EXPECT_GT(window.avg_delay(), us(23));
+  EXPECT_EQ(window.cwnd(), once);
+  ack(true, us(12), bytes(0));
+  EXPECT_LT(window.cwnd(), once);
+}
+
+// [NSCC.fulfil] Each increase is applied once, and the count of bytes starts again.
+TEST_F(NsccTest, FulfilsEachIncreaseOnce) {
+  shrink_to(kb(100));
+  start();
+  ack(false, us(12), 9 * kMtu);
+  const Bytes before = window.cwnd();
+  ack(false, us(12), 8 * kMtu);
+  EXPECT_EQ(window.cwnd(), before);
+  ack(false, us(12), kMtu);
+  EXPECT_EQ(window.cwnd(), before + bytes(20'000LL * 36'000 / before.value));
+}
+
+// [NSCC.fulfil] Not before more than a period has passed.
+TEST_F(NsccTest, FulfilsAfterAPeriod) {
+  shrink_to(kb(100));
+  start();
+  const Bytes before = window.cwnd();
+  ack(false, us(12), kMtu, us(11));  // 12 us after the first
+  EXPECT_EQ(window.cwnd(), before);
+  ack(false, us(12), bytes(0), ps(1));
+  EXPECT_GT(window.cwnd(), before);
+}
+
+// [NSCC.fast] More than a window's worth, and nothing is collected besides; a mark with a delay ends it.
+TEST_F(NsccTest, FastIncrease_IsNotCollected) {
+  shrink_to(kb(20));
+  start();
+  params.adjust_bytes = mb(1);
+  params.adjust_period = seconds(1);
+  params.alpha = bytes(0);
+  ack(false, ns(999), bytes(20'600));  // a window's worth, not more
+  EXPECT_EQ(window.cwnd(), bytes(20'600));
+  params.alpha = 4 * kMtu;
+  ack(false, ns(999), kMtu);
+  EXPECT_EQ(window.cwnd(), bytes(21'600));
+  params.alpha = bytes(0);
+  ack(true, us(12), bytes(0));
+  ack(false, ns(999), kMtu);
+  EXPECT_EQ(window.cwnd(), bytes(21'600));
+  params.adjust_bytes = bytes(0);  // what was collected is nothing
+  ack(true, us(1), bytes(1));
+  EXPECT_EQ(window.cwnd(), bytes(21'600));
+}
+
+// [NSCC.decrease] An average below the target holds it back.
+TEST_F(NsccTest, DecreaseWaitsForTheAverage_BelowTheLargestWindow) {
+  shrink_to(kb(100));
+  start();
+  const Bytes before = window.cwnd();
+  ack(true, us(16), bytes(0));
+  EXPECT_EQ(window.cwnd(), before);
+}
+
+// [NSCC.adapt.period] Base RTT and target: at their end not yet.
+TEST_F(NsccTest, QuickAdapt_Period) {
+  start();
+  ack(true, us(50), kb(20), us(23));  // 24 us after the first
+  EXPECT_EQ(window.cwnd(), kb(225));
+  ack(true, us(50), kb(1), ps(1));
+  EXPECT_EQ(window.cwnd(), kb(21));
+}
+
+// [NSCC.adapt.gate] An eighth of the largest window is enough.
+TEST_F(NsccTest, QuickAdapt_Gate) {
+  for (const bool enough : {true, false}) {
+    window = NsccWindow(params);
+    start();
+    ack(true, us(50), bytes(enough ? 28'125 : 28'124), us(25));
+    EXPECT_EQ(window.cwnd(), enough ? kb(225) : bytes(28'124));
+  }
+}
+
+// [NSCC.adapt] What was collected before is forgotten.
+TEST_F(NsccTest, QuickAdapt_ForgetsIncreases) {
+  start();
+  params.adjust_period = seconds(1);
+  ack(false, us(12), kMtu);
+  ack(true, us(50), bytes(0), us(24));
+  EXPECT_EQ(window.cwnd(), kMtu);
+  ack(false, us(12), 8 * kMtu);
+  EXPECT_EQ(window.cwnd(), kMtu);
+  ack(false, us(12), bytes(1));
+  EXPECT_EQ(window.cwnd(), kMtu + bytes(20'000LL * 32'001 / 4'000));
+}
+
+// [NSCC.adapt.ignore] What is not marked counts as ever.
+TEST_F(NsccTest, QuickAdapt_IgnoresMarksOnly) {
+  start();
+  params.adjust_period = seconds(1);
+  now = now + us(25);
+  window.on_ack(params, {.ecn = true, .delay = us(50), .acked = kb(8), .inflight = kb(40)}, now);
+  ack(false, us(12), 9 * kMtu);
+  EXPECT_EQ(window.cwnd(), kb(8) + bytes(20'000LL * 36'000 / 8'000));
+}
+
+// [NSCC.adapt.delay] A trim within the period is reason enough at its end, whatever the delay; it counts for one period.
+TEST_F(NsccTest, Nack_TriggersQuickAdaptLater) {
+  params.alpha = params.fi = params.eta = bytes(0);  // nothing else moves the window
+  params.fast_delay = ps(0);
+  start();
+  window.on_nack(params, kMtu, bytes(0), false, now);
+  EXPECT_EQ(window.cwnd(), kb(221));
+  ack(false, us(1), kb(5), us(25));
+  EXPECT_EQ(window.cwnd(), kb(5));
+  ack(false, us(1), kb(4), us(25));
+  EXPECT_EQ(window.cwnd(), kb(5));
+}
+
+// [NSCC.nack] The average is fed the network's RTT; one packet is always left.
+TEST_F(NsccTest, Nack_FeedsTheAverage) {
+  shrink_to(kMtu);
+  window.on_nack(params, kMtu, kb(100), false, now);
+  EXPECT_EQ(window.avg_delay(), ps(12'000'000LL * 819 >> 16));
+  EXPECT_EQ(window.cwnd(), kMtu);
+}
+
 }  // namespace
 }  // namespace strack::core

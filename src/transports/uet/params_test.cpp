@@ -95,5 +95,16 @@ TEST(UetParams, RefusesWhatMakesNoSense) {
   EXPECT_STREQ(p.validated().error().field, "pull_quantum");
 }
 
+// [NSCC.window.max] [NSCC.adapt.gate] [SLEEK.threshold] What does not scale; and where the BDP is less than a packet, a window is one.
+TEST(UetParams, WhatDoesNotScale) {
+  const UetParams p = on(gbps(1), us(1), false);
+  EXPECT_EQ(p.max_cwnd, p.mtu);
+  EXPECT_EQ(p.qa_gate, 3u);
+  EXPECT_EQ(p.sleek_cwnd, (Ratio{3, 2}));
+  EXPECT_EQ(p.sleek_min, 5u);
+  EXPECT_EQ(p.spray.policy, SprayPolicy::mixed);
+  EXPECT_EQ(p.spray.paths, 128u);
+}
+
 }  // namespace
 }  // namespace strack::core

@@ -154,5 +154,44 @@ TEST_F(PullPacerTest, ReceiverRepeatsWhatWasGranted) {
   EXPECT_FALSE(receiver.poll_ack(kNow));
 }
 
+// [RCCC.trimmed] What has come before needs no credit when it comes trimmed; a data packet's target leaves trims out.
+TEST_F(PullPacerTest, ReceiverCountsTrims) {
+  UetReceiver receiver(params, Psn{0}, &pacer, 2);
+  Packet packet;
+  packet.payload = 4'000;
+  packet.message_length = 400'000;
+  packet.note = 3;
+  receiver.on_packet(packet, {}, kNow);
+  receiver.on_packet(packet, {.trimmed = true}, kNow);
+  EXPECT_EQ(receiver.account().wanted(), 3);
+  packet.psn = Psn{1};
+  packet.offset = 4'000;
+  receiver.on_packet(packet, {.trimmed = true}, kNow);
+  EXPECT_EQ(receiver.account().wanted(), 4);
+  packet.psn = Psn{2};
+  packet.offset = 8'000;
+  packet.note = 5;
+  receiver.on_packet(packet, {}, kNow);
+  EXPECT_EQ(receiver.account().wanted(), 6);
+}
+
+// [D117] Who leaves a queue that is forgotten can join it again.
+TEST_F(PullPacerTest, ReceiverJoinsAgain) {
+  UetReceiver receiver(params, Psn{0}, &pacer, 2);
+  Packet packet;
+  packet.payload = 4'000;
+  packet.message_length = 400'000;
+  packet.note = 3;
+  receiver.on_packet(packet, {}, kNow);
+  pacer.forget_queue();
+  EXPECT_EQ(pacer.next_deadline(), Instant::never());
+  receiver.leave_queue();
+  receiver.join_queue();
+  const auto pull = pacer.poll(kNow);
+  ASSERT_TRUE(pull);
+  EXPECT_EQ(pull->slot, 2u);
+  EXPECT_EQ(pull->ack.pulled, 3u);
+}
+
 }  // namespace
 }  // namespace strack::core

@@ -156,5 +156,58 @@ TEST_F(UetReceiverTest, RefusesNonsense) {
   EXPECT_FALSE(receiver.poll_ack(kNow));
 }
 
+// [UET.ack.bytes] As many bytes are enough.
+TEST_F(UetReceiverTest, AcknowledgesAtTheThreshold) {
+  params.ack_bytes = bytes(2 * kMtu);
+  begin();
+  arrive(packet(1));
+  EXPECT_FALSE(receiver.poll_ack(kNow));
+  arrive(packet(2));
+  EXPECT_TRUE(receiver.poll_ack(kNow));
+}
+
+// [UET.ack.bytes] [UET.nack] A NACK is no acknowledgement: bytes count on. What follows it is of no hop.
+TEST_F(UetReceiverTest, Nack_AcknowledgesNothing) {
+  begin();
+  arrive(packet(1));
+  arrive(packet(2));
+  arrive(packet(5), {.trimmed = true, .trimmed_last_hop = true});
+  EXPECT_EQ(receiver.poll_ack(kNow)->kind, UetAck::Kind::nack);
+  arrive(packet(3));
+  arrive(packet(4));
+  EXPECT_FALSE(receiver.poll_ack(kNow));
+  arrive(packet(6));
+  const auto ack = receiver.poll_ack(kNow);
+  ASSERT_TRUE(ack);
+  EXPECT_EQ(ack->kind, UetAck::Kind::ack);
+  EXPECT_FALSE(ack->last_hop);
+}
+
+// [UET.ack.bitmap] Where the circle of bits ends, those of its beginning are not shown.
+TEST_F(UetReceiverTest, Bitmap_EndsWithTheCircle) {
+  const auto of_many = [](std::uint32_t psn) {
+    Packet p = packet(psn, true);
+    p.message_length = 2'000 * kMtu;
+    return p;
+  };
+  arrive(of_many(0));
+  arrive(of_many(10));
+  ASSERT_TRUE(receiver.poll_ack(kNow));
+  arrive(of_many(1'001));
+  const auto ack = receiver.poll_ack(kNow);
+  ASSERT_TRUE(ack);
+  EXPECT_EQ(ack->sack.sack_base, Psn{1'001});
+  EXPECT_EQ(ack->sack.bitmap, 1u);
+}
+
+// [RCCC.repeat] Without a pacer there is nothing to repeat.
+TEST_F(UetReceiverTest, Probe_WithoutCredit) {
+  Packet probe;
+  probe.type = PacketType::probe;
+  arrive(probe);
+  EXPECT_TRUE(receiver.poll_ack(kNow));
+  EXPECT_FALSE(receiver.poll_ack(kNow));
+}
+
 }  // namespace
 }  // namespace strack::core

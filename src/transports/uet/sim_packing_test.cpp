@@ -96,5 +96,15 @@ TEST(UetPacking, NackAndPull) {
   EXPECT_EQ(c.pulled, 0xffff'fffeu);
 }
 
+// [D70] A timestamp's higher bits are left out, and disturb nothing.
+TEST(UetPacking, LateTimestamp) {
+  core::Packet p;
+  p.timestamp = {0xffff'ffff};
+  p.note = 1;
+  const core::Packet q = unpack_uet(pack_uet(p, kTo));
+  EXPECT_EQ(q.timestamp.ns, 0x01ff'fff8u);
+  EXPECT_EQ(q.note, 1);
+}
+
 }  // namespace
 }  // namespace strack::sim
