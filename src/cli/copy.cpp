@@ -143,7 +143,8 @@ Attempt send_once(transfer::Dialled& dialled, const transfer::Tree& tree,
   }
   line.clear();
   if (!sender.over()) endpoint.abort(connected.connection);
-  return {!sender.over(), sender.problem(), sender.lost(), sender.progress(), tree.bytes};
+  return {!sender.over(), sender.finished(), sender.problem(),
+          sender.lost(),  sender.progress(), tree.bytes};
 }
 
 int push(const CopyOptions& options) {
@@ -210,7 +211,8 @@ int push(const CopyOptions& options) {
   if (const auto status = attempt_until_done(course, totals, stop)) return *status;
   if (!options.quiet && !options.dry_run)
     fmt::print("{}\n", totals.text(line.seconds(), tree.skipped.size()));
-  return noted || totals.last.refused + totals.last.skipped > 0 || !tree.skipped.empty() ? 1 : 0;
+  const bool all = !noted && !totals.failed && totals.last.refused + totals.last.skipped == 0;
+  return all && tree.skipped.empty() ? 0 : 1;
 }
 
 /// What is asked for, and the folder here that it goes to.
@@ -271,7 +273,7 @@ Result<Wanted, std::string> wanted_of(const CopyOptions& options) {
 
 Attempt fetch_once(transfer::Dialled& dialled, const std::shared_ptr<transfer::Store>& store,
                    const transfer::Receiver::Fetch& what, transfer::Receiver::Limits limits,
-                   transfer::Receiver::Events events, PacedLine& line, bool& partial,
+                   transfer::Receiver::Events events, PacedLine& line, std::uint64_t& unread,
                    const std::atomic<bool>& stop) {
   udp::Endpoint endpoint = std::move(dialled.endpoint);
   std::optional<transfer::TransferSummary> summary;
@@ -296,11 +298,13 @@ Attempt fetch_once(transfer::Dialled& dialled, const std::shared_ptr<transfer::S
   attempt.stopped = !summary || !summary->finished ? stop.load() : false;
   attempt.all = progress.of;
   if (!summary) return attempt;
-  partial = summary->partial;
+  unread = std::max<std::uint64_t>(summary->unread, summary->partial ? 1 : 0);
+  attempt.finished = summary->finished;
   attempt.problem = summary->finished ? std::string() : summary->problem;
   attempt.lost = summary->lost;
   attempt.progress.bytes = summary->finished ? progress.of : progress.bytes;
-  attempt.progress.sent_bytes = summary->bytes;
+  attempt.progress.sent_bytes = summary->bytes + summary->again_bytes;
+  attempt.progress.again_bytes = summary->again_bytes;
   attempt.progress.kept_bytes = summary->resumed_bytes;
   attempt.progress.files = summary->files;
   attempt.progress.there = summary->there;
@@ -339,7 +343,7 @@ int pull(const CopyOptions& options) {
     noted = true;
     fmt::print(stderr, "error: {}\n", text);
   };
-  bool partial = false;
+  std::uint64_t unread = 0;  // things that the other side could not read
   course.attempt = [&](transfer::Dialled& dialled, bool again) {
     transfer::Receiver::Fetch what{wanted.ask,
                                    options.force,
@@ -352,12 +356,14 @@ int pull(const CopyOptions& options) {
       what.removed = [](const std::string& path) {
         fmt::print("would remove {}\n", printable(path));
       };
-    return fetch_once(dialled, store.value(), what, limits, events, line, partial, stop);
+    return fetch_once(dialled, store.value(), what, limits, events, line, unread, stop);
   };
   Totals totals;
   if (const auto status = attempt_until_done(course, totals, stop)) return *status;
-  if (!options.quiet && !options.dry_run) fmt::print("{}\n", totals.text(line.seconds(), 0));
-  return noted || totals.last.refused + totals.last.skipped > 0 || partial ? 1 : 0;
+  if (!options.quiet && !options.dry_run)
+    fmt::print("{}\n", totals.text(line.seconds(), unread, unread > limits.most_notes));
+  const bool all = !noted && !totals.failed && totals.last.refused + totals.last.skipped == 0;
+  return all && unread == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -115,17 +115,19 @@ void Totals::add(const Attempt& attempt) {
   most = std::max(most, progress.bytes);
   copied += progress.files - progress.there;
   sent += progress.sent_bytes;
+  again += progress.again_bytes;
   all = std::max(all, attempt.all);
 }
 
-std::string Totals::text(double seconds, std::size_t skipped) const {
+std::string Totals::text(double seconds, std::size_t skipped, bool or_more) const {
   const std::string what =
       plural(copied, "file") + (last.links > 0 ? ", " + plural(last.links, "link") : "");
   const std::uint64_t there = last.files > copied ? last.files - copied : 0;
-  const std::uint64_t sent_before = sent - last.sent_bytes;
+  const std::uint64_t sent_last = last.sent_bytes - last.again_bytes;
+  const std::uint64_t sent_before = sent - again - sent_last;
   const std::uint64_t kept = last.kept_bytes > sent_before ? last.kept_bytes - sent_before : 0;
   // What an earlier attempt sent and the last one found there counts, what had to be sent again does not.
-  const std::uint64_t arrived = last.sent_bytes + last.kept_bytes - kept;
+  const std::uint64_t arrived = sent_last + last.kept_bytes - kept;
   std::string text = fmt::format("copied {}, {} in {:.1f} s, {}", what, size_of(arrived), seconds,
                                  transfer::rate_text(arrived, seconds));
   if (sent > arrived) text += fmt::format("; {} sent twice", size_of(sent - arrived));
@@ -135,7 +137,9 @@ std::string Totals::text(double seconds, std::size_t skipped) const {
   if (attempts > 1) text += fmt::format("; connected again {}", plural(attempts - 1, "time"));
   if (last.removed > 0) text += fmt::format("; {} removed", last.removed);
   if (last.refused > 0) text += fmt::format("; {} refused", last.refused);
-  if (skipped + last.skipped > 0) text += fmt::format("; {} skipped", skipped + last.skipped);
+  if (last.not_begun > 0) text += fmt::format("; {} not begun", last.not_begun);
+  if (skipped + last.skipped > 0)
+    text += fmt::format("; {}{} skipped", or_more ? "at least " : "", skipped + last.skipped);
   return text;
 }
 
@@ -157,7 +161,12 @@ std::optional<int> attempt_until_done(const Course& course, Totals& totals,
       if (attempt.lost != udp::Status::busy) totals.add(attempt);
       if (attempt.stopped) return interrupted(totals);
       if (attempt.problem.empty()) return std::nullopt;
-      if (attempt.lost == udp::Status::ok) return fail(attempt.problem, 1);
+      if (attempt.lost == udp::Status::ok) {
+        fail(attempt.problem, 1);
+        if (!attempt.finished) return 1;
+        totals.failed = true;
+        return std::nullopt;
+      }
       if (totals.most > most) again.progressed();
       problem = attempt.problem;
       lost = attempt.lost;

@@ -86,6 +86,7 @@ struct PacedLine : ProgressLine {
 /// What came of one connection's life.
 struct Attempt {
   bool stopped = false;
+  bool finished = false;  ///< what could be copied is there for good, whatever the problem was
   std::string problem;
   udp::Status lost = udp::Status::ok;  ///< how the connection ended, where that is the problem
   transfer::Sender::Progress progress;
@@ -99,10 +100,13 @@ struct Totals {
   std::uint64_t most = 0;    ///< bytes that were done when it came furthest
   std::uint64_t copied = 0;  ///< files
   std::uint64_t sent = 0;
+  std::uint64_t again = 0;  ///< of these, sent again since the checksum was wrong
   std::uint64_t all = 0;
+  bool failed = false;  ///< it went to its end without all: that was said
 
   void add(const Attempt& attempt);
-  [[nodiscard]] std::string text(double seconds, std::size_t skipped) const;
+  /// `skipped`: what could not be read, of which there may be more than is known.
+  [[nodiscard]] std::string text(double seconds, std::size_t skipped, bool or_more = false) const;
 };
 
 /// A copy, whichever way it goes.
@@ -118,7 +122,7 @@ struct Course {
   std::function<Attempt(transfer::Dialled& dialled, bool again)> attempt;
 };
 /// Until all is copied or it makes no sense to go on. Returns the program's status once it has said why; nothing
-/// after a good end.
+/// after an end that has a last line.
 [[nodiscard]] std::optional<int> attempt_until_done(const Course& course, Totals& totals,
                                                     const std::atomic<bool>& stop);
 

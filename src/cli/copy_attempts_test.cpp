@@ -39,5 +39,47 @@ TEST(PathPace, ForgetsWhatIsLongAgo) {
   EXPECT_EQ(paths.text(8, pace), "  1 of 8 paths, 8.000 Mb/s to 8.000 Mb/s each");
 }
 
+Attempt attempt(std::uint64_t sent, std::uint64_t again, std::uint64_t kept) {
+  Attempt one;
+  one.progress.files = 1;
+  one.progress.sent_bytes = sent;
+  one.progress.again_bytes = again;
+  one.progress.kept_bytes = kept;
+  return one;
+}
+
+// What is said to be copied is the file, whatever it took.
+TEST(Totals, BytesAreCountedOnce) {
+  constexpr std::uint64_t kMega = 1'000'000;
+  Totals once;
+  once.add(attempt(200 * kMega, 0, 0));
+  EXPECT_EQ(once.text(1, 0), "copied 1 file, 200 MB in 1.0 s, 1.600 Gb/s");
+  Totals in_vain;
+  in_vain.add(attempt(365 * kMega, 165 * kMega, 0));
+  EXPECT_EQ(in_vain.text(1, 0), "copied 1 file, 200 MB in 1.0 s, 1.600 Gb/s; 165 MB sent twice");
+  Totals resumed;
+  resumed.add(attempt(150 * kMega, 0, 50 * kMega));
+  EXPECT_EQ(resumed.text(1, 0),
+            "copied 1 file, 150 MB in 1.0 s, 1.200 Gb/s; 50 MB did not have to be sent");
+  Totals lost;
+  lost.add(attempt(70 * kMega, 0, 0));
+  lost.last.files = lost.copied = 0;
+  lost.add(attempt(140 * kMega, 0, 60 * kMega));
+  EXPECT_EQ(lost.text(1, 0),
+            "copied 1 file, 200 MB in 1.0 s, 1.600 Gb/s; 10 MB sent twice; connected again 1 time");
+}
+
+TEST(Totals, WhatIsMissingIsCounted) {
+  Totals totals;
+  totals.add(attempt(1'000'000, 0, 0));
+  totals.last.refused = 2;
+  totals.last.not_begun = 3;
+  totals.last.skipped = 1;
+  EXPECT_EQ(totals.text(1, 4),
+            "copied 1 file, 1 MB in 1.0 s, 8.000 Mb/s; 2 refused; 3 not begun; 5 skipped");
+  EXPECT_EQ(Totals{}.text(1, 101, true),
+            "copied 0 files, 0 B in 1.0 s, 0 b/s; at least 101 skipped");
+}
+
 }  // namespace
 }  // namespace strack::cli

@@ -128,6 +128,10 @@ class FetchTest(ServedTest):
         done = self.strack("cp", self.of("t"), self.into)
         self.assertEqual(done.returncode, 1)
         self.assertIn("t/l: a link to '/etc/passwd'", done.stderr)
+        self.assertRegex(done.stdout, r"\Acopied 1 file, 1 B in .*; 1 skipped\n\Z")
+        for i in range(150):
+            (self.out / f"t/m{i}").symlink_to("/etc/passwd")
+        self.assertRegex(self.strack("cp", self.of("t"), self.into).stdout, r"; 1 file there already; at least 101 skipped\n\Z")
         self.assertTrue((self.into / "t/f").exists())
 
     def test_exclude(self):
@@ -136,6 +140,45 @@ class FetchTest(ServedTest):
         self.serve()
         self.good("cp", self.of("t"), self.into, "--exclude", "*.o")
         self.assertEqual(sorted(path.name for path in self.into.rglob("*")), ["a.c", "d", "t"])
+
+    def test_exclude_by_characters(self):
+        """A character is one, however many bytes it has, whichever side leaves it out."""
+        names = ("é", "日", "aé", "ab", "abc")
+        for name in names:
+            self.write(f"t/{name}")
+        self.serve("--dir", self.into)
+        for i, (pattern, left_out) in enumerate((("??", {"aé", "ab"}), ("???", {"abc"}), ("[!a][!a]", set()), ("[!a]", {"é", "日"}))):
+            self.good("cp", self.out / "t", self.of(f"to{i}"), "--exclude", pattern)
+            self.good("cp", self.of("t"), self.into / f"from{i}", "--exclude", pattern)
+            for place in (f"to{i}", f"from{i}"):
+                self.assertEqual(set(os.listdir(self.into / place)), set(names) - left_out, pattern)
+        for pattern in ("[z-a]", "a\\"):
+            self.assertIn("is no pattern", self.bad("cp", self.out / "t", self.of(), "--exclude", pattern))
+
+    def test_unfinished_files_are_not_served(self):
+        self.write("a/.strack/x", b"of somebody else")
+        self.write("a/y", b"1")
+        self.serve()
+        self.good("cp", self.of("a"), self.into)
+        self.good("cp", self.of(), self.into / "all")
+        found = sorted(str(path.relative_to(self.into)) for path in self.into.rglob("*") if path.is_file())
+        self.assertEqual(found, ["a/y", "all/a/y"])
+        for path in ("a/.strack", "a/.strack/x"):
+            self.assertIn("what is called '.strack' is not served", self.bad("cp", self.of(path), self.into / "z", status=1))
+
+    def test_a_disk_that_cannot_be_written(self):
+        """Nothing can be stored: that is said of each, and in a last line."""
+        if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "tmpfs", self.into], capture_output=True).returncode != 0:
+            self.skipTest("needs root, for a disk of its own")
+        self.addCleanup(subprocess.run, ["umount", "--lazy", self.into], check=False)
+        self.serve("--dir", self.into)
+        subprocess.run(["mount", "-o", "remount,ro", self.into], check=True)
+        for i in range(3):
+            self.write(f"f{i}")
+        done = self.strack("cp", *(self.out / f"f{i}" for i in range(3)), self.of())
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stderr.splitlines()), 3, done.stderr)
+        self.assertRegex(done.stdout, r"\Acopied 0 files, 0 B in .*; 3 refused\n\Z")
 
     def test_delete(self):
         self.write("t/a", b"a")
@@ -307,8 +350,24 @@ class PerfTest(udp_test.UdpTest):
         self.assertGreaterEqual(sum(path["packets"] for path in found["server_per_path"]), 5 * MB // found["payload_bytes"])
         self.assertTrue(all(path["lowest_rtt_us"] > 0 for path in found["server_per_path"] if path["sacks"]))
         self.assertRegex(self.client("--both", "--per-path"), r"lowest us\n(.*\n)+what the server sent:\n  path ")
+        many = ("--reverse", "--per-path", "--connections", "70")
+        found = json.loads(self.client(*many, "--json"))
+        self.assertEqual((found["connections"], found["server_per_path_connections"]), (70, 64))
+        self.assertEqual((found["server"]["messages"], found["server"]["bytes"]), (3500, 350 * MB))
+        self.assertIn("what the server sent on 64 of 70 connections:\n", self.client(*many))
         senders = {row["sender"] for row in csv.DictReader(io.StringIO(self.client("--both", "--csv")))}
         self.assertEqual(senders, {"client", "server"})
+
+    def test_a_rate_that_no_link_has(self):
+        for rate in ("100Tb/s", "0.5Mb/s"):
+            self.assertEqual(self.bad("perf", "client", self.address, "--rate", rate),
+                             f"error: --rate {rate} is out of range. 1Mb/s to 10Tb/s are possible")
+
+    def test_target_rate(self):
+        """One message goes at once, and the next only after the test."""
+        found = json.loads(self.good("perf", "client", self.address, "--size", "1MB", "--target-rate", "1Mb/s", "--seconds", "500ms",
+                                     "--connections", "3", "--json"))
+        self.assertEqual(found["messages"], 1)
 
     def test_threads(self):
         self.address = f"127.0.0.1:{udp_test.free_port()}"

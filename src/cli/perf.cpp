@@ -167,8 +167,7 @@ int perf_client(const PerfClientOptions& options) {
                                  : perf::text(plan, result));
   if (!quiet && options.per_path && !result.paths.empty())
     fmt::print("{}", perf::path_table(result.paths));
-  if (!quiet && options.per_path && !result.server_paths.empty())
-    fmt::print("what the server sent:\n{}", perf::path_table(result.server_paths));
+  if (!quiet && options.per_path) fmt::print("{}", perf::server_path_table(plan, result));
   if (!result.problem.empty()) return result.mistake ? 2 : 1;
   if (result.interrupted) return interrupted_status();
   return result.ok ? 0 : 1;

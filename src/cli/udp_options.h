@@ -36,6 +36,8 @@ inline Result<std::uint64_t, std::string> parse_link_rate(const std::string& tex
   const auto rate = unit ? workload::exact_product(amount->number, *unit) : std::nullopt;
   if (!rate || *rate <= 0)
     return fmt::format("--rate {} is not a rate. write one such as 10Gb/s or 200Mb/s", text);
+  if (*rate < 1'000'000 || *rate > 10'000'000'000'000)
+    return fmt::format("--rate {} is out of range. 1Mb/s to 10Tb/s are possible", text);
   return static_cast<std::uint64_t>(*rate);
 }
 

@@ -925,8 +925,8 @@ class CopyTest(FilesTest):
         large = self.large("large", 30)
         done = self.strack("cp", small, large, self.to())
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"\Aerror: .*/large: no space left on the receiver's disk: 30 MB needed, "
-                                      r"[0-9.]+ MB free\n\Z")
+        self.assertRegex(done.stderr, r"\Aerror: .*/large: no space left on the receiver's disk: 30 MB needed, [0-9.]+ MB free\n\Z")
+        self.assertRegex(done.stdout, r"\Acopied 1 file, 4 B in .*; 1 refused\n\Z")
         self.assertEqual((self.into / "a small one").read_bytes(), b"fits")
         self.assertFalse((self.into / "large").exists())
         self.assertEqual(list(self.into.glob(".strack/*")), [])
@@ -940,6 +940,7 @@ class CopyTest(FilesTest):
         named = re.findall(r"^error: .*/tree/(f\d+): not begun$", done.stderr, re.MULTILINE)
         self.assertEqual(len(named), 20)
         more = int(re.search(r"^error: and (\d+) more were not begun$", done.stderr, re.MULTILINE)[1])
+        self.assertRegex(done.stdout, rf"\Acopied {180 - more} files, .*; 1 refused; {20 + more} not begun\n\Z")
         there = sorted(os.listdir(self.into / "tree"))
         self.assertEqual(there, [f"f{i:03}" for i in range(180 - more)])
         self.assertEqual(named, [f"f{i:03}" for i in range(180 - more, 200 - more)])

@@ -23,45 +23,14 @@ using udp::Kind;
 using udp::Status;
 
 constexpr auto kStatisticsEvery = std::chrono::milliseconds(50);
-/// What a target rate makes up for at once after a pause.
-constexpr auto kMostCatchUp = std::chrono::milliseconds(10);
+/// What a target rate makes up for at once after a pause: as long as a busy machine may leave a program waiting.
+constexpr auto kMostCatchUp = std::chrono::milliseconds(100);
 
 double seconds_between(Client::Clock::time_point from, Client::Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
 }  // namespace
-
-void add(udp::PathStatistics& sum, const udp::PathStatistics& one) {
-  sum.path = one.path;
-  const std::uint64_t sacks = sum.sacks + one.sacks;
-  if (sacks > 0) sum.rtt_ns = (sum.rtt_ns * sum.sacks + one.rtt_ns * one.sacks) / sacks;
-  if (sum.lowest_rtt_ns == 0 || (one.lowest_rtt_ns > 0 && one.lowest_rtt_ns < sum.lowest_rtt_ns))
-    sum.lowest_rtt_ns = one.lowest_rtt_ns;
-  sum.packets += one.packets;
-  sum.lost += one.lost;
-  sum.sacks = sacks;
-  sum.marks += one.marks;
-}
-
-void Figures::add(const udp::ConnectionStatistics& s) {
-  cwnd += s.cwnd_bytes;
-  rtt_ns = std::max(rtt_ns, s.rtt_ns);
-  base_rtt_ns = base_rtt_ns == 0 ? s.base_rtt_ns : std::min(base_rtt_ns, s.base_rtt_ns);
-  qdelay_ns = std::max(qdelay_ns, s.avg_qdelay_ns);
-  paths = std::max<std::uint64_t>(paths, s.paths);
-  paths_used = std::max(paths_used, s.paths_used);
-  payload = std::max<std::uint64_t>(payload, s.payload_bytes);
-  packets += s.data_packets_sent;
-  retransmissions += s.retransmissions;
-  loss_episodes += s.loss_episodes;
-  timeouts += s.timeouts;
-  probes += s.probes_sent;
-  sacks += s.sacks_received;
-  marks += s.marks_echoed;
-  credit_stalls += s.credit_stalls;
-  keyed = s.keyed;
-}
 
 struct Client::Connection {
   ConnectionId id{};
@@ -196,6 +165,7 @@ bool Client::connect(const std::atomic<bool>& stop) {
 
 /// Until all that is to be sent is acknowledged, the time is over, or something is in the way.
 void Client::test(const std::atomic<bool>& stop) {
+  next_at_ = Clock::time_point::max();  // nothing goes before all are ready
   loop(stop, [&] { return all_at(State::running); });
   if (!result_.problem.empty() || stop) return;
   const auto now = Clock::now();
@@ -287,6 +257,9 @@ void Client::conclude_paths() {
   // Where the server alone sends, what goes from here is no data.
   if (plan_.client_sends()) result_.paths = sum(&Connection::paths);
   result_.server_paths = sum(&Connection::server_paths);
+  result_.server_paths_of = static_cast<std::uint64_t>(
+      std::count_if(connections_.begin(), connections_.end(),
+                    [](const Connection& one) { return !one.server_paths.empty(); }));
 }
 
 template <class Done>
@@ -427,43 +400,50 @@ void Client::on_words(Connection& connection, std::uint64_t index, std::uint64_t
   }
 }
 
-/// At a target rate, all connections take turns.
+/// All connections take turns, message by message: what is caught up with after a pause is no burst of one.
 void Client::issue_in_turn(Clock::time_point now) {
-  const std::size_t first = turn_++;
-  for (std::size_t i = 0; i < connections_.size(); ++i) {
-    Connection& connection = connections_[(first + i) % connections_.size()];
-    if (connection.state == State::running) issue(connection, now);
+  for (std::size_t idle = 0; idle < connections_.size();) {
+    Connection& connection = connections_[turn_++ % connections_.size()];
+    idle = connection.state == State::running && issue_one(connection, now) ? 0 : idle + 1;
   }
 }
 
-/// Sends as many as may be under way, and the rate allows.
+/// Sends as many as may be under way. At a target rate it is not for one connection to say: `loop` has all take turns.
 void Client::issue(Connection& connection, Clock::time_point now) {
-  const auto pace = std::chrono::nanoseconds(
-      plan_.target_bps == 0 ? 0
-                            : static_cast<std::int64_t>(static_cast<double>(plan_.size) * 8e9 /
-                                                        static_cast<double>(plan_.target_bps)));
-  while (issuing_ && plan_.client_sends() && !connection.free_slots.empty() &&
-         (pace.count() == 0 || now >= next_at_) &&
-         (plan_.count == 0 || connection.issued < plan_.count)) {
-    const std::uint32_t slot = connection.free_slots.back();
-    const Status status =
-        plan_.pattern == Pattern::write
-            ? endpoint_->write(connection.id, connection.region, 0, arena_.first(plan_.size), slot)
-            : endpoint_->send(connection.id, kDataTag, arena_.first(plan_.size), slot);
-    if (status != Status::ok) return;
-    if (plan_.pattern == Pattern::pingpong) {
-      post_sink(connection);
-    }
-    connection.sent_at[slot] = now;
-    if (!connection.resent_since.empty()) {
-      connection.sent_at[slot] = connection.resent_since.front();
-      connection.resent_since.pop_front();
-    }
-    next_at_ = std::max(next_at_, now - kMostCatchUp) + pace;
-    connection.echo_order[connection.issued % plan_.depth] = slot;
-    connection.free_slots.pop_back();
-    ++connection.issued;
+  while (plan_.target_bps == 0 && issue_one(connection, now)) {
   }
+}
+
+/// Between the beginnings of two messages; 0: as fast as it goes.
+std::chrono::nanoseconds Client::pace() const {
+  if (plan_.target_bps == 0) return {};
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<double>(plan_.size) * 8e9 /
+                                                            static_cast<double>(plan_.target_bps)));
+}
+
+/// Sends a message, if one more may be under way and the rate allows it.
+bool Client::issue_one(Connection& connection, Clock::time_point now) {
+  if (!issuing_ || !plan_.client_sends() || connection.free_slots.empty() ||
+      (plan_.target_bps > 0 && now < next_at_) ||
+      (plan_.count != 0 && connection.issued >= plan_.count))
+    return false;
+  const std::uint32_t slot = connection.free_slots.back();
+  const Status status =
+      plan_.pattern == Pattern::write
+          ? endpoint_->write(connection.id, connection.region, 0, arena_.first(plan_.size), slot)
+          : endpoint_->send(connection.id, kDataTag, arena_.first(plan_.size), slot);
+  if (status != Status::ok) return false;
+  if (plan_.pattern == Pattern::pingpong) post_sink(connection);
+  connection.sent_at[slot] = now;
+  if (!connection.resent_since.empty()) {
+    connection.sent_at[slot] = connection.resent_since.front();
+    connection.resent_since.pop_front();
+  }
+  next_at_ = std::max(next_at_, now - kMostCatchUp) + pace();
+  connection.echo_order[connection.issued % plan_.depth] = slot;
+  connection.free_slots.pop_back();
+  ++connection.issued;
+  return true;
 }
 
 void Client::complete(Connection& connection, std::uint32_t slot, Clock::time_point now) {
@@ -563,6 +543,7 @@ void Client::conclude() {
     result_.server_bytes += connection.report.numbers[1];
     result_.server_marks += connection.report.numbers[2];
     result_.server_duplicates += connection.report.numbers[3];
+    result_.server_sent_messages += connection.effort.numbers[0];
     result_.server_sent_bytes += connection.effort.numbers[1];
     // Of the whole program: the connection that asked first has seen most of it.
     result_.server_cpu_seconds = std::max(result_.server_cpu_seconds,
@@ -576,6 +557,7 @@ void Client::conclude() {
   std::uint64_t counted = result_.server_bytes;
   if (plan_.direction == Direction::server) {
     counted = result_.server_bytes = result_.server_sent_bytes;
+    result_.server_messages = result_.server_sent_messages;
   } else if (plan_.direction == Direction::both) {
     // Both ways at once, so that one difference is not hidden by the other.
     const std::uint64_t received = all_received() - received_from_;

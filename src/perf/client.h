@@ -71,12 +71,14 @@ struct ClientResult {
   std::uint64_t received_warm_up_bytes = 0;
   transfer::Histogram times;  ///< of messages, in nanoseconds
   Figures figures;
-  std::string sealing;                ///< the library that seals packets; empty without a key
-  udp::EndpointStatistics endpoint;   ///< since the last reconnect, like `figures`
-  std::uint64_t server_messages = 0;  ///< as the server counted them, since the last reconnect
+  std::string sealing;               ///< the library that seals packets; empty without a key
+  udp::EndpointStatistics endpoint;  ///< since the last reconnect, like `figures`
+  /// As the server counted them, since the last reconnect: those that it received or, where it alone sends, sent.
+  std::uint64_t server_messages = 0;
   std::uint64_t server_bytes = 0;
   std::uint64_t server_marks = 0;
   std::uint64_t server_duplicates = 0;
+  std::uint64_t server_sent_messages = 0;
   std::uint64_t server_sent_bytes = 0;
   double server_cpu_seconds = 0;     ///< of the whole program there, since the test was asked for
   std::uint64_t server_threads = 0;  ///< that move packets there; 0: the program does
@@ -84,6 +86,7 @@ struct ClientResult {
   double cpu_seconds = 0;                  ///< of this program, until the end
   std::vector<udp::PathStatistics> paths;  ///< all connections' together, where they were wanted
   std::vector<udp::PathStatistics> server_paths;  ///< the same of what the server sent
+  std::uint64_t server_paths_of = 0;              ///< connections that it told of: it has a limit
   std::vector<std::string> hints;  ///< what stands in the way of more, and what would help
 };
 
@@ -131,7 +134,9 @@ class Client {
   void post_words(Connection& connection, std::size_t index);
   udp::Status say(Connection& connection, const Words& words);
   void issue(Connection& connection, Clock::time_point now);
+  bool issue_one(Connection& connection, Clock::time_point now);
   void issue_in_turn(Clock::time_point now);
+  [[nodiscard]] std::chrono::nanoseconds pace() const;
   bool count_message(Connection& connection, Clock::time_point now);
   void on_received(Connection& connection, Clock::time_point now);
   [[nodiscard]] std::uint64_t left_to_receive(const Connection& connection) const;

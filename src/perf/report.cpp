@@ -126,10 +126,13 @@ std::string json(const Plan& plan, std::string_view policy, const ClientResult& 
   if (pingpong) out += fmt::format(", \"half_round_trip_us\": {}", times_json(r.times, 2));
   out += fmt::format(
       ", \"server\": {{\"messages\": {}, \"bytes\": {}, \"marks_received\": {}, "
-      "\"duplicates_received\": {}, \"sent_bytes\": {}, \"cpu_seconds\": {:.6f}, \"threads\": {}}}",
-      r.server_messages, r.server_bytes, r.server_marks, r.server_duplicates, r.server_sent_bytes,
-      r.server_cpu_seconds, r.server_threads);
+      "\"duplicates_received\": {}, \"sent_messages\": {}, \"sent_bytes\": {}, "
+      "\"cpu_seconds\": {:.6f}, \"threads\": {}}}",
+      r.server_messages, r.server_bytes, r.server_marks, r.server_duplicates,
+      r.server_sent_messages, r.server_sent_bytes, r.server_cpu_seconds, r.server_threads);
   out += paths_json("per_path", r.paths) + paths_json("server_per_path", r.server_paths);
+  if (!r.server_paths.empty())
+    out += fmt::format(", \"server_per_path_connections\": {}", r.server_paths_of);
   out += ", \"hints\": [";
   for (std::size_t i = 0; i < r.hints.size(); ++i)
     out += (i > 0 ? ", " : "") + json_string(r.hints[i]);
@@ -190,6 +193,15 @@ std::string path_table(const std::vector<udp::PathStatistics>& paths) {
                        100 * static_cast<double>(one.packets) / static_cast<double>(all), one.lost,
                        one.marks, in_us(one.rtt_ns), in_us(one.lowest_rtt_ns));
   return out;
+}
+
+std::string server_path_table(const Plan& plan, const ClientResult& r) {
+  if (r.server_paths.empty()) return {};
+  const std::string some =
+      r.server_paths_of < plan.connections
+          ? fmt::format(" on {} of {} connections", r.server_paths_of, plan.connections)
+          : std::string();
+  return fmt::format("what the server sent{}:\n{}", some, path_table(r.server_paths));
 }
 
 std::string path_csv(const ClientResult& r) {

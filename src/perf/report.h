@@ -20,6 +20,8 @@ namespace strack::perf {
 
 /// Path by path, the worst first: a table, and lines of CSV with a header.
 [[nodiscard]] std::string path_table(const std::vector<udp::PathStatistics>& paths);
+/// That of the server, and of how many connections it is where not of all; empty where it told nothing.
+[[nodiscard]] std::string server_path_table(const Plan& plan, const ClientResult& result);
 [[nodiscard]] std::string path_csv(const ClientResult& result);
 
 [[nodiscard]] std::string text(const ServerResult& result);

@@ -106,6 +106,19 @@ TEST(PerfReport, PathsWorstFirst) {
   EXPECT_NE(json({}, "adaptive", result)
                 .find("\"per_path\": [{\"path\": 2, \"packets\": 50, \"lost\": 3, \"sacks\": 40"),
             std::string::npos);
+  // A server tells of some connections only, and it is said of how many.
+  Plan plan;
+  plan.connections = 200;
+  result.server_paths_of = 64;
+  const std::string table = path_table(result.server_paths);
+  EXPECT_EQ(server_path_table(plan, result),
+            "what the server sent on 64 of 200 connections:\n" + table);
+  EXPECT_NE(json(plan, "adaptive", result).find("], \"server_per_path_connections\": 64, "),
+            std::string::npos);
+  plan.connections = 64;
+  EXPECT_EQ(server_path_table(plan, result), "what the server sent:\n" + table);
+  result.server_paths.clear();
+  EXPECT_EQ(server_path_table(plan, result), "");
 }
 
 // Of several connections: counts are added, times weighted by answers.

@@ -129,6 +129,30 @@ TEST_F(FetchTest, AWholeFolderIsFetched) {
   EXPECT_FALSE(fs::exists(got("all/.strack")));
 }
 
+// What is called .strack is not served at any depth, listed or asked for by its name; one that is here stays.
+TEST_F(FetchTest, UnfinishedFilesBelowAreNotServed) {
+  fs::create_directories(out("a/.strack/d"));
+  write_file(out("a/.strack/x"), "of somebody else");
+  write_file(out("a/.stracks"), "1");
+  serve();
+  fs::create_directories(got("a/.strack"));
+  write_file(got("a/.strack/mine"), "2");
+  write_file(got("a/more"), "3");
+  Receiver::Fetch what = asking({"a"});
+  what.prune = true;
+  const TransferSummary summary = fetch(what);
+  EXPECT_TRUE(summary.finished) << summary.problem;
+  EXPECT_FALSE(summary.partial);
+  EXPECT_EQ(read_file(got("a/.stracks")), "1");
+  EXPECT_FALSE(fs::exists(got("a/.strack/x")));
+  EXPECT_FALSE(fs::exists(got("a/more")));
+  EXPECT_EQ(read_file(got("a/.strack/mine")), "2");
+  for (const std::string name : {"a/.strack", "a/.strack/x", "a/.strack/d"})
+    EXPECT_EQ(fetch(asking({name}, "x")).problem,
+              "the other side refuses: " + name + ": what is called '.strack' is not served");
+  EXPECT_FALSE(fs::exists(got("x")));
+}
+
 // What differs stays, unless this side says otherwise: the other one has no say in it.
 TEST_F(FetchTest, WhatIsThereAndDiffersStays) {
   write_file(out("f"), "theirs");
@@ -154,6 +178,7 @@ TEST_F(FetchTest, WhatIsLeftOutThereIsTold) {
   const TransferSummary summary = fetch(asking({"t"}));
   EXPECT_TRUE(summary.finished) << summary.problem;
   EXPECT_TRUE(summary.partial);
+  EXPECT_EQ(summary.unread, 1u);
   ASSERT_EQ(told_.size(), 1u);
   EXPECT_EQ(told_[0], "t/l: a link to '/etc/passwd', which is not relative");
   EXPECT_EQ(read_file(got("t/f")), "1");

@@ -183,7 +183,7 @@ std::string explain(udp::Status status, std::string_view address, std::string_vi
           !protection.identity_file.empty() ? " a listener that does not trust this host's key, or "
                                               "is not --peer, stays silent, too"
           : protection.key_file.empty()
-              ? ""
+              ? " a listener with --identity stays silent to who has no --identity, too"
               : " a listener whose key differs from this key file may stay silent, too");
     case udp::Status::key_refused:
       if (!protection.identity_file.empty())

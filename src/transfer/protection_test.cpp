@@ -52,6 +52,22 @@ TEST(Protection, SaysWhatIsWrongWithAKey) {
   EXPECT_FALSE(options.key.has_value());
 }
 
+// Whatever this side has, silence may be about keys.
+TEST(Protection, SilenceMayBeAboutKeys) {
+  const auto hint = [](const Protection& protection) {
+    const std::string text = explain(udp::Status::timed_out, "h:1", "strack recv", protection);
+    EXPECT_TRUE(text.starts_with("nobody answers at h:1. is `strack recv` running there, "));
+    return text.substr(text.find('?') + 1);
+  };
+  EXPECT_EQ(hint({}), " a listener with --identity stays silent to who has no --identity, too");
+  EXPECT_EQ(hint({"key", false}),
+            " a listener whose key differs from this key file may stay silent, too");
+  Protection identity;
+  identity.identity_file = "a.id";
+  EXPECT_EQ(hint(identity),
+            " a listener that does not trust this host's key, or is not --peer, stays silent, too");
+}
+
 TEST(Protection, WithoutAKeyOnlyThisHost) {
   EXPECT_EQ(listen_address("", {}).value().text, "127.0.0.1:4794");
   EXPECT_EQ(listen_address("", {"key", false}).value().text, "0.0.0.0:4794");

@@ -308,9 +308,11 @@ void Receiver::take_step(const SessionPtr& session, std::uint32_t number,
     const Entry entry = found->second.entry;
     return done(session, entry, taken_over());
   }
-  const std::uint64_t resumed = found->second.file->resumed_bytes();
-  session->summary.resumed_bytes += resumed;
-  session->done_bytes += resumed;
+  session->summary.again_bytes += found->second.bytes;
+  session->take_back(found->second);
+  found->second.resumed = found->second.file->resumed_bytes();
+  session->summary.resumed_bytes += found->second.resumed;
+  session->done_bytes += found->second.resumed;
   found->second.receiving = true;
   session->outbox.send(Need{number, std::get<0>(step)});
 }
@@ -325,6 +327,7 @@ void Receiver::on_data(const SessionPtr& session, const udp::Completion& complet
       completion.length != block_length(found->second.entry.size, name.block))
     return refuse(session, "a block that was not asked for");
   if (found->second.lost) return post_data(*session, index);
+  found->second.bytes += completion.length;
   session->summary.bytes += completion.length;
   session->done_bytes += completion.length;
   auto verdict = std::make_shared<std::optional<Verdict>>();
@@ -445,6 +448,8 @@ void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict
   const auto found = session->open.find(entry.number);
   if (found == session->open.end()) return;  // the session has ended
   const bool begun = found->second.begun;
+  const bool good = verdict.outcome <= Outcome::there;
+  if (!good) session->take_back(found->second);
   session->open.erase(found);
   if (begun) {
     unclaim(session, entry.path);
@@ -454,7 +459,6 @@ void Receiver::done(const SessionPtr& session, const Entry& entry, const Verdict
     open_blocks_ -= block_count(entry.size);
     begin_files();
   }
-  const bool good = verdict.outcome <= Outcome::there;
   if (!good) {
     ++(skipped ? session->summary.skipped : session->summary.refused);
     note(session, fmt::format("{}: {}", printable(entry.path), verdict.text));

@@ -38,8 +38,11 @@ struct TransferSummary {
   std::uint64_t refused = 0;  ///< entries
   std::uint64_t skipped = 0;  ///< files that the sender gave up: they vanished or changed there
   std::uint64_t removed = 0;  ///< since the source does not have them
-  std::uint64_t bytes = 0;    ///< received
+  /// Received: once, though a file was sent again, and not of files that were refused in the end.
+  std::uint64_t bytes = 0;
+  std::uint64_t again_bytes = 0;  ///< received besides: the checksum was wrong
   std::uint64_t resumed_bytes = 0;
+  std::uint64_t unread = 0;  ///< fetched: what could not be read there, as far as it was told
   double seconds = 0;
   bool given = false;    ///< the peer has fetched it from here: `bytes` are those sent
   bool partial = false;  ///< fetched, and there was more which could not be read there

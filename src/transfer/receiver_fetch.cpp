@@ -72,6 +72,8 @@ void Receiver::give(const SessionPtr& session) {
   session->total_bytes = giving.tree.bytes;
   const auto tell = [this, raw = session.get()](const std::string& text) {
     if (raw->notes++ < limits_.most_notes) raw->outbox.send(Note{clean_text(text)});
+    if (raw->notes == limits_.most_notes + 1)
+      raw->outbox.send(Note{"there is more to say, which is not told"});
   };
   for (const std::string& skipped : giving.tree.skipped) tell(skipped);
   Sender::Options options;
@@ -113,7 +115,8 @@ void Receiver::note_given(Session& session) {
   session.summary.links = progress.links;
   session.summary.refused = progress.refused;
   session.summary.skipped = progress.skipped;
-  session.summary.bytes = progress.sent_bytes;
+  session.summary.bytes = progress.sent_bytes - progress.again_bytes;
+  session.summary.again_bytes = progress.again_bytes;
   session.summary.resumed_bytes = progress.kept_bytes;
   session.summary.finished =
       session.giving->sender->over() && session.giving->sender->problem().empty();
@@ -181,6 +184,8 @@ bool Receiver::is_wanted(const SessionPtr& session, const Entry& entry) {
 
 void Receiver::handle(const SessionPtr& session, const Note& note) {
   if (!session->asked) return refuse(session, "a message that only a sender sends who was asked");
+  // Before the hello it is about what cannot be read; after it, about files that came to nothing.
+  if (session->state == Session::State::new_born) ++session->summary.unread;
   this->note(session, printable(note.text));
 }
 

@@ -90,6 +90,7 @@ void Receiver::prune(const SessionPtr& session) {
   auto outcome = std::make_shared<Told>();
   Prune::Options options;
   options.exclude = session->asked->exclude;
+  options.exclude.emplace_back(kPartsFolder);  // never served, so nobody knows whether it is there
   options.dry = session->asked->dry;
   options.removed = [outcome](const std::string& path) { outcome->removed.push_back(path); };
   options.noted = [outcome](const std::string& text) { outcome->notes.push_back(text); };

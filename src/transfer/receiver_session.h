@@ -34,7 +34,8 @@ struct Receiver::Session {
     bool begun = false;                  ///< counts as an open file
     bool receiving = false;              ///< its `Need` was sent, its end has not come
     bool lost = false;                   ///< to a newer transfer: what still comes of it is ignored
-    std::uint64_t bytes = 0;             ///< received
+    std::uint64_t bytes = 0;             ///< received since the last `Need`
+    std::uint64_t resumed = 0;           ///< bytes that were there before
   };
 
   /// A slow disk of this side is not the sender's silence. Where a file is on its way it is the sender's turn,
@@ -43,6 +44,14 @@ struct Receiver::Session {
     if (state == State::finishing || writing > 0 || (giving && !giving->sender)) return true;
     return !open.empty() && std::none_of(open.begin(), open.end(),
                                          [](const auto& one) { return one.second.receiving; });
+  }
+
+  /// What has come of a file is of no use.
+  void take_back(OpenEntry& file) {
+    summary.bytes -= file.bytes;
+    summary.resumed_bytes -= file.resumed;
+    done_bytes -= file.bytes + file.resumed;
+    file.bytes = file.resumed = 0;
   }
 
   /// What a peer fetches from here.

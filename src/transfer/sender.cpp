@@ -51,6 +51,10 @@ struct Sender::Outgoing {
   std::vector<Digest> digests;
   BlockRange hole;  ///< that the receiver has not been told of
   int needs = 0;
+  std::uint64_t done = 0;  ///< bytes of this need: in all, sent, and that the receiver has
+  std::uint64_t sent = 0;
+  std::uint64_t kept = 0;
+  bool refused = false;
   bool reading = false;  ///< a `Need` is being served
   bool given_up = false;
   bool unwanted = false;  ///< given up for the receiver, which says why
@@ -166,6 +170,7 @@ void Sender::handle(const Need& need) {
   if (found == files_.end() || found->second->reading || ++found->second->needs > kMostNeeds)
     return stop("the receiver asked for a file out of turn");
   Outgoing& file = *found->second;
+  take_back(file, true);
   const std::uint32_t blocks = file.blocks();
   for (const BlockRange& range : need.ranges) {
     if (std::uint64_t{range.first} + range.count > blocks)
@@ -200,7 +205,10 @@ void Sender::handle(const Done& done) {
     // Who asked for it knows what it refused.
     if (options_.noted && !own && !last_straw && !options_.asked) options_.noted(why);
     if (last_straw) give_up_rest(why);
-    if (file != files_.end() && file->second->needs == 0) progress_.bytes += source.entry.size;
+    if (file != files_.end()) {
+      take_back(*file->second, false);
+      progress_.bytes += source.entry.size;
+    }
   } else if (source.entry.kind == EntryKind::file) {
     ++progress_.files;
     if (done.outcome == Outcome::there) ++progress_.there;
@@ -223,6 +231,7 @@ void Sender::handle(const Enough& enough) {
 void Sender::handle(const Finished& /*finished*/) {
   if (state_ != State::finishing) return stop("the receiver ended too early");
   state_ = State::closing;
+  finished_ = true;
   endpoint_.close(connection_);
 }
 
@@ -290,6 +299,7 @@ void Sender::give_up_rest(const std::string& why) {
       options_.noted(fmt::format("{}: not begun", printable(source.local)));
     }
   }
+  progress_.not_begun = left;
   if (left > kMostNamed && options_.noted)
     options_.noted(fmt::format("and {} more were not begun", left - kMostNamed));
   // Ends are in the order of folders, turned round.
@@ -441,9 +451,8 @@ void Sender::on_block(const std::shared_ptr<Outgoing>& file,
   if (sent) {
     outbox_.send_block({file->source->entry.number, buffer->block},
                        std::span<const std::byte>(buffer->bytes).first(buffer->length),
-                       [this, buffer] {
-                         progress_.bytes += buffer->length;
-                         progress_.sent_bytes += buffer->length;
+                       [this, file, buffer, round = file->needs] {
+                         on_sent(*file, round, buffer->length);
                          free_.push_back(buffer);
                        });
   } else {
@@ -454,11 +463,39 @@ void Sender::on_block(const std::shared_ptr<Outgoing>& file,
       ++hole.count;
     } else {
       progress_.kept_bytes += buffer->length;
+      file->kept += buffer->length;
     }
     progress_.bytes += buffer->length;
+    file->done += buffer->length;
     free_.push_back(buffer);
   }
   if (file->digested == file->blocks()) end_file(*file);
+}
+
+/// A block is acknowledged, which may come after what the receiver thinks of its file.
+void Sender::on_sent(Outgoing& file, int round, std::uint32_t bytes) {
+  if (file.refused) return;
+  progress_.sent_bytes += bytes;
+  if (file.needs != round) {
+    progress_.again_bytes += bytes;
+    return;
+  }
+  progress_.bytes += bytes;
+  file.done += bytes;
+  file.sent += bytes;
+}
+
+/// What the receiver has of a file is of no use: it wants all of it again, or none.
+void Sender::take_back(Outgoing& file, bool again) {
+  progress_.bytes -= file.done;
+  progress_.kept_bytes -= file.kept;
+  if (again) {
+    progress_.again_bytes += file.sent;
+  } else {
+    progress_.sent_bytes -= file.sent;
+    file.refused = true;
+  }
+  file.done = file.sent = file.kept = 0;
 }
 
 void Sender::tell_hole(Outgoing& file) {

@@ -53,19 +53,23 @@ class Sender {
   [[nodiscard]] bool over() const { return state_ == State::over; }
   /// Why it is over: empty after a good end. Entries that were refused are not part of it.
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  /// All that was copied is on the receiver's disk, though there may be a problem with the rest.
+  [[nodiscard]] bool finished() const { return finished_; }
   /// What ended the connection where it was not the transfer itself; ok otherwise.
   [[nodiscard]] udp::Status lost() const { return lost_; }
 
   struct Progress {
-    std::uint64_t bytes = 0;  ///< acknowledged, or not needed
-    std::uint64_t sent_bytes = 0;
-    std::uint64_t kept_bytes = 0;  ///< that the receiver had from an earlier attempt
-    std::uint64_t files = 0;       ///< stored
-    std::uint64_t there = 0;       ///< that were there already
-    std::uint64_t links = 0;       ///< stored or there
-    std::uint64_t refused = 0;     ///< entries, by the receiver
-    std::uint64_t skipped = 0;     ///< files that vanished or changed here meanwhile
-    std::uint64_t removed = 0;     ///< at the other side
+    std::uint64_t bytes = 0;        ///< acknowledged, or not needed
+    std::uint64_t sent_bytes = 0;   ///< but for those of files that were refused in the end
+    std::uint64_t again_bytes = 0;  ///< of these, sent once more: the checksum was wrong
+    std::uint64_t kept_bytes = 0;   ///< that the receiver had from an earlier attempt, and uses
+    std::uint64_t files = 0;        ///< stored
+    std::uint64_t there = 0;        ///< that were there already
+    std::uint64_t links = 0;        ///< stored or there
+    std::uint64_t refused = 0;      ///< entries, by the receiver
+    std::uint64_t skipped = 0;      ///< files that vanished or changed here meanwhile
+    std::uint64_t not_begun = 0;    ///< what is no folder, and had no room at the receiver
+    std::uint64_t removed = 0;      ///< at the other side
   };
   [[nodiscard]] const Progress& progress() const { return progress_; }
 
@@ -98,6 +102,8 @@ class Sender {
   static void read_block(Outgoing& file, Buffer& buffer);
   bool read_on();
   void on_block(const std::shared_ptr<Outgoing>& file, const std::shared_ptr<Buffer>& buffer);
+  void on_sent(Outgoing& file, int round, std::uint32_t bytes);
+  void take_back(Outgoing& file, bool again);
   void tell_hole(Outgoing& file);
   void end_file(Outgoing& file);
   void give_up(Outgoing& file, const std::string& why);
@@ -111,6 +117,7 @@ class Sender {
   Options options_;
   State state_ = State::connecting;
   bool giving_up_ = false;  ///< no more entries but the ends of folders
+  bool finished_ = false;   ///< the receiver said so
   std::string problem_;
   udp::Status lost_ = udp::Status::ok;
   Outbox outbox_;

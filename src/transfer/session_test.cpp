@@ -132,6 +132,7 @@ TEST_F(SessionTest, ADifferentFileIsRefusedAndTheOthersGoOn) {
   EXPECT_EQ(copy({out("a").string(), out("b").string()}, "", options), "");
   EXPECT_EQ(told.size(), 1u);
   EXPECT_EQ(progress_.refused, 1u);
+  EXPECT_EQ(progress_.kept_bytes, 0u) << "of the one that differs";
   EXPECT_EQ(read_file(in("a")), "old a");
   EXPECT_EQ(read_file(in("b")), "b");
   options.force = true;
@@ -198,6 +199,39 @@ TEST_F(SessionTest, ASecondAttemptTakesOverAndGoesOn) {
   EXPECT_EQ(progress_.kept_bytes, 3u * kBlockBytes);
   EXPECT_EQ(progress_.sent_bytes, 37u * kBlockBytes);
   EXPECT_TRUE(read_file(in("f")) == big);
+}
+
+// The source has changed, with its time set back: what was kept is of no use, nor what was sent to go with it. Only what
+// is stored in the end is said to have come.
+TEST_F(SessionTest, WhatWasKeptInVainDoesNotCount) {
+  const std::string before = random_text(5 * std::size_t{kBlockBytes}, 1);
+  const std::string after = random_text(before.size(), 2);
+  write_file(out("f"), before);
+  const auto time = fs::last_write_time(out("f"));
+  Puppet first(address());
+  first.say(Hello{});
+  first.say(scan({out("f").string()}, {"h", "", true}).value().entries[0].entry);
+  run(first, [&] { return first.last<Need>() != nullptr; });
+  for (std::uint32_t block = 0; block < 3; ++block) {
+    const auto* from = reinterpret_cast<const std::byte*>(before.data()) + block * kBlockBytes;
+    first.send(data_tag({0, block}), std::vector<std::byte>(from, from + kBlockBytes));
+  }
+  run(first, [&] { return receiver_->progress().bytes == 3 * kBlockBytes; });
+  first.abort();
+  run(first, [&] { return ended_.size() == 1; });
+  EXPECT_EQ(ended_[0].bytes, 3u * kBlockBytes) << "not finished, and kept for another time";
+  write_file(out("f"), after);
+  fs::last_write_time(out("f"), time);
+  EXPECT_EQ(copy({out("f").string()}, ""), "");
+  EXPECT_TRUE(read_file(in("f")) == after);
+  EXPECT_EQ(progress_.sent_bytes, 7u * kBlockBytes);
+  EXPECT_EQ(progress_.again_bytes, 2u * kBlockBytes);
+  EXPECT_EQ(progress_.kept_bytes, 0u);
+  EXPECT_EQ(progress_.bytes, after.size());
+  wait_for_end(2);
+  EXPECT_EQ(ended_[1].bytes, after.size());
+  EXPECT_EQ(ended_[1].again_bytes, 2u * kBlockBytes);
+  EXPECT_EQ(ended_[1].resumed_bytes, 0u);
 }
 
 constexpr const char* kTakenOver =
@@ -797,6 +831,9 @@ TEST_F(SessionTest, AWrongChecksumIsAskedForAgainAndThenRefused) {
   run(puppet, [&] { return puppet.last<Done>() != nullptr; });
   EXPECT_EQ(puppet.last<Done>()->outcome, Outcome::refused);
   EXPECT_FALSE(fs::exists(in("f")));
+  puppet.abort();
+  run(puppet, [&] { return ended_.size() == 1; });
+  EXPECT_EQ(ended_[0].bytes, 0u) << "nothing of it is there";
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
-#include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include "transfer/glob.h"
+
 namespace strack::transfer {
 namespace {
 
@@ -28,6 +28,8 @@ class Scan {
 
   /// Returns what is wrong, or an empty text.
   std::string add(const std::string& local, const std::string& path) {
+    if (is_withheld(local))
+      return fmt::format("{}: what is called '{}' is not served", printable(local), kPartsFolder);
     const FileHandle thing = from_.open(local, O_PATH);
     struct stat found {};
     if (!thing || ::fstat(thing.get(), &found) != 0)
@@ -58,7 +60,7 @@ class Scan {
     std::vector<std::string> names;
     if (!list({}, names)) return fmt::format("the folder cannot be read: {}", std::strerror(errno));
     for (const std::string& name : names) {
-      if (name == kPartsFolder) continue;
+      if (is_withheld(name)) continue;
       std::string wrong = add(name, path.empty() ? name : path + "/" + name);
       if (!wrong.empty()) tree_.skipped.push_back(std::move(wrong));
     }
@@ -79,6 +81,11 @@ class Scan {
   }
 
  private:
+  /// Of a folder that is served: what is unfinished in it, or in a folder below that somebody receives into.
+  [[nodiscard]] bool is_withheld(std::string_view local) const {
+    return !from_.is_anywhere() &&
+           fmt::format("/{}/", local).find(fmt::format("/{}/", kPartsFolder)) != std::string::npos;
+  }
   void skip(const std::string& local, std::string_view why) {
     tree_.skipped.push_back(fmt::format("{}: {}", printable(local), why));
   }
@@ -169,7 +176,7 @@ class Scan {
     tree_.entries.push_back(std::move(source));
     for (const std::string& name : names) {
       if (stopped()) return;
-      if (local.empty() && name == kPartsFolder) continue;
+      if (is_withheld(name)) continue;
       add_within(local.empty() ? name : local + "/" + name, path + "/" + name);
     }
   }
@@ -216,15 +223,6 @@ std::string own_name(std::string_view source) {
 
 constexpr std::string_view kAnywhere = "**/";
 
-/// By characters, not by bytes, whatever the user's locale. A name that is no UTF-8 is compared byte by byte.
-bool matches(const char* pattern, const char* text) {
-  static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", locale_t{});
-  const locale_t before = utf8 != locale_t{} ? ::uselocale(utf8) : locale_t{};
-  const bool yes = ::fnmatch(pattern, text, FNM_PATHNAME) == 0;
-  if (utf8 != locale_t{}) ::uselocale(before);
-  return yes;
-}
-
 }  // namespace
 
 std::optional<std::string> read_pattern(std::string& pattern) {
@@ -244,6 +242,8 @@ std::optional<std::string> read_pattern(std::string& pattern) {
     return fmt::format("'{}' leaves nothing out: no path below a source has '{}' in it",
                        printable(pattern), part == "//" ? part : part.substr(1, part.size() - 2));
   }
+  if (const Glob glob(rest); glob.fault())
+    return fmt::format("'{}' is no pattern: {}", printable(pattern), *glob.fault());
   std::string_view deep = rest;
   while (deep.starts_with(kAnywhere)) deep.remove_prefix(kAnywhere.size());
   if (fmt::format("/{}", deep).find("/**/") != std::string::npos)
@@ -269,11 +269,11 @@ bool is_excluded(const std::vector<std::string>& patterns, std::string_view path
     for (const std::string& pattern : patterns) {
       const std::string& text = pattern.find('/') != std::string::npos ? below : name;
       const bool anywhere = pattern.starts_with(kAnywhere);
-      const char* what = pattern.c_str() + (anywhere                   ? kAnywhere.size()
-                                            : pattern.starts_with('/') ? 1
-                                                                       : 0);
+      const Glob glob(std::string_view(pattern).substr(anywhere                   ? kAnywhere.size()
+                                                       : pattern.starts_with('/') ? 1
+                                                                                  : 0));
       for (std::size_t from = 0; from != std::string::npos;) {
-        if (matches(what, text.c_str() + from)) return true;
+        if (glob.matches(std::string_view(text).substr(from))) return true;
         from = anywhere ? text.find('/', from) : std::string::npos;
         if (from != std::string::npos) ++from;
       }

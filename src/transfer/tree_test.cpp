@@ -173,6 +173,12 @@ TEST(Tree, AnExcludePatternIsReadAsPeopleWriteIt) {
             "error: 'a/./b' leaves nothing out: no path below a source has '.' in it");
   EXPECT_EQ(read("a//b"),
             "error: 'a//b' leaves nothing out: no path below a source has '//' in it");
+  EXPECT_EQ(read("x/[z-a]"),
+            "error: 'x/[z-a]' is no pattern: the range at character 4 of it goes backwards, "
+            "and nothing is in it");
+  EXPECT_EQ(read("a\\"),
+            "error: 'a\\' is no pattern: the backslash at its end has nothing after it to "
+            "stand for. '\\\\' is a backslash");
 }
 
 // '**/' is at any depth, none included; '?' is one character, however many bytes it has.
