@@ -10,6 +10,8 @@ namespace {
 
 constexpr Picoseconds kSoon = us(20);  ///< a program that answers has done so
 constexpr std::uint32_t kHurried = 64;
+/// [D41] Between two connections to one host that seek a way back by several at once.
+constexpr Picoseconds kSeekPause = ms(1);
 
 }  // namespace
 
@@ -64,7 +66,16 @@ void Engine::send_ack(Connection& c) {
       });
     };
     // [D41]
-    const core::ControlPaths::Route route = c.session->ways.of_ack(now_);
+    core::ControlPaths::Route route = c.session->ways.of_ack(now_);
+    if (route.copies > 1 || route.pings > 0) {
+      // What many seek at once costs a busy host more time than it has: one after the other.
+      if (now_ < c.life.host->seek_at) {
+        route.copies = 1;
+        route.pings = 0;
+      } else {
+        c.life.host->seek_at = now_ + kSeekPause;
+      }
+    }
     for (std::uint32_t i = 0; i < route.pings; ++i) send_ping(c);
     for (std::uint32_t i = 0; i < route.copies; ++i) {
       send_by(route.as_packet ? static_cast<core::PathId>(sack->path_id % options_.paths)

@@ -121,6 +121,7 @@ struct Host {
   Instant last_heard{};  ///< on any of them
   SilenceBudget budget;
   Instant hurried_at{};  ///< when those who wait were last told that it answers
+  Instant seek_at{};     ///< [D41] when the next of them may seek a way back by several at once
   std::unordered_map<std::uint16_t, PeerPort> ports;
 };
 
