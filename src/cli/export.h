@@ -4,6 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/result_file.h"
 
 namespace strack::cli {
 
@@ -17,8 +21,12 @@ struct ExportOptions {
 
   [[nodiscard]] bool any() const { return !perfetto.empty() || !pcap.empty(); }
 };
-/// Whether what is asked for may be written beside a result: 0, or an error has been printed.
-int check_export(const ExportOptions& options, const std::filesystem::path& result);
+/// Whether what is asked for may be written beside `others`, which the command reads or writes: 0, or an error has been
+/// printed.
+int check_export(const ExportOptions& options, const std::vector<std::filesystem::path>& others);
+/// Why no capture can be made of a run's flow, or of the first, as far as that is known before it; empty where it can.
+[[nodiscard]] std::string refuses_capture(const metrics::RunInfo& run,
+                                          std::optional<std::uint32_t> flow);
 int sim_export(const ExportOptions& options);
 
 }  // namespace strack::cli

@@ -76,6 +76,9 @@ class ExportTest(CommandTest):
                       self.bad("sim", "run", "jobs.toml", "--out", "j.db", "--quiet", "--pcap", "j.pcap"))
         self.assertIn("--pcap: there is no flow 99",
                       self.bad("sim", "run", "flows.toml", "--out", "j.db", "--quiet", "--pcap", "j.pcap", "--pcap-flow", "99"))
+        for scheme in ("rocev2", "roce-ar", "smartt", "dctcp", "swift", "hpcc", "falcon-like"):
+            self.assertIn(f"--pcap: {scheme} has packets that STrack's wire format does not",
+                          self.bad("sim", "run", "flows.toml", "--out", "j.db", "--quiet", "--scheme", scheme, "--pcap", "j.pcap"))
         self.assertIn("there is no folder none",
                       self.bad("sim", "run", "flows.toml", "--out", "j.db", "--quiet", "--perfetto", "none/j.json"))
         self.assertFalse((self.folder / "j.db").exists())
@@ -96,6 +99,31 @@ class ExportTest(CommandTest):
             self.assertEqual((source, target), (f"10.0.0.{src}", f"10.0.0.{dst}") if kind != "2"
                              else (f"10.0.0.{dst}", f"10.0.0.{src}"))
             self.assertEqual(fault, "")
+
+    def test_schemes_that_answer_with_sacks_are_captured(self):
+        for scheme in ("strack-plus", "nscc", "ndp", "mrc"):
+            self.good("sim", "run", "flows.toml", "--out", f"{scheme}.db", "--quiet", "--scheme", scheme, "--pcap", f"{scheme}.pcap")
+        # Of a file, too, whatever happened in its run.
+        self.good("sim", "run", "flows.toml", "--out", "r.db", "--quiet", "--scheme", "rocev2", "--set", "record.inspect=1")
+        self.assertIn("rocev2 has packets", self.bad("sim", "export", "r.db", "--pcap", "r.pcap"))
+        self.assertFalse((self.folder / "r.pcap").exists())
+
+    def test_nothing_is_written_over_what_the_command_uses(self):
+        """Neither its scenario, nor its traffic, nor its result, by whatever name; --force or not."""
+        self.write("t.txt", "0 1 1000 0\n")
+        (self.folder / "l.db").symlink_to("w.db")
+        named = {name: (self.folder / name).read_text() for name in ("flows.toml", "t.txt")}
+        for words in (("--perfetto", "flows.toml"), ("--pcap", "./flows.toml"), ("--perfetto", "l.db"), ("--pcap", "w.db.checkpoint")):
+            self.assertIn("is named for two things",
+                          self.bad("sim", "run", "flows.toml", "--out", "w.db", "--quiet", "--force", *words))
+            self.assertFalse((self.folder / "w.db").exists())
+        self.write("traffic.toml", FLOWS.split("[workload]", maxsplit=1)[0] + "[workload]\nkind = 'file'\nfile = 't.txt'\n")
+        self.assertIn("is named for two things",
+                      self.bad("sim", "run", "traffic.toml", "--out", "w.db", "--force", "--perfetto", "./t.txt"))
+        self.assertEqual(named, {name: (self.folder / name).read_text() for name in named})
+        (self.folder / "results").mkdir()
+        self.assertIn("is named for two things: it is results/flows-strack-s1.db",
+                      self.bad("sim", "run", "flows.toml", "--perfetto", "./results/flows-strack-s1.db", "--force"))
 
     def test_a_run_is_watched_while_it_goes_on(self):
         (self.folder / "long.toml").write_text(LONG)

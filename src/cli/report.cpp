@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/interrupt.h"
+#include "cli/same_file.h"
 #include "cli/text.h"
 #include "report/run_report.h"
 #include "report/save.h"
@@ -27,11 +28,18 @@ fs::path default_out(const report::RunReport& made) {
   return page;
 }
 
+/// 0, or an error has been printed.
+int check_page(const fs::path& out, const ReportOptions& options) {
+  if (find_same_file(out, options.files) != nullptr)
+    return fail(out.string() + ": is one of the result files. choose another --out");
+  const auto error = report::check_page_path(out, {options.force});
+  return error ? fail(error->message) : 0;
+}
+
 int make(const ReportOptions& options) {
   // What cannot work is said before files of gigabytes are read.
   if (!options.out.empty()) {
-    const auto error = report::check_page_path(options.out, {options.force});
-    if (error) return fail(error->message, 2);
+    if (const int status = check_page(options.out, options)) return status;
   }
   if (!options.png.empty()) {
     const auto browser = report::find_browser();
@@ -51,9 +59,7 @@ int make(const ReportOptions& options) {
   for (const fs::path& file : options.files) by.command += " " + file.string();
 
   const fs::path out = options.out.empty() ? default_out(made) : options.out;
-  if (const auto error = report::check_page_path(out, {options.force})) {
-    return fail(error->message, 2);
-  }
+  if (const int status = check_page(out, options)) return status;
   if (const auto error = report::save_page(made.report, out, {options.force})) {
     return fail(error->message, 1);
   }

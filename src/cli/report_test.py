@@ -306,7 +306,9 @@ class ReportTest(CommandTest):
         (self.folder / "mine.html").write_text("mine")
         self.assertIn("mine.html: exists already, and is not a report",
                       self.bad("report", "a.db", "--out", "mine.html"))
-        self.assertIn("a.db: exists already", self.bad("report", "a.db", "--out", "a.db"))
+        for name in ("a.db", "./a.db"):
+            self.assertIn("a.db: is one of the result files",
+                          self.bad("report", "a.db", "--out", name, "--force"))
         self.assertEqual((self.folder / "mine.html").read_text(), "mine")
         self.good("report", "a.db", "--out", "mine.html", "--force")
         self.page("mine.html")

@@ -16,9 +16,9 @@
 #include "cli/sim.h"
 #include "cli/summary_text.h"
 #include "cli/text.h"
-#include "export/pcap.h"
 #include "metrics/result_file.h"
 #include "metrics/summary.h"
+#include "run/checkpoint.h"
 #include "run/run.h"
 #include "sim/cluster/rank_exchange.h"
 #include "sim/mpi/engine.h"
@@ -125,6 +125,16 @@ std::vector<std::string> recordings(const RunOptions& options,
   return more;
 }
 
+/// What a run reads and writes besides.
+std::vector<std::filesystem::path> files_of(const run::Plan& plan) {
+  std::vector<std::filesystem::path> files{plan.out, run::checkpoint_path(plan.out)};
+  for (const metrics::Setting& setting : plan.info.settings) {
+    if (setting.key.ends_with(".file") && !setting.value.empty())
+      files.push_back(plan.request.file.parent_path() / setting.value);
+  }
+  return files;
+}
+
 /// What is asked for beside the result file.
 int write_exports(const RunOptions& options, const std::filesystem::path& result, bool goes_on,
                   bool quiet) {
@@ -196,6 +206,14 @@ int fail_with(const run::Problem& problem, sim::Ranks* ranks) {
   return status;
 }
 
+/// Whether what is asked for beside the result can be had: before hours of simulation, not after.
+int check_exports(const RunOptions& options, const run::Plan& plan, sim::Ranks* ranks) {
+  if (const int status = check_export(options.exports, files_of(plan))) return status;
+  if (options.exports.pcap.empty()) return 0;
+  const std::string why = refuses_capture(plan.info, options.exports.flow);
+  return why.empty() ? 0 : fail_with({fmt::format("--pcap: {}", why)}, ranks);
+}
+
 run::Request request_of(const RunOptions& options, const std::vector<std::string>& set,
                         sim::Engine engine, sim::Ranks* ranks) {
   run::Request request{options.file, set,           options.seed, options.threads,
@@ -240,7 +258,8 @@ int sim_run(const RunOptions& options) {
   }
   if (!options.scheme.empty()) set.push_back("transport.scheme=" + options.scheme);
   if (options.dry_run) return sim_show({options.file, set, options.seed, options.json});
-  if (const int status = check_export(options.exports, options.out)) return status;
+  if (const int status = check_export(options.exports, {options.file, options.topo, options.out}))
+    return status;
   for (std::string& one : recordings(options, set)) set.push_back(std::move(one));
   sim::Engine engine = sim::engine_named(options.engine);
   if (options.engine.empty() && sim::started_by_mpi()) engine = sim::Engine::mpi;
@@ -256,11 +275,7 @@ int sim_run(const RunOptions& options) {
   if (!planned) return fail_with(planned.error(), ranks);
   const run::Plan& plan = planned.value();
   const metrics::RunInfo& info = plan.info;
-  if (!options.exports.pcap.empty()) {
-    // Before hours of simulation, not after.
-    const std::string why = exports::refuses_capture(info, options.exports.flow);
-    if (!why.empty()) return fail_with({fmt::format("--pcap: {}", why)}, ranks);
-  }
+  if (const int status = check_exports(options, plan, ranks)) return status;
   if (!quiet) announce(options.file, plan);
   std::string replay = fmt::format("strack sim run {}", options.file.string());
   for (const std::string& one : set) replay += fmt::format(" --set '{}'", one);

@@ -116,16 +116,18 @@ std::string done_text(const Summary& s, const Done& done, bool alone) {
                      size_text(s.run.bytes), until);
 }
 
-/// The times of flows and of jobs, a line each.
+/// The times of flows and of jobs, a line each. Where each has an ideal of its own, the slowest is held against its own,
+/// and the others, which are of nobody in particular, against none.
 std::string times_text(const Summary& s, bool has_flows) {
   Table times({"", "us", "x ideal"}, 1);
   const auto row = [&](std::string_view name, std::uint64_t finished, Picoseconds value) {
     // The ideal is that of a job; a message of one has another, and so has each of several workloads.
     // What was left behind may be slower than all that is done.
-    const bool comparable =
-        s.all_done() && s.workloads.size() < 2 && (s.messages == 0 || name.ends_with("job"));
+    const bool comparable = s.all_done() && s.workloads.size() < 2 &&
+                            (s.messages == 0 || name.ends_with("job")) &&
+                            (s.same_ideals || name.starts_with("max"));
     times.add({fmt::format("{:<14}", name), finished == 0 ? "-" : us_text(value),
-               comparable ? ratio_text(value, s.run.ideal_fct) : "-"});
+               comparable ? ratio_text(value, slowest_ideal(s)) : "-"});
   };
   if (has_flows) {
     row("max FCT", s.finished, s.max_fct);

@@ -65,6 +65,28 @@ TEST(RunText, OfStrackWithPfcHasPausesOnly) {
   EXPECT_THAT(run_text(s), Not(HasSubstr("fullest buffer")));
 }
 
+// Where each has its own ideal, the slowest is held against its own; a median is of nobody, and has none.
+TEST(RunText, OfDifferentIdealsComparesTheSlowestAlone) {
+  Summary s = finished("strack");
+  s.p99_fct = us(190);
+  s.p50_fct = us(80);
+  s.mean_fct = us(90);
+  EXPECT_THAT(run_text(s), HasSubstr("p50 FCT          80.0    0.800\n"));
+  s.same_ideals = false;
+  EXPECT_THAT(run_text(s), HasSubstr("max FCT         200.0    2.000\n"
+                                     "p99 FCT         190.0        -\n"
+                                     "p50 FCT          80.0        -\n"
+                                     "mean FCT         90.0        -\n"
+                                     "ideal FCT       100.0    1.000\n"));
+  s.finished = 0;
+  s.jobs.finished = 2;
+  s.jobs.max_time = us(120);
+  s.jobs.slowest_ideal = us(60);
+  s.jobs.min_time = us(110);
+  EXPECT_THAT(run_text(s), HasSubstr("max job         120.0    2.000\n"));
+  EXPECT_THAT(run_text(s), HasSubstr("min job         110.0        -\n"));
+}
+
 // The columns are there as soon as one row needs them.
 TEST(TableText, HasColumnsForRatesAndPausesWhereNeeded) {
   EXPECT_THAT(table_text({"scheme"}, {{{"strack"}, finished("strack")}}), Not(HasSubstr("CNPs")));
@@ -200,6 +222,7 @@ Summary with_jobs() {
   s.jobs.spread_ppm = 500'000;
   s.jobs.slowest = 3;
   s.jobs.slowest_ideal = us(90);
+  s.same_ideals = false;
   s.delivered = s.jobs.delivered = mb(12);
   s.span = s.jobs.span = us(300);
   return s;
@@ -208,11 +231,11 @@ Summary with_jobs() {
 TEST(RunText, OfJobsHasTheirTimesAndNoFlows) {
   const std::string text = run_text(with_jobs());
   EXPECT_THAT(text, HasSubstr("\njobs           4 of 4 finished, 12 MB in 300 us\n"));
-  EXPECT_THAT(text, HasSubstr("\nmax job         300.0    3.000\n"
-                              "p99 job         300.0    3.000\n"
-                              "p50 job         210.0    2.100\n"
-                              "mean job        225.0    2.250\n"
-                              "min job         200.0    2.000\n"
+  EXPECT_THAT(text, HasSubstr("\nmax job         300.0    3.333\n"
+                              "p99 job         300.0        -\n"
+                              "p50 job         210.0        -\n"
+                              "mean job        225.0        -\n"
+                              "min job         200.0        -\n"
                               "ideal job       100.0    1.000\n"
                               "slowest job    job 3, 3.333 x its own ideal, 50.0 % longer than the "
                               "fastest\n"));

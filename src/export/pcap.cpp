@@ -177,11 +177,11 @@ Result<FlowRecord, FileError> choose(metrics::ResultReader& reader,
                                      std::optional<std::uint32_t> wanted) {
   const std::string file = reader.path().string();
   std::optional<std::uint32_t> found;
-  bool other_format = false;
+  bool foreign = false;
   const auto error = reader.for_each([&](const FlowEvent& event) {
     if (wanted ? event.flow != *wanted : found.has_value() && event.flow != *found) return;
     found = event.flow;
-    other_format = other_format || event.kind == EventKind::nak || event.kind == EventKind::cnp;
+    foreign = foreign || event.kind == EventKind::nak || event.kind == EventKind::cnp;
   });
   if (error) return *error;
   if (!found) {
@@ -189,12 +189,7 @@ Result<FlowRecord, FileError> choose(metrics::ResultReader& reader,
     return FileError{fmt::format("{}: it has no events{}. record them with --set record.inspect={}",
                                  file, which, wanted.value_or(0) + 1)};
   }
-  if (other_format) {
-    return FileError{fmt::format(
-        "{}: {} has packets that STrack's wire format does not. a capture can be made of schemes "
-        "that answer with SACKs",
-        file, reader.run().scheme)};
-  }
+  if (foreign) return FileError{fmt::format("{}: {}", file, other_format(reader.run().scheme))};
   const auto flows = reader.flows();
   if (!flows) return flows.error();
   for (const FlowRecord& flow : flows.value()) {
@@ -213,6 +208,13 @@ Result<FlowRecord, FileError> choose(metrics::ResultReader& reader,
 }
 
 }  // namespace
+
+std::string other_format(const std::string& scheme) {
+  return fmt::format(
+      "{} has packets that STrack's wire format does not. a capture can be made of schemes that "
+      "answer with SACKs",
+      scheme);
+}
 
 /// Of a datagram, beside all that STrack has in front of it.
 static constexpr Bytes kMostPayload = bytes(65'000);

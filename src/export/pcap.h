@@ -24,6 +24,9 @@ struct Captured {
   bool cut = false;  ///< there were more
 };
 
+/// Said of a scheme that has other packets than the wire format.
+[[nodiscard]] std::string other_format(const std::string& scheme);
+
 /// Why no capture can be made of a run's flow, as far as that is known before it; empty where it can. `flow` as
 /// below.
 [[nodiscard]] std::string refuses_capture(const metrics::RunInfo& run,

@@ -29,8 +29,10 @@ constexpr std::string_view kFaultBound =
     "The same permutation in a network where nothing breaks: each message at the host's rate, and "
     "a base RTT.";
 constexpr std::string_view kJobBound =
-    "Of the slowest job, alone in the network: its longest chain of messages that wait for each "
-    "other, with all that each port has to send and to receive along the way at its rate.";
+    "The longest of the jobs' own bounds, for all of them start together. A job's own is that of "
+    "it "
+    "alone in the network: its longest chain of messages that wait for each other, with all that "
+    "each port has to send and to receive along the way at its rate.";
 
 constexpr std::string_view kJobsQuick =
     "topology.hosts = 128\ntopology.hosts_per_rack = 16\n"

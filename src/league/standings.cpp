@@ -1,9 +1,13 @@
 #include "league/standings.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -16,11 +20,53 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// The middle one; of an even number the slower of the two, so that an infinite one is not averaged.
+/// The middle one, or the mean of the two; never, where one of those is never.
 double median_of(std::vector<double> values) {
   STRACK_CHECK(!values.empty());
   std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  const std::size_t half = values.size() / 2;
+  if (values.size() % 2 == 1 || !std::isfinite(values[half])) return values[half];
+  return values[half - 1] + (values[half] - values[half - 1]) / 2;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+std::optional<double> number_of(const std::string& word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+/// What several runs say, as one. Where they differ in numbers alone, the least and the largest of each: "9 to 13 of
+/// 128 flows left". Else what the last one says.
+std::string together(const std::vector<std::string>& texts) {
+  struct Range {
+    std::string low, high;
+  };
+  std::vector<Range> ranges;
+  for (const std::string& word : words_of(texts.back())) ranges.push_back({word, word});
+  for (const std::string& text : texts) {
+    const std::vector<std::string> words = words_of(text);
+    if (words.size() != ranges.size()) return texts.back();
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      auto& [low, high] = ranges[i];
+      const auto number = number_of(words[i]);
+      if (words[i] == low) continue;
+      if (!number || !number_of(low)) return texts.back();
+      if (*number < *number_of(low)) low = words[i];
+      if (*number > *number_of(high)) high = words[i];
+    }
+  }
+  std::string text;
+  for (const auto& [low, high] : ranges) {
+    if (!text.empty()) text += ' ';
+    text += low == high ? low : fmt::format("{} to {}", low, high);
+  }
+  return text;
 }
 
 using Key = std::pair<std::string, std::uint64_t>;  ///< case and seed
@@ -42,6 +88,7 @@ Cell cell_of(const std::vector<const Outcome*>& runs, const Bounds& bounds) {
   if (runs.empty()) return cell;
   std::vector<double> times;
   std::vector<double> times_us;
+  std::vector<std::string> reasons;  // of the worst ending
   for (const Outcome* run : runs) {
     const auto bound = bounds.find({run->of, run->seed});
     const bool known = bound != bounds.end();
@@ -54,12 +101,14 @@ Cell cell_of(const std::vector<const Outcome*>& runs, const Bounds& bounds) {
     times.push_back(kNever);
     times_us.push_back(kNever);
     ++cell.unfinished;
+    if (run->ending > cell.ending) reasons.clear();
     if (run->ending >= cell.ending) {
       cell.ending = run->ending;
-      cell.why = run->why;
+      reasons.push_back(run->why);
       cell.at_least = known ? over : 0;
     }
   }
+  if (!reasons.empty()) cell.why = together(reasons);
   cell.worst = *std::max_element(times.begin(), times.end());
   cell.worst_us = *std::max_element(times_us.begin(), times_us.end());
   cell.median = median_of(std::move(times));

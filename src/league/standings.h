@@ -21,7 +21,7 @@ struct Cell {
   std::size_t rank = 0;  ///< from 1; 0 where it was not run
   std::size_t unfinished = 0;
   Ending ending = Ending::finished;  ///< of the worst run
-  std::string why;                   ///< of the same
+  std::string why;                   ///< of all that ended so
   double at_least = 0;               ///< times over the bound that it was given in vain
 };
 

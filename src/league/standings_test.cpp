@@ -58,6 +58,32 @@ TEST(Judge, MedianAndWorstOverSeeds) {
   EXPECT_EQ(s.bound_us, std::vector<double>{100});
 }
 
+TEST(Judge, TheMedianOfAnEvenNumberIsBetweenTheMiddleTwo) {
+  const Standings s = judge({outcome("perm-2MB", "a", 1, 110), outcome("perm-2MB", "a", 2, 130),
+                             outcome("perm-2MB", "b", 1, 110),
+                             unfinished("perm-2MB", "b", 2, Ending::stalled, 700, "stuck"),
+                             unfinished("perm-2MB", "c", 1, Ending::stalled, 700, "stuck"),
+                             unfinished("perm-2MB", "c", 2, Ending::stalled, 700, "stuck")});
+  EXPECT_DOUBLE_EQ(s.rows[0].cells[0].median, 1.2);
+  EXPECT_DOUBLE_EQ(s.rows[0].cells[0].median_us, 120);
+  EXPECT_EQ(s.rows[1].cells[0].median, kNever);
+  EXPECT_EQ(s.rows[2].cells[0].median, kNever);
+}
+
+TEST(Judge, WhatWasLeftIsTheRangeOverSeeds) {
+  const auto why = [](const std::vector<const char*>& reasons) {
+    std::vector<Outcome> all;
+    for (const char* reason : reasons)
+      all.push_back(unfinished("blackhole", "a", all.size(), Ending::time_limit, 100'000, reason));
+    return judge(all).rows[0].cells[0].why;
+  };
+  EXPECT_EQ(why({"9 of 128 flows left", "13 of 128 flows left", "12 of 128 flows left"}),
+            "9 to 13 of 128 flows left");
+  EXPECT_EQ(why({"9 of 128 flows left"}), "9 of 128 flows left");
+  EXPECT_EQ(why({"9 of 128 flows left", "2 of 4 jobs left"}), "2 of 4 jobs left");
+  EXPECT_EQ(why({"killed by a signal", "9 of 128 flows left"}), "9 of 128 flows left");
+}
+
 // [D59] Headers differ; the least bound holds for all.
 TEST(Judge, AllAreHeldAgainstTheLeastBound) {
   const Standings s =

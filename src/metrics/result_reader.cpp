@@ -86,7 +86,7 @@ Result<std::shared_ptr<ResultReader>, FileError> ResultReader::open(const fs::pa
   struct stat facts {};
   if (stat(path.c_str(), &facts) != 0) {
     if (errno == ENOENT) return error_at(path, "there is no such file");
-    return error_at(path, std::strerror(errno));
+    return explain(path, SQLITE_OK, errno, "");
   }
   if (S_ISDIR(facts.st_mode)) {
     return error_at(path, "is a folder. name the result files in it, such as " +

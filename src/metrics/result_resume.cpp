@@ -41,8 +41,12 @@ bool is_rewound(const std::filesystem::path& path) {
 std::optional<FileError> rewind(const std::filesystem::path& path, const ResultMark& mark) {
   const auto opened = ResultReader::open(path);
   if (!opened) return opened.error();
-  if (opened.value()->state().live)
-    return error_at(path, "another run is writing it. wait for it or choose another --out");
+  if (opened.value()->state().live) {
+    FileError busy =
+        error_at(path, "another run is writing it. wait for it or choose another --out");
+    busy.passing = true;
+    return busy;
+  }
   if (opened.value()->state().started_at != mark.started_at)
     return error_at(path, "is not the result file that the checkpoint was made with");
   Database database;
@@ -50,23 +54,28 @@ std::optional<FileError> rewind(const std::filesystem::path& path, const ResultM
   if (!database.execute("BEGIN IMMEDIATE")) return database.failure(path);
   // Rows without a key are numbered as they came.
   std::string cut;
-  bool whole = true;
+  std::optional<FileError> wrong;
+  const auto expect = [&](const std::string& count, std::uint64_t rows) {
+    if (wrong) return;
+    const auto found = ask(database, count);
+    if (!found) {
+      wrong = database.failure(path);
+    } else if (*found != fmt::format("{}", rows)) {
+      wrong = error_at(path, "lacks rows that were in it when the checkpoint was made");
+    }
+  };
   const auto keep = [&](std::string_view table, std::uint64_t rows) {
-    const auto found =
-        ask(database, fmt::format("SELECT count(*) FROM {} WHERE rowid <= {}", table, rows));
-    whole = whole && found == fmt::format("{}", rows);
+    expect(fmt::format("SELECT count(*) FROM {} WHERE rowid <= {}", table, rows), rows);
     cut += fmt::format("DELETE FROM {} WHERE rowid > {};", table, rows);
   };
   keep("link_samples", mark.link_samples);
   keep("flow_samples", mark.flow_samples);
   keep("flow_events", mark.flow_events);
   keep("communications", mark.communications);
-  const auto ended =
-      ask(database, fmt::format("SELECT count(*) FROM flows WHERE end_ps < {}", mark.now.ps));
-  whole = whole && ended == fmt::format("{}", mark.flows);
-  if (!whole) {
+  expect(fmt::format("SELECT count(*) FROM flows WHERE end_ps < {}", mark.now.ps), mark.flows);
+  if (wrong) {
     static_cast<void>(database.execute("ROLLBACK"));
-    return error_at(path, "lacks rows that were in it when the checkpoint was made");
+    return wrong;
   }
   cut += fmt::format(
       "DELETE FROM flows WHERE end_ps IS NULL OR end_ps >= {}; DELETE FROM jobs; DELETE FROM "

@@ -36,7 +36,8 @@ struct ResultMark {
 /// When the run of a file began, as the file says it; nothing where there is none.
 [[nodiscard]] std::string started_at(const std::filesystem::path& path);
 
-/// Cuts a file back to a mark. Why not, where it is not the one that the mark was made of; then it is as it was.
+/// Cuts a file back to a mark. Why not, where it is not the one that the mark was made of, or cannot be written now; then
+/// it is as it was.
 [[nodiscard]] std::optional<FileError> rewind(const std::filesystem::path& path,
                                               const ResultMark& mark);
 

@@ -12,7 +12,27 @@ FileError error_at(const fs::path& path, std::string_view what) {
   return {fmt::format("{}: {}", path.string(), what)};
 }
 
-FileError explain(const fs::path& path, int rc, int system_error, const char* said) {
+namespace {
+
+/// What somebody else has to end, as opposed to what is in the file.
+bool is_passing(int rc, int system_error) {
+  if (system_error != 0) return true;
+  switch (rc & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_FULL:
+    case SQLITE_READONLY:
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_NOMEM:
+    case SQLITE_PERM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+FileError words_of(const fs::path& path, int rc, int system_error, const char* said) {
   if ((rc & 0xff) == SQLITE_FULL || system_error == ENOSPC) {
     return error_at(path, "the disk is full. free some space or choose another --out");
   }
@@ -38,6 +58,14 @@ FileError explain(const fs::path& path, int rc, int system_error, const char* sa
   }
   if (system_error != 0) return error_at(path, std::strerror(system_error));
   return error_at(path, said);
+}
+
+}  // namespace
+
+FileError explain(const fs::path& path, int rc, int system_error, const char* said) {
+  FileError error = words_of(path, rc, system_error, said);
+  error.passing = is_passing(rc, system_error);
+  return error;
 }
 
 bool Database::open(const fs::path& path, Access access, int patience_ms) {

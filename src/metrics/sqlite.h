@@ -20,6 +20,7 @@ namespace strack::metrics {
 /// A sentence for people: the file, what is wrong with it, what would work.
 struct FileError {
   std::string message;
+  bool passing = false;  ///< nothing is wrong with the file itself: another time it may go well
 };
 
 /// "FILE: what".

@@ -133,6 +133,18 @@ void take_totals(Summary& summary) {
   summary.victim_flows = counters.victim_flows;
 }
 
+/// Flows of one size have one ideal, which is that of the slowest.
+bool have_same_ideals(const RunInfo& run, const std::vector<FlowRecord>& flows,
+                      const std::vector<JobRecord>& jobs) {
+  const bool of_jobs = std::all_of(jobs.begin(), jobs.end(), [&](const JobRecord& job) {
+    return job.ideal == jobs.front().ideal;
+  });
+  const bool of_flows = std::all_of(flows.begin(), flows.end(), [&](const FlowRecord& flow) {
+    return flow.size == flows.front().size;
+  });
+  return run.jobs > 0 ? of_jobs : of_flows;
+}
+
 std::int64_t share_ppm(Bytes carried, Bytes possible) {
   return possible > bytes(0) ? mul_div(carried.count(), 1'000'000, possible.count()) : 0;
 }
@@ -153,7 +165,6 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
   summary.run = run;
   summary.state = state;
   summary.counters = counters;
-
   std::vector<Picoseconds> fcts;
   std::vector<std::uint32_t> senders;
   std::vector<std::uint32_t> receivers;
@@ -195,6 +206,7 @@ Summary summarise(const RunInfo& run, const RunState& state, const std::vector<F
       std::min(count_distinct(std::move(senders)), count_distinct(std::move(receivers)));
 
   summary.jobs = summarise_jobs(run, jobs);
+  summary.same_ideals = have_same_ideals(run, flows, jobs);
   for (const WorkloadInfo& info : run.workloads)
     summary.workloads.push_back(summarise_workload(info, flows, jobs));
   for (const JobRecord& job : jobs) {

@@ -125,6 +125,9 @@ struct Summary {
     return finished + jobs.finished > 0 || counters.acked > bytes(0);
   }
 
+  /// One ideal holds for all: flows are of one size, jobs of one ideal.
+  bool same_ideals = true;
+
   /// A counter that not all transports have, by its name in the file.
   [[nodiscard]] std::uint64_t counted(std::string_view name) const;
   [[nodiscard]] bool has_jobs() const { return jobs.count() > 0; }

@@ -184,6 +184,19 @@ TEST(Summarise, JobsHaveTimesAndASpread) {
   EXPECT_EQ(s.victim_flows, 11u);
 }
 
+TEST(Summarise, SaysWhetherOneIdealHoldsForAll) {
+  FlowRecord large = flow(1, 2, 3, us(40));
+  large.size = mb(2);
+  EXPECT_TRUE(summarise(run_of(1), {}, {flow(0, 0, 1, us(30))}, {}).same_ideals);
+  EXPECT_FALSE(summarise(run_of(2), {}, {flow(0, 0, 1, us(30)), large}, {}).same_ideals);
+  const RunInfo run = run_of_jobs(2);
+  const auto of_jobs = [&](Picoseconds ideal) {
+    return summarise(run, {}, {}, {}, {job(0, us(40), us(20)), job(1, us(50), ideal)}).same_ideals;
+  };
+  EXPECT_TRUE(of_jobs(us(20)));
+  EXPECT_FALSE(of_jobs(us(25)));
+}
+
 // Messages of jobs have rows where they are recorded: flows beside them have the figures of flows to themselves.
 TEST(Summarise, MessagesAreNoFlows) {
   RunInfo run = run_of_jobs(1);

@@ -1,6 +1,8 @@
 // A plan file -> Plan.
-#include <cmath>
+#include <algorithm>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +25,9 @@ using sim::ScenarioError;
 struct Failed {
   ScenarioError error;
 };
+
+/// However many parts there are, what they cost together is a number.
+constexpr double kHighestPrice = 1e15;
 
 int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
 
@@ -149,8 +154,8 @@ class PlanReader {
       const toml::node* value = table->get(key);
       if (value == nullptr) return;
       const auto number = value->value<double>();
-      if (!number || !(*number >= 0) || !std::isfinite(*number) || !value->is_number())
-        wrong(key, *value, "a price is a number from 0");
+      if (!number || !(*number >= 0) || !(*number <= kHighestPrice) || !value->is_number())
+        wrong(key, *value, "a price is a number from 0 to 1e15");
       to = *number;
     };
     price("switch", plan_.prices.switches);
@@ -164,7 +169,21 @@ class PlanReader {
     return text(table, "name", "a name is a text");
   }
   [[nodiscard]] std::vector<std::string> set(const toml::table& table) const {
-    return texts(table, "set", "it is a list, such as set = [\"topology.spines=16\"]");
+    std::vector<std::string> all =
+        texts(table, "set", "it is a list, such as set = [\"topology.spines=16\"]");
+    for (std::size_t i = 0; i < all.size(); ++i)
+      refuse_axes(all[i], line_of(*table.get("set")->as_array()->get(i)));
+    return all;
+  }
+  /// What the plan itself varies would silently win.
+  void refuse_axes(const std::string& override_text, int line) const {
+    std::string key = override_text.substr(0, override_text.find('='));
+    std::erase_if(key, [](char c) { return c == ' ' || c == '\t'; });
+    const bool scheme = key == "transport.scheme";
+    if (scheme || key == "run.seed" || key == "run.seeds")
+      fail(line, fmt::format("set has {}, which a plan decides for all. name it in {} = ... at the "
+                             "plan's beginning",
+                             key, scheme ? "schemes" : "seeds"));
   }
 
   void network(const toml::table& table) {

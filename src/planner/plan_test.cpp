@@ -72,9 +72,13 @@ TEST(PlanFile, WrongOnesSayWhatWouldWork) {
             "network, failure");
   EXPECT_EQ(error_of("colour 1\n").substr(0, 9), "p.toml:1:");
   EXPECT_EQ(error_of(top + "[cost]\nlink = -1\n"),
-            "p.toml:4: link is -1. a price is a number from 0");
+            "p.toml:4: link is -1. a price is a number from 0 to 1e15");
   EXPECT_EQ(error_of(top + "[cost]\nlink = true\n"),
-            "p.toml:4: link is true. a price is a number from 0");
+            "p.toml:4: link is true. a price is a number from 0 to 1e15");
+  EXPECT_EQ(error_of(top + "[cost]\nlink = 1e16\n"),
+            "p.toml:4: link is 1e+16. a price is a number from 0 to 1e15");
+  EXPECT_EQ(error_of(top + "[cost]\nlink = inf\n"),
+            "p.toml:4: link is inf. a price is a number from 0 to 1e15");
   EXPECT_EQ(error_of(top + "[cost]\nrack = 1\n"),
             "p.toml:4: there is no key rack in [cost]. there are switch, switch_port, host_port, "
             "link");
@@ -96,6 +100,22 @@ TEST(PlanFile, WrongOnesSayWhatWouldWork) {
   EXPECT_EQ(error_of(head + twice + twice),
             "p.toml:8: the failure \"f\" is there twice for the network \"a\". give it another "
             "name, or networks = [...] that differ");
+}
+
+// Transports and seeds are the plan's own to vary.
+TEST(PlanFile, NetworksSetNoSchemeAndNoSeed) {
+  const std::string head = "scenario = \"s\"\nschemes = [\"strack\"]\n[[network]]\nname = \"a\"\n";
+  EXPECT_EQ(
+      error_of(head + "set = [\"topology.spines=2\",\n\"transport.scheme = rocev2\"]\n"),
+      "p.toml:6: set has transport.scheme, which a plan decides for all. name it in schemes = "
+      "... at the plan's beginning");
+  for (const char* key : {"run.seed", "run.seeds"}) {
+    EXPECT_EQ(error_of(head + "set = [\"" + key + "=7\"]\n"),
+              std::string("p.toml:5: set has ") + key +
+                  ", which a plan decides for all. name it in seeds = ... at the plan's beginning");
+  }
+  EXPECT_EQ(error_of(head + "[[failure]]\nname = \"f\"\nset = [\"run.seed=7\"]\n").substr(0, 26),
+            "p.toml:7: set has run.seed");
 }
 
 // Networks call their switches differently: one failure may be several ways to bring it about.

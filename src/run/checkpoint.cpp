@@ -155,6 +155,10 @@ class NewFile {
   int error_ = 0;
 };
 
+NotResumed unreadable(int reason) {
+  return {std::string("cannot be read: ") + std::strerror(reason), true};
+}
+
 /// Remembers which jobs were done.
 struct JobsTold final : sim::Observer {
   std::vector<metrics::JobRecord> jobs;
@@ -213,63 +217,64 @@ std::optional<std::string> write_checkpoint(const fs::path& path,
   return file.become(path);
 }
 
-Result<std::unique_ptr<CheckpointFile>, std::string> CheckpointFile::open(const fs::path& path) {
+Result<std::unique_ptr<CheckpointFile>, NotResumed> CheckpointFile::open(const fs::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::string("cannot be read: ") + std::strerror(errno);
+  if (fd < 0) return unreadable(errno);
   struct stat facts {};
   const bool known = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode);
   const auto size = static_cast<std::size_t>(known ? facts.st_size : 0);
   std::uint64_t sum = 0;
   if (size < kMagic.size() + sizeof sum) {
     close(fd);
-    return std::string("is damaged");
+    return NotResumed{"is damaged"};
   }
   void* mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   const int reason = errno;
   close(fd);
-  if (mapped == MAP_FAILED) return std::string("cannot be read: ") + std::strerror(reason);
+  if (mapped == MAP_FAILED) return unreadable(reason);
   const std::span<const std::byte> all(static_cast<const std::byte*>(mapped), size);
   const auto body = all.first(size - sizeof sum).subspan(kMagic.size());
   std::unique_ptr<CheckpointFile> file(new CheckpointFile(mapped, size, body));
   if (std::memcmp(all.data(), kMagic.data(), kMagic.size()) != 0)
-    return std::string("is not a checkpoint of this version of strack");
+    return NotResumed{"is not a checkpoint of this version of strack"};
   std::memcpy(&sum, all.last(sizeof sum).data(), sizeof sum);
   Checksum found;
   found.add(all.first(size - sizeof sum));
-  if (found.value() != sum) return std::string("is damaged");
+  if (found.value() != sum) return NotResumed{"is damaged"};
   return file;
 }
 
 CheckpointFile::~CheckpointFile() { munmap(mapped_, size_); }
 
-Result<Resumed, std::string> resume(const Plan& plan) {
+Result<Resumed, NotResumed> resume(const Plan& plan) {
   auto file = CheckpointFile::open(checkpoint_path(plan.out));
   if (!file) return file.error();
   sim::Loader loader(file.value()->body());
   Resumed resumed{{}, Communications(plan.work.jobs), nullptr, {}};
   const CheckpointHead own = head_of(plan);
   loader(resumed.head);
-  if (loader.bad()) return std::string("is damaged");
+  if (loader.bad()) return NotResumed{"is damaged"};
   if (resumed.head.program != own.program) {
-    return fmt::format("is of another build of strack ({}; this is {})", resumed.head.program,
-                       own.program);
+    return NotResumed{fmt::format("is of another build of strack ({}; this is {})",
+                                  resumed.head.program, own.program)};
   }
   if (resumed.head.scenario != own.scenario)
-    return std::string("is of another scenario, or of other settings or another seed");
+    return NotResumed{"is of another scenario, or of other settings or another seed"};
   if (resumed.head.inputs != own.inputs)
-    return std::string("is of another workload: files that the scenario names have changed");
+    return NotResumed{"is of another workload: files that the scenario names have changed"};
   std::uint64_t links = 0;
   loader(resumed.communications, links);
   auto cluster = sim::make_cluster(sim::Engine::cpu, plan.config, plan.work);
-  if (!cluster) return cluster.error();
+  if (!cluster) return NotResumed{cluster.error(), true};  // and no new one either
   resumed.cluster = std::move(cluster.value());
   if (links != digest_of_links(*resumed.cluster))
-    return std::string("is of another network: the file that the scenario names has changed");
+    return NotResumed{"is of another network: the file that the scenario names has changed"};
   JobsTold told;
   if (!resumed.cluster->resume(loader, told))
-    return std::string("does not fit this run, which is a mistake of strack's");
+    return NotResumed{"does not fit this run, which is a mistake of strack's"};
   resumed.jobs = std::move(told.jobs);
-  if (const auto why = metrics::rewind(plan.out, resumed.head.mark)) return why->message;
+  if (const auto why = metrics::rewind(plan.out, resumed.head.mark))
+    return NotResumed{why->message, why->passing};
   return resumed;
 }
 

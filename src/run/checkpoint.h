@@ -2,7 +2,8 @@
 // on to the same bits.
 //
 // Written under another name and renamed, so that there is a whole one or the one before. What was written by another
-// program, for another scenario or network, or is damaged, is refused; then the run starts anew.
+// program, for another scenario or network, or is damaged, is refused; then the run starts anew. Where only the moment is
+// wrong (a full disk, a result file that somebody keeps locked), both files stay as they are and the run does not start.
 #pragma once
 
 #include <chrono>
@@ -64,11 +65,16 @@ struct CheckpointHead {
 [[nodiscard]] std::optional<std::string> write_checkpoint(
     const std::filesystem::path& path, const std::function<void(sim::Saver&)>& save);
 
+/// Why one is not gone on with, in words that follow its name.
+struct NotResumed {
+  std::string why;
+  bool passing = false;  ///< it may be another time, so it is to be kept
+};
+
 /// One that is whole, in memory.
 class CheckpointFile {
  public:
-  /// Why it is none, in words that follow the file's name.
-  [[nodiscard]] static Result<std::unique_ptr<CheckpointFile>, std::string> open(
+  [[nodiscard]] static Result<std::unique_ptr<CheckpointFile>, NotResumed> open(
       const std::filesystem::path& path);
   CheckpointFile(const CheckpointFile&) = delete;
   CheckpointFile& operator=(const CheckpointFile&) = delete;
@@ -92,7 +98,7 @@ struct Resumed {
   std::vector<metrics::JobRecord> jobs;  ///< that were done
 };
 /// Goes on with what is beside the result file, which is cut back to it. Why not, if so.
-[[nodiscard]] Result<Resumed, std::string> resume(const Plan& plan);
+[[nodiscard]] Result<Resumed, NotResumed> resume(const Plan& plan);
 
 /// Writes checkpoints while a run runs.
 class CheckpointKeeper final : public sim::Keeper {

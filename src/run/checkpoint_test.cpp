@@ -3,8 +3,10 @@
 #include "run/checkpoint.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -60,6 +62,31 @@ struct Notes final : Watcher {
   void on_progress(const sim::Progress& progress) override {
     if (stop != nullptr && progress.packet_hops > 0) stop->store(true);
   }
+};
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// While it lives, nothing can be written to a file.
+class NoRoom {
+ public:
+  NoRoom() : before_(signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &limit_), 0);
+    const rlimit none{0, limit_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  }
+  NoRoom(const NoRoom&) = delete;
+  NoRoom& operator=(const NoRoom&) = delete;
+  ~NoRoom() {
+    setrlimit(RLIMIT_FSIZE, &limit_);
+    signal(SIGXFSZ, before_);
+  }
+
+ private:
+  rlimit limit_{};
+  void (*before_)(int);
 };
 
 class CheckpointTest : public ::testing::Test {
@@ -188,11 +215,7 @@ TEST_F(CheckpointTest, StartsAnewWhereItCannotGoOn) {
   };
 
   stopped("a.db");
-  std::string bytes;
-  {
-    std::ifstream in(checkpoint(), std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(in), {});
-  }
+  const std::string bytes = bytes_of(checkpoint());
   ASSERT_GT(bytes.size(), 1'000u);
   std::string damaged = bytes;
   damaged[damaged.size() / 2] ^= 1;
@@ -210,6 +233,43 @@ TEST_F(CheckpointTest, StartsAnewWhereItCannotGoOn) {
   stopped("a.db");
   fs::remove(folder_ / "a.db");
   expect_anew("there is no such file");
+}
+
+// [D117] A result file that somebody keeps locked, and a disk without room, pass: the run does not start, both files stay
+// as they were, and the same request goes on later.
+TEST_F(CheckpointTest, WhatPassesLeavesBothFilesAlone) {
+  Notes whole;
+  run("whole.db", whole);
+  stopped("a.db");
+  const std::string result = bytes_of(folder_ / "a.db");
+  const std::string kept = bytes_of(checkpoint());
+  const auto expect_refused = [&](const std::string& why) {
+    Notes notes;
+    std::atomic<bool> stop{false};
+    const auto refused = execute(planned("a.db"), notes, stop);
+    ASSERT_FALSE(refused) << why;
+    EXPECT_THAT(refused.error().message,
+                HasSubstr("a.db.checkpoint: the run cannot go on with it"));
+    EXPECT_THAT(refused.error().message, HasSubstr(why));
+    EXPECT_TRUE(notes.notes.empty());
+    EXPECT_TRUE(bytes_of(folder_ / "a.db") == result) << why;
+    EXPECT_TRUE(bytes_of(checkpoint()) == kept) << why;
+  };
+  {
+    metrics::Database other;
+    ASSERT_TRUE(other.open(folder_ / "a.db", metrics::Database::Access::write, 0));
+    ASSERT_TRUE(other.execute("BEGIN IMMEDIATE"));
+    expect_refused("another program keeps it locked");
+  }
+  {
+    const NoRoom full;
+    expect_refused("the file has reached the largest size allowed here");
+  }
+  Notes notes;
+  EXPECT_EQ(run("a.db", notes).status, metrics::RunStatus::finished);
+  ASSERT_EQ(notes.notes.size(), 1u);
+  EXPECT_THAT(notes.notes[0], HasSubstr("goes on at "));
+  EXPECT_TRUE(rows("a.db") == rows("whole.db"));
 }
 
 // [D117] What is left of another run is not replaced unasked, however little it is.

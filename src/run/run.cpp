@@ -335,30 +335,49 @@ bool is_busy(const Plan& plan) {
   return old && old.value()->state().live;
 }
 
-/// [D117] What was kept of the run, and is to be gone on with; `why` not, if so.
-std::optional<Resumed> find_checkpoint(const Plan& plan, Watcher& watcher, std::string& why) {
+/// [D117] What was kept of the run, and is to be gone on with; `why` not, if so. A problem where it is to be kept, but
+/// cannot be gone on with now.
+Result<std::optional<Resumed>, Problem> find_checkpoint(const Plan& plan, Watcher& watcher,
+                                                        std::string& why) {
   const std::string file = checkpoint_path(plan.out).string();
   if (plan.request.checkpoint.every_seconds > 0 && is_foreign(file))
     watcher.on_note(fmt::format("{}: is no checkpoint, and stays; this run keeps none", file));
-  if (!has_checkpoint(plan) || plan.request.checkpoint.fresh || is_busy(plan)) return std::nullopt;
+  if (!has_checkpoint(plan) || plan.request.checkpoint.fresh || is_busy(plan))
+    return std::optional<Resumed>{};
   const auto anew = [&](const std::string& reason) {
     why = fmt::format("{}: {}", file, reason);
-    return std::nullopt;
+    return std::optional<Resumed>{};
   };
   if (engine_of(plan) != sim::Engine::cpu)
     return anew("only the CPU engine goes on with a checkpoint");
-  auto resumed = [&]() -> Result<Resumed, std::string> {
+  auto resumed = [&]() -> Result<Resumed, NotResumed> {
     try {
       return resume(plan);
     } catch (const std::bad_alloc&) {
-      return std::string("there is not enough memory to read it");
+      return NotResumed{"there is not enough memory to read it", true};
     }
   }();
-  if (!resumed) return anew(resumed.error());
+  if (!resumed && resumed.error().passing) {
+    return Problem{
+        fmt::format("{}: the run cannot go on with it now: {}. it stays; --fresh begins anew", file,
+                    resumed.error().why)};
+  }
+  if (!resumed) return anew(resumed.error().why);
   const CheckpointHead& head = resumed.value().head;
   watcher.on_note(fmt::format("goes on at {} of simulated time ({:.0f} %), with {}",
                               time_text(head.now - Instant{}), 100 * head.share, file));
-  return std::move(resumed.value());
+  return std::optional<Resumed>(std::move(resumed.value()));
+}
+
+/// There is no run, which other ranks are to know.
+Problem refuse(const Plan& plan, std::string why) {
+  Problem problem{std::move(why)};
+  try {
+    static_cast<void>(muster(plan, false));
+  } catch (const sim::RankLost&) {
+    problem.fatal = true;
+  }
+  return problem;
 }
 
 /// A run at its beginning, or where it goes on.
@@ -486,22 +505,16 @@ Result<Outcome, Problem> execute(const Plan& plan, Watcher& watcher, std::atomic
   if (ranks != nullptr) ranks->watch(&stop);
   if (ranks != nullptr && ranks->rank() != 0) return assist(plan, stop);
   std::string why_not;
-  std::optional<Resumed> resumed = find_checkpoint(plan, watcher, why_not);
+  auto found = find_checkpoint(plan, watcher, why_not);
+  if (!found) return refuse(plan, found.error().message);
+  std::optional<Resumed> resumed = std::move(found.value());
   const auto created =
       metrics::ResultWriter::create(plan.out, plan.info,
                                     {.force = !resumed && may_replace(plan),
                                      .memory = wants_checkpoints(plan) ? 0 : plan.request.memory});
   // Only now is it known whether it can.
   if (!why_not.empty()) watcher.on_note(why_not + (created ? ". the run starts anew" : ""));
-  if (!created) {
-    Problem problem{created.error().message};
-    try {
-      static_cast<void>(muster(plan, false));
-    } catch (const sim::RankLost&) {
-      problem.fatal = true;
-    }
-    return problem;
-  }
+  if (!created) return refuse(plan, created.error().message);
   metrics::ResultWriter& writer = *created.value();
   if (!resumed) remove_checkpoint(plan);
   const auto failed = [&](Problem problem, Instant now = {}) {

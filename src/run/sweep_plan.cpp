@@ -85,12 +85,18 @@ Result<std::vector<std::uint64_t>, Problem> parse_seeds(std::string_view text) {
     if (good && dash != std::string::npos) {
       good = read_number(std::string_view(part).substr(dash + 1), last);
     }
-    if (!good || last < first || last - first >= kMost) {
+    if (!good) {
       return Problem{
           fmt::format("--seeds {}: {} is no seed. write numbers and ranges, such as "
                       "--seeds 1,2,5-8",
                       text, part.empty() ? "nothing" : part)};
     }
+    if (last < first) {
+      return Problem{
+          fmt::format("--seeds {0}: {1} goes down. write {3}-{2}", text, part, first, last)};
+    }
+    if (last - first >= kMost - seeds.size())
+      return Problem{fmt::format("--seeds {}: these are more than {} seeds", text, kMost)};
     for (std::uint64_t seed = first;; ++seed) {
       if (seen.insert(seed).second) seeds.push_back(seed);
       if (seed == last) break;

@@ -35,6 +35,11 @@ TEST(SweepPlan, SeedsAreNumbersAndRanges) {
   for (const char* bad : {"", "x", "3-1", "1-", "-1", "1,,2", "0-4000000000"}) {
     EXPECT_FALSE(parse_seeds(bad)) << bad;
   }
+  EXPECT_EQ(parse_seeds("1,5-3").error().message, "--seeds 1,5-3: 5-3 goes down. write 3-5");
+  EXPECT_EQ(parse_seeds("1-100001").error().message,
+            "--seeds 1-100001: these are more than 100000 seeds");
+  EXPECT_THAT(parse_seeds("1-99999,100001-100002").error().message, HasSubstr("more than 100000"));
+  EXPECT_EQ(parse_seeds("1-100000").value().size(), 100'000u);
 }
 
 TEST(SweepPlan, ProductTakesTheLastAxisFastest) {

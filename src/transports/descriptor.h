@@ -102,6 +102,8 @@ struct Descriptor {
   std::shared_ptr<const sim::Transport> (*resolve)(sim::Resolution& resolution,
                                                    const Scheme* scheme);
 
+  /// Its receivers answer with SACKs alone (core/packet.h), which the wire format has: captures show its flows.
+  bool sacks = false;
   std::uint8_t udp = 0;  ///< its id on the wire, as in its udp.cpp; 0: it is simulated only
   Show show = {};        ///< `strack demo` and `strack trace`
 

@@ -1260,10 +1260,10 @@ TEST(Error, ImpossibleValues) {
       error_of("[transport]\nscheme = \"roce\""),
       "x.toml:2: scheme is \"roce\". a scheme is " + quoted_words(transports::scheme_names()));
   EXPECT_EQ(error_of("[run]\nseeds = []"),
-            "x.toml:2: seeds is a list. seeds are a list of numbers from 0, such as seeds = [1, 2, "
-            "3]");
+            "x.toml:2: seeds is a list. seeds are numbers from 0 to 2^63 - 1, such as seeds = [1, "
+            "2, 3]");
   EXPECT_EQ(error_of("[run]\nseed = -1"),
-            "x.toml:2: seed is -1. a seed is a number from 0, such as seed = 1");
+            "x.toml:2: seed is -1. a seed is a number from 0 to 2^63 - 1, such as seed = 1");
   EXPECT_EQ(error_of("[transport]\ngamma = 0.1234567"),
             "x.toml:2: gamma is 0.1234567. it is a fraction from 0 to 1 with up to six decimals, "
             "such as gamma = 0.8");

@@ -126,6 +126,7 @@ const Descriptor descriptor_of_mrc{
         "mean nothing. Its window and its acknowledgements are those of [uet].",
     .keys = kKeys,
     .resolve = resolve,
+    .sacks = true,
 };
 
 }  // namespace strack::transports

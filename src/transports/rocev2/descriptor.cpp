@@ -175,8 +175,8 @@ constexpr sim::Key kKeys[] = {
          .fallback = "0",
          .needs = "it is 0, or from a base RTT to 1 s, such as shared_alpha_us = \"1 RTT\"",
          .help = "All flows of the run share one alpha, which is told what they did to it this "
-                 "often; 0: each queue pair has its own. Over lossless switches, and not with "
-                 "roce-ar."}),
+                 "often, from a base RTT to 1 s; 0: each queue pair has its own. Over lossless "
+                 "switches, and not with roce-ar."}),
     param<&Params::dcqcn, &core::DcqcnParams::alpha_timer>(
         {.name = "alpha_timer_us",
          .kind = Kind::time,

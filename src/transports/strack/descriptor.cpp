@@ -391,6 +391,7 @@ const Descriptor descriptor_of_strack{
         "from link rate, base RTT and mtu as the paper's Table 1 says.",
     .keys = kKeys,
     .resolve = resolve,
+    .sacks = true,
     .udp = 1,
     .show = {.demo = strack_demo, .trace = strack_trace},
     .variants = kVariants,

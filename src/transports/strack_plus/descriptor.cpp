@@ -239,6 +239,7 @@ const Descriptor descriptor_of_strack_plus{
         "strack-plus; with another these keys may be there, without effect.",
     .keys = kKeys,
     .resolve = resolve,
+    .sacks = true,
     .udp = 2,
     .variants = kVariants,
     .target_qdelay = "strack-plus.target_qdelay_us",

@@ -211,6 +211,7 @@ const Descriptor descriptor_of_uet{
         "[paths], mixed over 128 by default.",
     .keys = kKeys,
     .resolve = resolve,
+    .sacks = true,
 };
 
 }  // namespace strack::transports
