@@ -188,6 +188,7 @@ class PlusSender {
   /// [D42] No SACK came in the whole time before the last timeout, nor since.
   [[nodiscard]] constexpr bool in_silence() const { return silent_; }
   [[nodiscard]] constexpr const CongestionWindow& window() const { return window_; }
+  [[nodiscard]] constexpr const AchievedBdp& achieved() const { return achieved_; }
   [[nodiscard]] constexpr const PlusPaths& paths() const { return paths_; }
   [[nodiscard]] constexpr const PlusCounters& counters() const { return counters_; }
 
