@@ -219,6 +219,9 @@ TEST(PerfSession, TheServerTellsOfItsPaths) {
     std::uint64_t packets = 0;
     for (const udp::PathStatistics& one : result.server_paths) packets += one.packets;
     EXPECT_GE(packets, 40u);
+    EXPECT_LE(
+        packets,
+        400u);  // of 40 messages, what is said about them, and what a busy machine has sent again
     EXPECT_TRUE(run(plan, stop).server_paths.empty()) << "unasked";
     plan.direction = Direction::both;
     result = run(plan, stop, {}, 0, true);

@@ -55,10 +55,12 @@ Course transfer(std::uint32_t spines, std::uint64_t hash_seed) {
   };
   goes_on(kTransfer / 2.0);
   course.fault = course.carried.size() - 1;
+  const std::uint64_t before = duo.world.lost;
   duo.world.faults().spines_die_at = duo.world.now();
   goes_on(1e12);
   EXPECT_EQ(duo.of(1, Kind::sent).size(), 1u);
   EXPECT_EQ(sink, message);
+  EXPECT_GT(duo.world.lost - before, 10u) << "a spine that nothing went by shows nothing";
   course.timeouts = duo.client().statistics(duo.id[1])->timeouts;
   return course;
 }
