@@ -30,8 +30,8 @@ constexpr std::string_view kFaultBound =
     "a base RTT.";
 constexpr std::string_view kJobBound =
     "The longest of the jobs' own bounds, for all of them start together. A job's own is that of "
-    "it "
-    "alone in the network: its longest chain of messages that wait for each other, with all that "
+    "it alone in the network: its longest chain of messages that wait for each other, with all "
+    "that "
     "each port has to send and to receive along the way at its rate.";
 
 constexpr std::string_view kJobsQuick =

@@ -1,5 +1,6 @@
 // Patterns of names as fnmatch(3) has them with FNM_PATHNAME, by characters, whatever the locale: where a text is UTF-8, a
 // character is one and never the bytes that it has; a byte that is no UTF-8 counts as one.
+// Not fnmatch itself: where characters do not match, glibc's tries bytes, in a locale of UTF-8 too, so that '??' matches one.
 #pragma once
 
 #include <cstdint>
