@@ -6,7 +6,7 @@
 // rotations could miss each other for ever.
 //
 // An acknowledgement takes the number of the packet's path. But whoever asks again has perhaps not heard
-// the last ones: for a while they go as other answers do, and where no way back is known by several at
+// the last ones: for a while they go by turns so and as other answers do, and where no way back is known by several at
 // once, with pings that seek one.
 #pragma once
 
@@ -28,7 +28,7 @@ class ControlPaths {
   static constexpr std::uint32_t kWaysBack = 8;       ///< at once, where none is known
   /// [D120] To a probe where one came before and nothing new since: a way that is known may have died. Copies that come
   /// soon after it are answered by one.
-  static constexpr std::uint32_t kWaysOfAnswer = 4;
+  static constexpr std::uint32_t kWaysOfAnswer = 8;
   static constexpr Picoseconds kSeekEvery = ms(5);
 
   constexpr ControlPaths() = default;
@@ -74,7 +74,8 @@ class ControlPaths {
     const bool probed = std::exchange(probed_, false);
     again_ = false;
     if (now >= astray_until_) return {true, 1, 0};
-    if (!lost) return {false, probed ? std::min(kWaysOfAnswer, paths_) : 1, 0};
+    if (probed && !lost) return {false, std::min(kWaysOfAnswer, paths_), 0};
+    if (!lost) return {as_packet_ = !as_packet_, 1, 0};  // [D130]
     const std::uint32_t ways = std::min(kWaysBack, paths_);
     if (now < seek_at_) return {false, ways, 0};
     seek_at_ = now + kSeekEvery;
@@ -92,6 +93,7 @@ class ControlPaths {
   Instant seek_at_{};
   PathId proven_ = 0;
   bool ask_proven_ = false;
+  bool as_packet_ = false;  ///< the last one went so, while astray
   bool again_ = false;
   bool probed_ = false;
   bool asked_before_ = false;  ///< by a probe, since something new came

@@ -25,8 +25,9 @@ struct Course {
 };
 
 /// As in tests/fabric: 200 Mb/s, 256 entropies of which each way has a hash of its own, one message.
-Course transfer(std::uint32_t spines, std::uint64_t hash_seed) {
+Course transfer(const std::string& transport, std::uint32_t spines, std::uint64_t hash_seed) {
   EndpointOptions o = options(false);
+  o.transport = transport;
   o.max_payload = 4'096;
   o.paths = 256;
   o.rate_bps = 200'000'000;
@@ -81,12 +82,14 @@ std::size_t felt(const Course& course) {
   return poor - course.fault;
 }
 
+struct Recovery : ::testing::TestWithParam<std::string> {};
+
 // [D119] [D120] [D121] [D122] Before these, one in thirty was felt for longer, up to 283 ms, and there was a timeout in most.
-TEST(Recovery, ADeadSpineIsFeltForLessThanATenthOfASecond) {
+TEST_P(Recovery, ADeadSpineIsFeltForLessThanATenthOfASecond) {
   std::uint64_t timeouts = 0;
   for (std::uint32_t spines = 3; spines <= 5; ++spines) {
     for (std::uint64_t seed = 70; seed < 80; ++seed) {
-      const Course course = transfer(spines, seed);
+      const Course course = transfer(GetParam(), spines, seed);
       EXPECT_LT(felt(course), 100u) << spines << " spines, hash seed " << seed;
       timeouts += course.timeouts;
     }
@@ -94,13 +97,15 @@ TEST(Recovery, ADeadSpineIsFeltForLessThanATenthOfASecond) {
   EXPECT_LE(timeouts, 3u);
 }
 
-// The same where half of everything is dead: most.
-TEST(Recovery, OneOfTwoSpinesIsLeftAsSoon) {
-  std::vector<std::size_t> times;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) times.push_back(felt(transfer(2, seed)));
-  std::sort(times.begin(), times.end());
-  EXPECT_LT(times[times.size() * 3 / 4], 100u);
+// [D130] [D131] The same where half of everything is dead, each way. Before these, one in four of STrack's was felt for longer, and
+// nearly all of STrack+'s, up to 930 ms.
+TEST_P(Recovery, OneOfTwoSpinesIsLeftAsSoon) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    EXPECT_LT(felt(transfer(GetParam(), 2, seed)), 100u) << "hash seed " << seed;
 }
+
+INSTANTIATE_TEST_SUITE_P(Transports, Recovery, ::testing::Values("strack", "strack_plus"),
+                         [](const auto& name) { return name.param; });
 
 }  // namespace
 }  // namespace strack::udp

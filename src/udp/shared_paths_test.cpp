@@ -1,5 +1,6 @@
 // What connections to one peer know together of the ways there, with many of them.
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,8 +17,9 @@ using testing::pattern;
 
 constexpr std::size_t kMessage = 20'000;
 
-EndpointOptions crowd_options(std::uint32_t paths) {
+EndpointOptions crowd_options(const std::string& transport, std::uint32_t paths) {
   EndpointOptions o = options(false);
+  o.transport = transport;
   o.paths = paths;
   o.rate_bps = 40'000'000'000;
   return o;
@@ -33,8 +35,9 @@ SimulatedFaults crowd_faults(std::uint32_t spines, std::uint32_t dead, std::uint
 
 /// Connections between two hosts with spines between them, of which some can die.
 struct Crowd {
-  Crowd(const SimulatedFaults& faults, std::uint32_t paths, std::uint32_t count)
-      : duo(crowd_options(paths), faults), message(pattern(kMessage)), sink(kMessage) {
+  Crowd(const std::string& transport, const SimulatedFaults& faults, std::uint32_t paths,
+        std::uint32_t count)
+      : duo(crowd_options(transport, paths), faults), message(pattern(kMessage)), sink(kMessage) {
     add(count);
   }
   void add(std::uint32_t count) {
@@ -78,9 +81,11 @@ struct Crowd {
   std::vector<std::byte> sink;
 };
 
-// [D74] A new connection does not have to find out what others know: the first loses 20 packets or more in its first four messages.
-TEST(SharedPaths, ANewConnectionKnowsWhatIsDead) {
-  Crowd crowd(crowd_faults(4, 1, 1), 64, 1);
+struct SharedPaths : ::testing::TestWithParam<std::string> {};
+
+// [D74] [D131] A new connection does not have to find out what others know: the first loses 20 packets or more in its first four messages.
+TEST_P(SharedPaths, ANewConnectionKnowsWhatIsDead) {
+  Crowd crowd(GetParam(), crowd_faults(4, 1, 1), 64, 1);
   crowd.spines_die();
   crowd.send(0, 4);
   const std::uint64_t first = crowd.retransmissions();
@@ -93,15 +98,15 @@ TEST(SharedPaths, ANewConnectionKnowsWhatIsDead) {
 
 // [D74] Of a thousand that have a message under way when a spine dies, each loses the packets that were on it, and all but a few have what is
 // missing one round trip later.
-TEST(SharedPaths, AThousandSurviveADeadSpine) {
-  Crowd crowd(crowd_faults(4, 1, 2), 64, 1'000);
+TEST_P(SharedPaths, AThousandSurviveADeadSpine) {
+  Crowd crowd(GetParam(), crowd_faults(4, 1, 2), 64, 1'000);
   crowd.spines_die();
   EXPECT_LT(crowd.send(0, 1), ms(500));
   EXPECT_LT(crowd.retransmissions(), 6'000u) << "of 20,000 packets, a quarter must be lost";
 }
 
 // [D41] [D74] What one believes wrongly does not hold up the others: with up to three quarters of 2 to 8 spines dead, all end.
-TEST(SharedPaths, NoSetOfDeadPathsStopsAnyOfThem) {
+TEST_P(SharedPaths, NoSetOfDeadPathsStopsAnyOfThem) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
@@ -118,12 +123,15 @@ TEST(SharedPaths, NoSetOfDeadPathsStopsAnyOfThem) {
       return false;
     };
     while (!lives(0, 1) || !lives(1, 0)) faults.hash_seed += 1'000;
-    Crowd crowd(faults, paths, 8);
+    Crowd crowd(GetParam(), faults, paths, 8);
     crowd.duo.world.faults().loss = {rng.between(0, 5), 100};
     crowd.spines_die();
     crowd.send(0, 3);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Transports, SharedPaths, ::testing::Values("strack", "strack_plus"),
+                         [](const auto& name) { return name.param; });
 
 }  // namespace
 }  // namespace strack::udp

@@ -43,7 +43,6 @@ TEST(StrackPlusKeys, EachSetsItsField) {
 rotate_all = false
 avoid = false
 avoid_for_us = 70
-answered_first = true
 max_paths = 32
 max_cwnd = "300 KB"
 target_qdelay_us = 11
@@ -67,7 +66,6 @@ rto_us = 222
   EXPECT_FALSE(p.rotate_all);
   EXPECT_FALSE(p.avoid);
   EXPECT_EQ(p.avoid_for, us(70));
-  EXPECT_TRUE(p.answered_first);
   EXPECT_EQ(p.max_paths, 32u);
   EXPECT_EQ(p.max_cwnd, kb(300));
   EXPECT_EQ(p.target_qdelay, us(11));

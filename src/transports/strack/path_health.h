@@ -15,7 +15,7 @@
 // What was lost goes again by a proven path: one that something arrived by, that has lost nothing
 // since, and not before all fell silent. Without any it takes the next after the one that lost it: so
 // among n paths its n-th try at the latest takes a living one, whatever is believed of them. Where paths are
-// known together, packets start that each at another path [D121].
+// known together, packets start that each at another path [D121], and proven is what an answer echoes [D130].
 //
 // Connections that take the same paths may know them together [D74]: what one loses none tries, what
 // arrives for one clears a path for all. What packets are under way each remembers for itself.
@@ -140,26 +140,22 @@ class PathHealth {
     SentRecord& s = sent_[psn.value & mask()];
     if (s.settled) return;
     s.settled = true;
-    if (!s.retransmission) works(s.path);
+    if (s.retransmission) return;
+    if (keeps_fresh_) {
+      leads_there(s.path);
+    } else {
+      works(s.path);
+    }
   }
 
-  /// Something has arrived by this path, as the echo in a SACK or pong says.
+  /// Something has arrived by this path and was answered, as the echo in a SACK or pong says.
   constexpr void works(PathId path) {
     if (path >= count()) return;  // one that only pings take
-    PathKnowledge& k = known();
-    k.silence_ = false;
-    spared_ = 0;
-    ++k.arrivals_;
-    ++arrivals_;
+    leads_there(path);
     PathRecord& p = paths_[path];
-    p.failures = 0;
-    if (p.barred) {
-      p.barred = false;
-      --k.barred_;
-    }
     if (p.suspect) {
       p.suspect = false;
-      --k.suspects_;
+      --known().suspects_;
     }
     prove(path);
   }
@@ -232,6 +228,21 @@ class PathHealth {
   }
   [[nodiscard]] constexpr std::uint32_t after(std::uint32_t path) const {
     return path + 1 == count() ? 0 : path + 1;
+  }
+
+  /// [D130] It is not dead. But it is proven only by an answer: what is acknowledged among others may have a dead way back.
+  constexpr void leads_there(PathId path) {
+    PathKnowledge& k = known();
+    k.silence_ = false;
+    spared_ = 0;
+    ++k.arrivals_;
+    ++arrivals_;
+    PathRecord& p = paths_[path];
+    p.failures = 0;
+    if (p.barred) {
+      p.barred = false;
+      --k.barred_;
+    }
   }
 
   [[nodiscard]] constexpr bool is_good(PathId path, bool may_try, Instant now) {

@@ -240,6 +240,7 @@ struct SharedPathsTest : PathHealthTest {
   void deliver(PathHealth& one, PathId path) {
     one.sent(next, path, 100, false);
     one.arrived(next);
+    one.works(path);
     ++next;
   }
 };
@@ -358,6 +359,21 @@ TEST_F(SharedPathsTest, TheListOfProvenPathsHasAnEnd) {
   deliver(one, 4);
   EXPECT_EQ(taken().size(), 32u);
   EXPECT_TRUE(taken().contains(4));
+}
+
+// [D130] What is acknowledged among others got there, and its way back may be dead: its path is not barred any more, but only an answer by it proves it.
+TEST_F(SharedPathsTest, OnlyAnAnswerProves) {
+  const Psn first = next;
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(mine, path);
+  ASSERT_EQ(mine.barred(), PathHealth::kAlarm);
+  for (std::uint32_t i = 0; i < PathHealth::kAlarm; ++i) mine.arrived(first + i);
+  EXPECT_EQ(mine.barred(), 0u);
+  mine.works(9);
+  std::set<PathId> taken;
+  for (int i = 0; i < 40; ++i) taken.insert(mine.usable(2, Purpose::again, next, now));
+  EXPECT_EQ(taken, (std::set<PathId>{9}));
+  mine.works(2);
+  EXPECT_EQ(mine.usable(2, Purpose::again, next, now), 2);
 }
 
 // [D74] [D41] The silence of one says nothing of paths by which others hear, but it is not passed over for ever.

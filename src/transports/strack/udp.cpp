@@ -11,6 +11,7 @@
 #include "transports/strack/receiver.h"
 #include "transports/strack/sender.h"
 #include "transports/strack/udp_params.h"
+#include "transports/strack/udp_paths.h"
 #include "transports/strack/udp_statistics.h"
 #include "udp/transport.h"
 
@@ -25,13 +26,6 @@ using UdpSender = core::Sender<core::NoEvents, core::GuardedPaths>;
   STRACK_CHECK(params.ok());
   return params.value();
 }
-
-/// [D74] All connections by the same ways have one. It holds what PathHealth works on.
-struct StrackPaths final : KnownPaths {
-  explicit StrackPaths(std::uint32_t count) : records(count) {}
-  std::vector<core::PathRecord> records;
-  core::PathKnowledge knowledge;
-};
 
 class StrackSession final : public Session {
  public:
@@ -100,7 +94,7 @@ class StrackSession final : public Session {
   core::StrackParams send_params_{};
   std::optional<UdpSender> sender_;  ///< once the RTT is known
   std::vector<core::MessageSlot> slots_;
-  std::shared_ptr<StrackPaths> known_paths_;
+  std::shared_ptr<SharedPaths> known_paths_;
   std::vector<core::SentRecord> sent_records_;
   core::PathHealth health_;  ///< on these two
   BitsPerSecond path_rate_{0};
@@ -112,11 +106,7 @@ void StrackSession::start_sending(const Measured& told, std::weak_ptr<KnownPaths
   measured.window = std::min(told.window, core::kMaxTrackingWindow);
   send_params_ = params_of(measured);
   path_rate_ = path_rate(measured);
-  known_paths_ = std::static_pointer_cast<StrackPaths>(known.lock());
-  if (!known_paths_ || known_paths_->records.size() != send_params_.max_paths) {
-    known_paths_ = std::make_shared<StrackPaths>(send_params_.max_paths);
-    if (known.expired()) known = known_paths_;
-  }
+  known_paths_ = SharedPaths::of(known, send_params_.max_paths);
   sent_records_.assign(core::kMaxTrackingWindow, {});
   health_ = core::PathHealth(known_paths_->records, sent_records_, known_paths_->knowledge);
   // [P.window] It starts with one BDP; the room above is for what the hosts' own delays turn out to be.

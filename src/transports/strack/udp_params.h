@@ -32,7 +32,7 @@ inline constexpr Picoseconds kLongestProbeWait = ms(128);
 /// [D42] Sent at each timeout in silence: several, so that a few dead paths do not hide a living one.
 inline constexpr std::int64_t kSilentPackets = 4;
 /// [D120] Of each probe, for the same reason; one is small.
-inline constexpr std::uint32_t kProbeCopies = 4;
+inline constexpr std::uint32_t kProbeCopies = 8;
 /// Links that a packet is stored and forwarded on, in the network we are made for: two tiers.
 inline constexpr std::int64_t kLinks = 4;
 /// Packets that the scaling RTT stands for, at least.

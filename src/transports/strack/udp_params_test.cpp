@@ -29,7 +29,7 @@ TEST(DeriveParams, TargetIsNeverBelowSchedulingNoise) {
 TEST(DeriveParams, FindsLossesByTimeAndAsksSeveralWays) {
   const auto params = derive_params(measured()).value();
   EXPECT_EQ(params.reorder_time, params.target_qhigh);
-  EXPECT_EQ(params.probe_copies, 4u);
+  EXPECT_EQ(params.probe_copies, 8u);
   Measured far = measured();
   far.rtt = seconds(1);
   far.paths = 2;

@@ -60,13 +60,6 @@ constexpr sim::Key kKeys[] = {
          .fallback = "\"100 RTT\"",
          .needs = "a time is from 0 to an hour, such as avoid_for_us = \"100 RTT\"",
          .help = "How often they are forgotten, as what was broken may be repaired."}),
-    param<&Params::answered_first>(
-        {.name = "answered_first",
-         .kind = Kind::flag,
-         .fallback = "false",
-         .needs = "it is true or false",
-         .help = "Where all others are marked, it takes one that was marked rather than one whose "
-                 "last packet was not answered."}),
     param<&Params::max_paths>(
         {.name = "max_paths",
          .kind = Kind::integer,

@@ -26,7 +26,6 @@ struct PlusParams : StrackParams {
   bool rotate_all = true;          ///< [PLUS.rotation] false: over two windows' packets
   bool avoid = true;               ///< [PLUS.avoid]
   Picoseconds avoid_for{0};        ///< [PLUS.avoid.forget]
-  bool answered_first = false;     ///< [PLUS.answered] false: where all are marked, the next
   Picoseconds rack{0};             ///< [PLUS.rack] 0: order alone
   bool relative_probe = true;      ///< [PLUS.probe.verdict] false: as the paper
   bool probe_patience = false;     ///< [PLUS.probe.again] false: a probe_interval
@@ -45,7 +44,6 @@ struct PlusParams : StrackParams {
         ParamRange{&PlusParams::ring, "ring", 0, kRing, "from 0 to 32 entropies"},
         AnyValue{&PlusParams::rotate_all},
         AnyValue{&PlusParams::avoid},
-        AnyValue{&PlusParams::answered_first},
         ParamRange{&PlusParams::avoid_for, "avoid_for", ps(0), seconds(3'600), "from 0 to an hour"},
         ParamRange{&PlusParams::rack, "rack", ps(0), seconds(3'600),
                    "0 for none, or a time up to an hour"},

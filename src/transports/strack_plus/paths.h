@@ -19,6 +19,9 @@ namespace strack::core {
 
 class PlusPaths {
  public:
+  constexpr PathId next(const PlusParams& params, const Departure& packet) {
+    return next(params, packet.cwnd_packets, packet.now);
+  }
   /// The entropy for a packet, given the window in packets.
   constexpr PathId next(const PlusParams& params, std::uint32_t cwnd_packets, Instant now) {
     if (params.avoid && now >= forget_at_) {  // [PLUS.avoid.forget]
@@ -35,9 +38,6 @@ class PlusPaths {
     if (params.avoid) unanswered_.set(path);
     return path;
   }
-
-  /// Something that says nothing of queues came through by it.
-  constexpr void works(PathId path) { unanswered_.clear(path); }
 
   /// A packet came through by it.
   constexpr void feedback(const PlusParams& params, PathId path, bool ecn) {
@@ -61,6 +61,8 @@ class PlusPaths {
     marked_.clear_all();
   }
 
+  static constexpr bool kRemembers = false;  ///< what became of single packets
+
   [[nodiscard]] constexpr std::uint32_t waiting() const { return waiting_; }
   [[nodiscard]] constexpr bool is_marked(PathId path) const { return marked_.test(path); }
   [[nodiscard]] constexpr bool is_unanswered(PathId path) const { return unanswered_.test(path); }
@@ -76,8 +78,7 @@ class PlusPaths {
   }
 
   /// [PLUS.rotation] The next one that is neither marked nor unanswered. As in Algorithm 2 one packet forgives
-  /// one mark. [PLUS.answered] Where none is left a mark counts for less than silence; and if there is nothing but
-  /// silence it takes the next.
+  /// one mark. Where none is left it takes the next.
   constexpr PathId rotate(const PlusParams& params, std::uint32_t cwnd_packets) {
     const std::uint32_t paths =
         params.rotate_all ? params.max_paths : PathSelector::path_count(params, cwnd_packets);
@@ -85,9 +86,6 @@ class PlusPaths {
     std::uint32_t found = first_from(next, paths, [this](std::uint32_t from) {
       return marked_.extract64(from) | unanswered_.extract64(from);
     });
-    if (found == paths && params.answered_first)
-      found = first_from(next, paths,
-                         [this](std::uint32_t from) { return unanswered_.extract64(from); });
     if (found == paths) found = next;
     if (found != next) marked_.clear(next);
     rotation_ = static_cast<std::uint8_t>(found);

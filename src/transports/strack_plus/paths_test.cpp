@@ -129,32 +129,14 @@ TEST(PlusPaths, UnansweredAreAvoided) {
   EXPECT_EQ(take(paths, p, 1), (Ids{3}));  // from the ring
 }
 
-// [PLUS.answered] Where all are marked or unanswered, one that was only marked is taken, if that is wanted.
-TEST(PlusPaths, AnsweredComeFirst) {
-  PlusParams p = params();
-  p.max_paths = 4;
-  for (const bool first : {false, true}) {
-    p.answered_first = first;
-    PlusPaths paths;
-    EXPECT_EQ(take(paths, p, 4), (Ids{1, 2, 3, 0}));
-    for (const PathId marked : std::vector<PathId>{0, 3}) paths.feedback(p, marked, true);
-    EXPECT_EQ(take(paths, p, 2), first ? (Ids{3, 0}) : (Ids{1, 2}));
-    EXPECT_EQ(take(paths, p, 2),
-              first ? (Ids{1, 2}) : (Ids{3, 0}));  // nothing but silence: the next
-  }
-}
-
-// Packets of one burst share an entropy, and what comes through otherwise says that it leads somewhere.
-TEST(PlusPaths, BurstsAndOtherNews) {
+// Packets of one burst share an entropy.
+TEST(PlusPaths, Bursts) {
   PlusParams p = params();
   PlusPaths paths;
   EXPECT_EQ(paths.take(p, 77), 77);
   EXPECT_TRUE(paths.is_unanswered(77));
   EXPECT_EQ(paths.unanswered(), 1u);
   EXPECT_EQ(take(paths, p, 1), (Ids{1}));  // the rotation has not moved
-  paths.works(77);
-  EXPECT_FALSE(paths.is_unanswered(77));
-  EXPECT_EQ(paths.waiting(), 0u);  // of queues it says nothing
   p.avoid = false;
   EXPECT_EQ(paths.take(p, 78), 78);
   EXPECT_FALSE(paths.is_unanswered(78));

@@ -43,16 +43,18 @@ struct PlusAckReceived {
   Bytes acked;
 };
 
-template <class Events = NoEvents>
+/// `Paths`: PlusPaths, or one that remembers packets, too (guarded_paths.h).
+template <class Events = NoEvents, class Paths = PlusPaths>
 class PlusSender {
  public:
   using Ack = PlusAck;
 
   /// `params` and `queue` must outlive the sender; the queue's size is a power of two.
   constexpr PlusSender(const PlusParams& params, std::span<MessageSlot> queue, Psn initial_psn,
-                       Events events = {})
+                       Events events = {}, Paths paths = {})
       : params_(&params),
         messages_(queue, initial_psn),
+        paths_(paths),
         window_(params),
         epsn_(initial_psn),
         psn_next_(initial_psn),
@@ -71,7 +73,7 @@ class PlusSender {
   /// of the burst that it goes with.
   constexpr std::optional<Packet> poll_transmit(Instant now,
                                                 std::optional<PathId> together = std::nullopt) {
-    if (probe_wanted_) return make_probe(now);
+    if (probes_wanted_ > 0) return make_probe(now);
     if (lost_count_ > 0) {  // [PLUS.again] before anything new, the lowest first
       const Psn psn = next_lost();
       const Fragment fragment = messages_.fragment(psn, params_->mtu_bytes());
@@ -117,7 +119,7 @@ class PlusSender {
     last_rtt_ = rtt;
     if (!tail_ || epsn_ == psn_next_) {
       probe_at_ = now + params_->probe_interval;  // [PLUS.probe.send] the silence is over
-      probe_wanted_ = false;
+      probes_wanted_ = 0;
     }
     events_.on(PlusAckReceived{ack, rtt, acked});
     for (std::uint32_t i = 0; i < ack.count; ++i)  // [PLUS.sack.echo]
@@ -145,13 +147,14 @@ class PlusSender {
       probe_at_ = now + probe_wait();
       silent_ = !heard_;  // [D42]
       heard_ = false;
-      if (silent_ || !params_->path_health) paths_.fall_silent();  // [D41]
-      lose_all(epsn_, psn_next_, LossCause::timeout);
+      lose_all(epsn_, psn_next_, LossCause::timeout, now);
+      if (silent_ || !params_->path_health) paths_.fall_silent();   // [D41]
     } else if (now >= probe_at_ && !tail_ && more_before_sack()) {  // [PLUS.probe.due]
       port_busy_ = true;
       probe_at_ = now + params_->probe_interval;
     } else if (now >= probe_at_) {  // [PLUS.probe.send] and again, should that get lost
-      probe_wanted_ = true;
+      probes_wanted_ =
+          probe_backoff_ > 0 ? static_cast<std::uint8_t>(params_->probe_copies) : 1;  // [D120]
       probe_at_ = now + probe_wait();
       if (probe_backoff_ < params_->probe_backoff_max) ++probe_backoff_;  // [D42]
     }
@@ -163,8 +166,6 @@ class PlusSender {
     probe_backoff_ = 0;
     probe_at_ = std::min(probe_at_, now + params_->probe_interval);
   }
-  /// Something else has come through by it.
-  constexpr void on_path_works(PathId path) { paths_.works(path); }
 
   [[nodiscard]] constexpr Instant next_deadline() const {
     return epsn_ == psn_next_ ? Instant::never() : std::min(probe_at_, timeout_deadline());
@@ -189,7 +190,7 @@ class PlusSender {
   [[nodiscard]] constexpr bool in_silence() const { return silent_; }
   [[nodiscard]] constexpr const CongestionWindow& window() const { return window_; }
   [[nodiscard]] constexpr const AchievedBdp& achieved() const { return achieved_; }
-  [[nodiscard]] constexpr const PlusPaths& paths() const { return paths_; }
+  [[nodiscard]] constexpr const Paths& paths() const { return paths_; }
   [[nodiscard]] constexpr const PlusCounters& counters() const { return counters_; }
 
  private:
@@ -210,7 +211,10 @@ class PlusSender {
       if (port_busy_ && !tail_) probe_at_ = now + params_->probe_interval;  // [PLUS.probe.due]
     }
     sent_at_[pair(psn)] = unit(now);
-    Packet packet = make(together, now);
+    const Departure departure{again ? Purpose::again : Purpose::news, fragment.payload, psn,
+                              window_.cwnd_packets(), now};
+    Packet packet = make(departure, together);
+    if constexpr (Paths::kRemembers) paths_.sent(packet.path_id, departure);
     packet.retransmission = again;
     packet.payload = fragment.payload;
     packet.psn = psn;
@@ -232,10 +236,11 @@ class PlusSender {
 
   /// [PLUS.probe.send] Outside the window, on a path like data's.
   constexpr Packet make_probe(Instant now) {
-    probe_wanted_ = false;
+    --probes_wanted_;
     tail_ = false;
     ++counters_.probes_sent;
-    Packet packet = make(std::nullopt, now);
+    const Purpose purpose = probe_backoff_ > 1 ? Purpose::probe_again : Purpose::probe;
+    Packet packet = make({purpose, 0, epsn_, window_.cwnd_packets(), now}, std::nullopt);
     packet.type = PacketType::probe;
     packet.psn = params_->probe_unknown ? first_unknown() : epsn_;
     return packet;
@@ -253,11 +258,10 @@ class PlusSender {
     return epsn_;
   }
 
-  constexpr Packet make(std::optional<PathId> together, Instant now) {
+  constexpr Packet make(const Departure& departure, std::optional<PathId> together) {
     Packet packet;
-    packet.path_id = together ? paths_.take(*params_, *together)
-                              : paths_.next(*params_, window_.cwnd_packets(), now);
-    packet.timestamp = Timestamp::of(now);
+    packet.path_id = together ? paths_.take(*params_, *together) : paths_.next(*params_, departure);
+    packet.timestamp = Timestamp::of(departure.now);
     return packet;
   }
 
@@ -350,6 +354,7 @@ class PlusSender {
   constexpr void count_arrival(Psn psn) {
     const Bytes payload{messages_.fragment(psn, params_->mtu_bytes()).payload};
     acked_bytes_ += payload;
+    if constexpr (Paths::kRemembers) paths_.arrived(psn);
     if (lost_.test(psn.value)) {  // it was only late
       lost_.clear(psn.value);
       --lost_count_;
@@ -392,8 +397,11 @@ class PlusSender {
 
   // ---- Loss ----
 
-  constexpr void lose(Psn psn) {
+  constexpr void lose(Psn psn, LossCause cause, Instant now) {
     if (lost_.test(psn.value)) return;
+    if constexpr (Paths::kRemembers) {  // [D39] but in silence no path is to blame [D41]
+      if (cause != LossCause::timeout || !silent_) paths_.lost(psn, now);
+    }
     lost_.set(psn.value);
     ++lost_count_;
     inflight_ -= bytes(messages_.fragment(psn, params_->mtu_bytes()).payload);
@@ -402,9 +410,9 @@ class PlusSender {
   }
 
   /// All that is missing of [from, to).
-  constexpr void lose_all(Psn from, Psn to, LossCause cause) {
+  constexpr void lose_all(Psn from, Psn to, LossCause cause, Instant now) {
     const std::uint32_t before = lost_count_;
-    for_each_missing(from, to, [this](Psn psn) { lose(psn); });
+    for_each_missing(from, to, [&](Psn psn) { lose(psn, cause, now); });
     report(cause, from, before);
   }
 
@@ -423,7 +431,7 @@ class PlusSender {
     const Psn from = max(judged_, epsn_);
     if (highest_received_ - from < overtaken) return;
     lose_all(from, highest_received_ + 1 - static_cast<std::uint32_t>(overtaken),
-             LossCause::out_of_order);
+             LossCause::out_of_order, now);
   }
 
   /// [PLUS.rack] All of [from, end) that left more than `ago` ago. One that left later than another with a lower PSN
@@ -438,7 +446,7 @@ class PlusSender {
       if (psn == end) break;
       const auto age = static_cast<std::uint8_t>(present - sent_at_[pair(psn)]);
       if (age > most) {
-        lose(psn);
+        lose(psn, cause, now);
       } else if (psn >= judged_) {
         break;
       }
@@ -486,7 +494,7 @@ class PlusSender {
   Bitmap<PlusParams::kTracked> acked_{};  ///< from EPSN on
   Bitmap<PlusParams::kTracked> lost_{};   ///< declared lost, not sent again yet
   std::array<std::uint8_t, PlusParams::kTracked / 2> sent_at_{};
-  PlusPaths paths_{};
+  Paths paths_;
   CongestionWindow window_;
   AchievedBdp achieved_{};
 
@@ -504,12 +512,12 @@ class PlusSender {
   PlusCounters counters_{};
   std::uint8_t backoff_ = 0;
   std::uint8_t probe_backoff_ = 0;
+  std::uint8_t probes_wanted_ = 0;
   std::uint8_t since_sack_ = 0;  ///< data packets that have left, up to sack_packets
   bool port_busy_ = false;       ///< since the last SACK a probe's time came too soon
-  bool probe_wanted_ = false;
-  bool tail_ = false;    ///< the next probe is the last packet's
-  bool heard_ = false;   ///< since the last timeout, or EPSN's last step
-  bool silent_ = false;  ///< and not between the last timeout and the time before
+  bool tail_ = false;            ///< the next probe is the last packet's
+  bool heard_ = false;           ///< since the last timeout, or EPSN's last step
+  bool silent_ = false;          ///< and not between the last timeout and the time before
   [[no_unique_address]] Events events_;
 };
 

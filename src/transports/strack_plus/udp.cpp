@@ -8,7 +8,9 @@
 #include "base/check.h"
 #include "core/message_queue.h"
 #include "transports/strack/udp_params.h"
+#include "transports/strack/udp_paths.h"
 #include "transports/strack/udp_statistics.h"
+#include "transports/strack_plus/guarded_paths.h"
 #include "transports/strack_plus/receiver.h"
 #include "transports/strack_plus/sender.h"
 #include "transports/strack_plus/udp_ack.h"
@@ -18,14 +20,11 @@ namespace strack::udp {
 namespace {
 
 using core::PlusParams;
-
-/// Seconds: what a switch that restarts takes.
-constexpr Picoseconds kForget = seconds(1);
+using UdpSender = core::PlusSender<core::NoEvents, core::GuardedPlusPaths>;
 
 /// [D98] STrack's for hosts in software [D38], and STrack+'s own in the same unit. A wake-up answers all that has come
 /// with a SACK for each four packets, so no packet waits for a fourth; and takes in as many SACKs before anything
-/// is sent, so the ring has places for a window. Marks of its own last link are the usual thing where hosts have
-/// slow links: entropies that answer come first all the same [PLUS.answered].
+/// is sent, so the ring has places for a window. Which entropies are dead all connections know together [D131].
 [[nodiscard]] PlusParams params_of(const Measured& measured) {
   const auto paper = derive_params(measured);
   STRACK_CHECK(paper.ok());
@@ -37,8 +36,7 @@ constexpr Picoseconds kForget = seconds(1);
   p.sack_packets = 1;
   p.sack_on_epsn = false;
   p.ring = PlusParams::kRing;
-  p.answered_first = true;
-  p.avoid_for = std::max(100 * unit, kForget);
+  p.avoid = false;
   p.rack = 3 * unit / 2;
   p.probe_interval = 2 * unit;
   p.probe_margin = unit / 2;
@@ -92,8 +90,9 @@ class PlusSession final : public Session {
   void on_peer_heard(Instant now) override {
     if (sender_) sender_->on_peer_heard(now);  // [D42] it is there
   }
+  void never_left(core::Psn psn) override { health_.never_left(psn); }
   void path_works(core::PathId path) override {
-    if (sender_ && path < send_params_.max_paths) sender_->on_path_works(path);
+    if (sender_) health_.works(path);
   }
 
   /// The receiver has no timers.
@@ -122,9 +121,11 @@ class PlusSession final : public Session {
   std::optional<core::Sack> filled_;  ///< of more packets than one SACK tells of
   core::Psn probe_;                   ///< the last one's
   PlusParams send_params_{};
-  std::optional<core::PlusSender<>> sender_;  ///< once the RTT is known
+  std::optional<UdpSender> sender_;  ///< once the RTT is known
   std::vector<core::MessageSlot> slots_;
-  std::vector<std::uint16_t> payloads_;  ///< of what is under way
+  std::shared_ptr<SharedPaths> known_paths_;
+  std::vector<core::SentRecord> sent_records_;
+  core::PathHealth health_;  ///< on these two
   BitsPerSecond path_rate_{0};
   core::Psn first_;
   core::PathId spread_ = 0;  ///< where paths are taken evenly
@@ -133,17 +134,19 @@ class PlusSession final : public Session {
   bool marks_seen_ = false;
 };
 
-void PlusSession::start_sending(const Measured& told, std::weak_ptr<KnownPaths>& /*known*/) {
+void PlusSession::start_sending(const Measured& told, std::weak_ptr<KnownPaths>& known) {
   Measured measured = told;
   measured.window = std::min(told.window, PlusParams::kTracked);
   send_params_ = params_of(measured);
   path_rate_ = path_rate(measured);
   oblivious_ = measured.oblivious;
-  payloads_.assign(PlusParams::kTracked, 0);
+  known_paths_ = SharedPaths::of(known, send_params_.max_paths);
+  sent_records_.assign(PlusParams::kTracked, {});
+  health_ = core::PathHealth(known_paths_->records, sent_records_, known_paths_->knowledge);
   // [P.window] It starts with one BDP; the room above is for what the hosts' own delays turn out to be.
   const Bytes most = send_params_.max_cwnd;
   send_params_.max_cwnd = std::clamp(send_params_.bdp, send_params_.min_cwnd, most);
-  sender_.emplace(send_params_, slots_, first_);
+  sender_.emplace(send_params_, slots_, first_, core::NoEvents{}, core::GuardedPlusPaths(health_));
   send_params_.max_cwnd = most;
 }
 
@@ -153,10 +156,7 @@ std::optional<core::Packet> PlusSession::poll_transmit(Instant now,
     spread_ = static_cast<core::PathId>((spread_ + 1u) % send_params_.max_paths);
     together = spread_;
   }
-  const auto packet = sender_->poll_transmit(now, together);
-  if (packet && packet->type == core::PacketType::data)
-    payloads_[packet->psn.value % PlusParams::kTracked] = packet->payload;
-  return packet;
+  return sender_->poll_transmit(now, together);
 }
 
 bool PlusSession::on_ack(const core::Sack& sack, Instant now) {
@@ -180,8 +180,7 @@ bool PlusSession::on_ack(const core::Sack& sack, Instant now) {
 Picoseconds PlusSession::network_part(Picoseconds rtt, const core::PlusAck& ack) const {
   if (rtt <= ps(0)) return rtt;
   const std::int64_t full = send_params_.mtu.count();
-  const std::int64_t had =
-      ack.for_probe ? 0 : payloads_[ack.echoes[ack.count - 1u].psn.value % PlusParams::kTracked];
+  const std::int64_t had = ack.for_probe ? 0 : health_.payload(ack.echoes[ack.count - 1u].psn);
   const Picoseconds missing{
       mul_div(send_params_.full_packet_time.count(), full - std::min(had, full), full)};
   return std::max(rtt + missing, send_params_.least_rtt);
@@ -192,7 +191,7 @@ void PlusSession::describe(ConnectionStatistics& s) const {
   describe_window(send_params_, *sender_, path_rate_, s);
   s.paths = send_params_.max_paths;
   s.paths_marked = sender_->paths().marked();
-  s.paths_barred = sender_->paths().unanswered();
+  s.paths_barred = sender_->paths().barred();
 }
 
 }  // namespace
