@@ -17,6 +17,8 @@ import time
 
 SKIP = 77
 LIMIT = 240  # seconds for a program
+LU_TESTS = 240  # that xdlu has with four ranks
+HPCC_CHECKS = 11  # that say PASSED, at least
 SCALAPACK = next(iter(pathlib.Path("/usr/lib").glob("*/scalapack/openmpi-tests")), pathlib.Path("/nowhere"))
 TRANSPORTS = {"strack": {"OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi", "OMPI_MCA_mtl_ofi_provider_include": "strack", "FI_STRACK_STATS": "1"},
               "tcp": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"}}
@@ -49,6 +51,7 @@ def scalapack(transport, provider, work):
     passed = re.search(r"(\d+) tests completed and passed", said)
     failed = re.search(r"(\d+) tests completed and failed", said)
     assert passed and failed and int(failed.group(1)) == 0, (said[-1500:], counts)
+    assert int(passed.group(1)) == LU_TESTS, f"{passed.group(1)} of {LU_TESTS} tests passed\n{said[-1500:]}"
     return f"{passed.group(1)} tests pass", sent
 
 
@@ -68,7 +71,9 @@ def hpcc(transport, provider, work):
     said = out.read_text(encoding="latin-1")
     assert re.search(r"^Success=1$", said, re.M), said[-500:]
     # Of RandomAccess up to 1 % of the updates may be wrong: its rules, and it says so.
-    return f"{len(re.findall('PASSED', said))} checks pass, {len(re.findall('FAILED', said))} fail", sent
+    passed, failed = len(re.findall("PASSED", said)), len(re.findall("FAILED", said))
+    assert not failed and passed >= HPCC_CHECKS, f"{passed} checks pass, {failed} fail\n{said[-1500:]}"
+    return f"{passed} checks pass, {failed} fail", sent
 
 
 LAMMPS_INPUT = """# 4000 atoms that attract and repel each other melt
