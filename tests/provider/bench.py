@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Latency and throughput of libfabric's providers side by side, in turns: fabtests' tagged ping-pong and bandwidth; and Open MPI's own TCP, by pingpong.c; and what
+"""Latency, throughput and message rate of libfabric's providers side by side, in turns: fabtests' tagged ping-pong and bandwidth; and Open MPI's own TCP, by pingpong.c; and what
 UDP sockets take for the same datagrams without any protocol, by floor.c: nothing that goes over UDP is faster.
 
-    bench.py PROVIDER_FOLDER [--rounds N] [--quiet] [--over loopback|veth|fabric] [--loss SHARE] [--size BYTES]
+    bench.py PROVIDER_FOLDER [--rounds N] [--quiet] [--over loopback|veth|fabric] [--loss SHARE] [--size BYTES] [--limits]
+    bench.py --self-test
 
 --over veth: between two network namespaces with a cable of MTU 9000; fabric: across that of tests/fabric, where --loss is what each of its middle links loses. Both need root.
 --quiet runs both ends at real-time priority, for moments: on a machine that others use it shows what the providers themselves take. It needs root.
-Needs fabtests, as fabtests.py does; without Open MPI, and across the fabric, its column is empty. Prints a table of medians: microseconds one way, and MB/s; and how the first provider's compare, the median of the ratios in one round.
+--limits: fails where the first provider is not as much better than others as it is to be (LIMITS), and says where.
+Needs fabtests, as fabtests.py does; without Open MPI, and across the fabric, its column is empty. Prints a table of medians: microseconds one way, MB/s, and thousands of messages a second, one way; and how the first provider's compare, the median of the ratios in one round.
 """
 
 import argparse
@@ -26,12 +28,65 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "fabric"))
 from fabric import Fabric, run_main, tool  # noqa: E402
 
+SKIP = 77
 OPEN_MPI = "Open MPI TCP"
 FLOOR = "UDP alone"
 PROVIDERS = ("strack", "udp;ofi_rxd", "tcp;ofi_rxm", OPEN_MPI, FLOOR)
 # Enough that what a connection's first milliseconds take is not seen.
 CASES = (("fi_rdm_tagged_pingpong", 64, 10000), ("fi_rdm_tagged_pingpong", 65536, 3000), ("fi_rdm_tagged_pingpong", 1 << 20, 400),
-         ("fi_rdm_tagged_bw", 65536, 5000), ("fi_rdm_tagged_bw", 1 << 20, 500))
+         ("fi_rdm_tagged_bw", 8, 50000), ("fi_rdm_tagged_bw", 64, 50000), ("fi_rdm_tagged_bw", 65536, 5000), ("fi_rdm_tagged_bw", 1 << 20, 500))
+SMALL = 64  # bytes; of streams of no more than these it is messages that count
+RXD, RXM = "udp;ofi_rxd", "tcp;ofi_rxm"
+# What is aimed at, as the share of another's: latency at most, throughput at least. Message rates have no limit.
+LIMITS = {("latency", 64): {RXD: 1}, ("latency", 65536): {RXD: 1 / 5, RXM: 1}, ("latency", 1 << 20): {RXD: 1 / 5, RXM: 1},
+          ("throughput", 65536): {RXD: 5, RXM: 1}, ("throughput", 1 << 20): {RXD: 5, RXM: 1}}
+LIMITS_AT_LOSS = {("latency", 4096): {RXM: 1 / 10}}
+LOSS_OF_LIMITS = 0.01
+
+
+def kind_of(program, size):
+    """What counts in a case."""
+    return "latency" if program.endswith("pingpong") else "rate" if size <= SMALL else "throughput"
+
+
+HEADS = {"latency": "ping-pong, us", "throughput": "one way, MB/s", "rate": "one way, 1000 messages/s"}
+
+
+def figure(kind, size, us, mbps):
+    """Of microseconds and MB/s, which is the more exact one of small messages."""
+    return {"latency": us, "throughput": mbps, "rate": mbps / size * 1e3}[kind]
+
+
+def not_met(ratios, limits):
+    """Of ratios by (kind, size) and provider: those that are missing or beyond their limit, in words."""
+    found = []
+    for (kind, size), by_provider in limits.items():
+        for provider, limit in by_provider.items():
+            ratio = ratios.get((kind, size), {}).get(provider)
+            good = ratio is not None and (ratio < limit if kind == "latency" and limit == 1 else ratio <= limit if kind == "latency" else ratio >= limit)
+            if not good:
+                least = "at least" if kind != "latency" else "below" if limit == 1 else "at most"
+                found.append(f"{kind} at {size} B: {'none' if ratio is None else f'{ratio:.2f}'} of {provider}'s, {least} {limit:.2g} is aimed at")
+    return found
+
+
+def self_test():
+    ratios = {key: dict(value) for key, value in LIMITS.items()}
+    ratios["latency", 64][RXD] = 0.99
+    for size in (65536, 1 << 20):
+        ratios["latency", size][RXM] = 0.99
+    assert not not_met(ratios, LIMITS), not_met(ratios, LIMITS)
+    for (kind, size), by_provider in LIMITS.items():
+        for provider in by_provider:
+            for worse in (None, 1.01 if kind == "latency" else 0.99):
+                changed = {key: dict(value) for key, value in ratios.items()}
+                changed[kind, size][provider] = worse
+                assert len(not_met(changed, LIMITS)) == 1, (kind, size, provider, worse)
+    assert not_met({}, LIMITS_AT_LOSS) == ["latency at 4096 B: none of tcp;ofi_rxm's, at most 0.1 is aimed at"]
+    assert [kind_of(program, size) for program, size, _ in CASES] == ["latency"] * 3 + ["rate"] * 2 + ["throughput"] * 2
+    assert figure("rate", 8, 0.5, 16.0) == 2000.0
+    print("bench: self-test passed")
+    return 0
 
 
 class Side:
@@ -159,13 +214,22 @@ class Floor:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("provider")
+    parser.add_argument("provider", nargs="?")
+    parser.add_argument("--limits", action="store_true")
+    parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--over", choices=("loopback", "veth", "fabric"), default="loopback")
     parser.add_argument("--loss", type=float, default=0)
     parser.add_argument("--size", type=int, help="a ping-pong of this size alone")
     options = parser.parse_args()
+    if options.self_test:
+        return self_test()
+    if options.provider is None:
+        parser.error("the provider's folder is missing")
+    if shutil.which(f"{os.environ.get('FABTESTS', '/usr')}/bin/fi_rdm_tagged_bw") is None:
+        print("skipped: no fi_rdm_tagged_bw in FABTESTS/bin")
+        return SKIP
     folder = os.environ.get("FABTESTS", "/usr") + "/bin"
     env = {**os.environ, "FI_PROVIDER_PATH": str(pathlib.Path(options.provider).resolve())}
     cases = CASES if options.size is None else (("fi_rdm_tagged_pingpong", options.size, 1000),)
@@ -181,15 +245,25 @@ def main():
                            measure(sides, folder, provider, program, size, count, env, before))
                     found.setdefault((program, size, provider), []).append(one)
     print("| | " + " | ".join(PROVIDERS) + " | " + " | ".join(f"of {name}'s" for name in PROVIDERS[1:]) + " |\n|---|" + "---|" * (2 * len(PROVIDERS) - 1))
+    all_ratios = {}
     for program, size, _ in cases:
-        latency = program.endswith("pingpong")
-        runs = {provider: [one and one[0 if latency else 1] for one in found[program, size, provider]] for provider in PROVIDERS}
+        kind = kind_of(program, size)
+        runs = {provider: [one and figure(kind, size, *one) for one in found[program, size, provider]] for provider in PROVIDERS}
         cells = [f"{statistics.median(good):.1f}" if (good := [one for one in runs[provider] if one]) else "-" for provider in PROVIDERS]
         for other in PROVIDERS[1:]:
             ratios = [mine / theirs for mine, theirs in zip(runs[PROVIDERS[0]], runs[other]) if mine and theirs]
             cells.append(f"{statistics.median(ratios):.2f}" if ratios else "-")
-        print(f"| {'ping-pong, us' if latency else 'one way, MB/s'}, {size} B | " + " | ".join(cells) + " |")
-    return 0
+            if ratios:
+                all_ratios.setdefault((kind, size), {})[other] = statistics.median(ratios)
+        print(f"| {HEADS[kind]}, {size} B | " + " | ".join(cells) + " |")
+    limits = {key: value for key, value in (LIMITS_AT_LOSS if options.loss == LOSS_OF_LIMITS else LIMITS).items() if key in {(kind_of(program, size), size) for program, size, _ in cases}}
+    if not options.limits:
+        return 0
+    missed = not_met(all_ratios, limits)
+    for one in missed:
+        print(f"not met: {one}")
+    print(f"{sum(map(len, limits.values())) - len(missed)} of {sum(map(len, limits.values()))} limits met")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":
