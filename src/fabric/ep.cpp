@@ -1,10 +1,13 @@
 // An endpoint: what is bound to it, how it opens and ends, what it tells.
+#include <netinet/in.h>
 #include <poll.h>
 #include <rdma/fi_collective.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -30,6 +33,33 @@ void print_statistics(Ep& ep) {
                ep.name.text().c_str(), n(all.datagrams_sent), n(all.bytes_sent),
                n(all.datagrams_received), n(all.bytes_received), n(all.connections_made),
                n(all.connections_failed));
+}
+
+/// Whether another socket of this host has the address.
+bool is_taken(const udp::Address& address) {
+  sockaddr_in6 name{};
+  const std::size_t size = to_sockaddr(address, &name, sizeof name);
+  const int socket = ::socket(address.v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return false;
+  const bool taken =
+      ::bind(socket, reinterpret_cast<const sockaddr*>(&name), static_cast<socklen_t>(size)) != 0 &&
+      errno == EADDRINUSE;
+  close(socket);
+  return taken;
+}
+
+/// Listens at `address`; where its port is nobody's choice, at the first free one from FI_STRACK_PORT on.
+udp::Outcome<udp::Endpoint> open_endpoint(udp::EndpointOptions options, udp::Address address) {
+  const bool chosen = address.port != 0 || settings().port == 0;
+  if (!chosen) address.port = settings().port;
+  for (;; ++address.port) {
+    const bool last = chosen || address.port == 65'535;
+    if (!last && is_taken(address)) continue;
+    options.listen = address.text();
+    auto opened = udp::Endpoint::open(options);
+    // Somebody else may have been faster.
+    if (opened || last || !is_taken(address)) return opened;
+  }
 }
 
 int close_ep(fid* inner) {
@@ -338,9 +368,8 @@ int open_ep(fid_domain* outer, fi_info* info, fid_ep** out, void* context) {
   const bool loopback = address.is_loopback();
   if (options.paths == 0) options.paths = loopback ? 4 : 256;
   if (options.max_payload == 0) options.max_payload = loopback ? kQuarter : 8'192;
-  options.listen = address.text();
   options.user_data = greeting(settings().limits.eager);
-  auto opened = udp::Endpoint::open(options);
+  auto opened = open_endpoint(options, address);
   if (!opened) {
     complain(opened.error().text);
     return -FI_EADDRNOTAVAIL;

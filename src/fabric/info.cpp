@@ -149,6 +149,9 @@ void define_settings(fi_provider& provider) {
   define("address",
          "the address of this host that peers are told, without a port. default: without a key and "
          "without insecure 127.0.0.1, else that of the first interface that is up");
+  define("port",
+         "the first UDP port that endpoints listen at, 1 to 65535; several of a host take the next "
+         "free ones. default: any that is free");
   define("key_file", "a file with the job's pre-shared key, 64 hexadecimal digits");
   define("key", "the same key itself");
   define("insecure", "1: leave this host without a key. default: 0");
@@ -390,8 +393,8 @@ bool read_settings(fi_provider& provider) {
   std::size_t unexpected = s.limits.unexpected >> 20;
   const bool ok =
       read_key(options) && read_address(s.address) && read_flag("insecure", options.insecure) &&
-      read_flag("stats", s.statistics) && read_number("paths", options.paths, 1, 256) &&
-      read_number("burst", options.burst, 1, 64) &&
+      read_flag("stats", s.statistics) && read_number("port", s.port, 1, 65'535) &&
+      read_number("paths", options.paths, 1, 256) && read_number("burst", options.burst, 1, 64) &&
       read_number("payload", options.max_payload, 512, 65'000) && read_rate(options.rate_bps) &&
       read_number("eager", s.limits.eager, kMostInjected, 1 << 20) &&
       read_number("buffers", s.limits.buffers, 8, kMostObjects) &&

@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -169,6 +171,9 @@ TEST(Settings, MistakesAreNamed) {
       said("FI_STRACK_ADDRESS", "10.0.0"),
       "FI_STRACK_ADDRESS is '10.0.0'. it takes a numeric address of this host without a port, "
       "such as 192.0.2.7");
+  for (const char* port : {"0", "65536", "a"})
+    EXPECT_EQ(said("FI_STRACK_PORT", port),
+              std::string("FI_STRACK_PORT is '") + port + "'. it takes a number from 1 to 65535");
   EXPECT_EQ(said("FI_STRACK_PATHS", "0"),
             "FI_STRACK_PATHS is '0'. it takes a number from 1 to 256");
   for (const char* rate : {"0", "1e", "nan", "20000", "-1"})
@@ -178,6 +183,55 @@ TEST(Settings, MistakesAreNamed) {
       said("FI_STRACK_KEY_FILE", "/nowhere"),
       "FI_STRACK_KEY_FILE is '/nowhere', and no key can be read there. `strack key` makes one");
   EXPECT_EQ(said("FI_STRACK_KEY", "12").substr(0, 13), "FI_STRACK_KEY");
+}
+
+std::uint16_t port_of(fid_ep* ep) {
+  sockaddr_in name{};
+  std::size_t size = sizeof name;
+  EXPECT_EQ(fi_getname(&ep->fid, &name, &size), 0);
+  return ntohs(name.sin_port);
+}
+
+// Endpoints of one info have addresses of their own: any that are free, or from FI_STRACK_PORT on. One whose port the program chose twice is refused.
+TEST(Settings, EndpointsOfOneInfoDoNotCollide) {
+  World world(5);
+  std::set<std::uint16_t> ports;
+  for (const World::Member& one : world.all) ports.insert(port_of(one.ep));
+  EXPECT_EQ(ports.size(), 5u);
+  // A free port, with two neighbours: one that the kernel has just given to somebody, who has ended.
+  std::uint16_t first = 0;
+  {
+    World other(1);
+    first = port_of(other[0].ep);
+  }
+  if (first > 65'000) first = 20'000;
+  setenv("FI_STRACK_PORT", std::to_string(first).c_str(), 1);
+  ASSERT_TRUE(read_settings(provider()));
+  {
+    World fixed(3);
+    std::uint16_t before = 0;
+    for (const World::Member& one : fixed.all) {
+      const std::uint16_t port = port_of(one.ep);
+      EXPECT_GT(port, before);
+      EXPECT_GE(port, first);
+      EXPECT_LT(port, first + 100) << "the next free ones";
+      before = port;
+    }
+    std::uint64_t value = 0;
+    ASSERT_EQ(fi_recv(fixed[2].ep, &value, 8, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+    const std::uint64_t sent = 8;
+    ASSERT_EQ(fi_inject(fixed[0].ep, &sent, 8, 2), 0);
+    EXPECT_EQ(World::next(fixed[2].rx).err, 0);
+    EXPECT_EQ(value, 8u);
+  }
+  unsetenv("FI_STRACK_PORT");
+  ASSERT_TRUE(read_settings(provider()));
+  const sockaddr_in mine = address("127.0.0.1", port_of(world[0].ep));
+  fi_info* info = fi_dupinfo(world.info);
+  std::memcpy(info->src_addr, &mine, sizeof mine);
+  fid_ep* ep = nullptr;
+  EXPECT_EQ(fi_endpoint(world.domain, info, &ep, nullptr), -FI_EADDRNOTAVAIL);
+  fi_freeinfo(info);
 }
 
 // An event queue that somebody still tells things is not closed.

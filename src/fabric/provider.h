@@ -48,7 +48,8 @@ inline constexpr std::size_t kLongestMessage = 0xffff'ffff;
 /// From FI_STRACK_*, read once.
 struct Settings {
   udp::EndpointOptions endpoint;
-  std::string address;  ///< of this host, for peers
+  std::string address;     ///< of this host, for peers
+  std::uint16_t port = 0;  ///< the first that endpoints take; 0: any
   Limits limits;
   bool statistics = false;
 };
