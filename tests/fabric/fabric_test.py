@@ -18,7 +18,7 @@ import time
 import testing
 from baselines import SIZE, Table, ideal_seconds, kernel_transports, permutation
 from fabric import Fabric, run_main
-from testing import FabricCase, note, recovery_ms
+from testing import MOST_FELT_MS, FabricCase, note, recovery_ms
 from transports import StrackPerf
 
 PAIR = ('h1', 'h5')
@@ -68,10 +68,10 @@ class TransportCase(FabricCase):
             ratios.append(ratio)
         return results, ratios
 
-    def limit(self, value, most):
+    def limit(self, value, most, what=None):
         """A time, or a ratio of times: held to its limit where figures are made, told of elsewhere."""
         if Settings.full:
-            self.assertLessEqual(value, most)
+            self.assertLessEqual(value, most, what)
         elif value > most:
             note(f'above the limit of {most:g}: {value:.2f}')
 
@@ -154,17 +154,17 @@ class Paths(TransportCase):
 
 class Faults(TransportCase):
     def test_a_spine_dies_during_a_transfer(self):
-        times = []
-        for seed in range(1, 6 if Settings.full else 3):
+        times = {}
+        for seed in range(1, 11 if Settings.full else 3):
             self.fabric.restore()
             self.fabric.set_hash_seed(seed)
             self.fabric.reset_counts()
-            times.append(recovery_ms(self.fabric, self.strack, PAIR, 2 * SIZE, 's2'))
+            times[seed] = recovery_ms(self.fabric, self.strack, PAIR, 2 * SIZE, 's2')
             self.assertGreater(self.fabric.total('s2', 'blackholed'), 0)
-            note(f'hash seed {seed}: recovered after {times[-1]:.0f} ms')
-        note(f'recovery in the median {statistics.median(times):.0f} ms, at worst {max(times):.0f} ms of {len(times)} '
-             '(aim: 100 ms)')
-        self.limit(max(times), 1000)
+            note(f'hash seed {seed}: recovered after {times[seed]:.0f} ms')
+        note(f'recovery in the median {statistics.median(times.values()):.0f} ms, at worst {max(times.values()):.0f} ms of {len(times)} '
+             f'(aim: {MOST_FELT_MS} ms)')
+        self.limit(max(times.values()), MOST_FELT_MS, f'hash seeds {[seed for seed, ms in times.items() if ms > MOST_FELT_MS]}')
 
     def test_one_path_at_a_tenth_of_its_rate(self):
         ratios = []

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Tables of figures from a real fabric, with 2 to 5 spines: STrack, STrack+, TCP and MPTCP beside each other.
 
-    tables.py --program build/release/src/cli/strack [--seeds 20] [--spines 2,3,4,5] [--only permutation,recovery,pair]
+    tables.py --program build/release/src/cli/strack [--seeds 20] [--first 1] [--spines 2,3,4,5] [--only permutation,recovery,pair]
 
 permutation: four pairs at once, the slowest over the ideal, median and worst over hash seeds. recovery: how long one transfer
-feels it when a spine dies for good in its middle. pair: one pair over links of ten times the rate (2 Gb/s). Prints Markdown; all
-has to arrive whole. Run it on a quiet machine: the first line says how quiet it was.
+feels it when a spine dies for good in its middle. pair: one pair over links of ten times the rate (2 Gb/s). Prints Markdown. Run it
+on a quiet machine: the first line says how quiet it was. Exit status 1, with the seeds and a line to repeat the first of them: a
+transfer has not come to its end, or a dead spine was felt for more than 100 ms.
 """
 
 import argparse
+import math
 import os
 import shutil
 import statistics
@@ -16,7 +18,7 @@ import sys
 
 from baselines import SIZE, ideal_seconds, kernel_transports, permutation
 from fabric import Fabric, require, run_main
-from testing import machine, recovery_ms
+from testing import MOST_FELT_MS, machine, recovery_ms
 from transports import StrackPerf, TransferFailed
 
 PAIR = ('h1', 'h5')
@@ -37,7 +39,46 @@ def table(title, columns, rows):
         print(f'| {spines} | {" | ".join(cells)} |', flush=True)
 
 
-def permutations(fabric, transports, seeds):
+class Verdict:
+    """What was not as it has to be, of all tables."""
+
+    def __init__(self, program):
+        self.program = program
+        self.slow = []  # (transport, spines, seed, ms)
+        self.count = 0  # of dead spines
+        self.unended = []  # (kind, transport, spines, seed, why)
+
+    def ended(self, kind, transport, fabric, seed, measure):
+        """What `measure` gives, or infinity."""
+        try:
+            return measure()
+        except (AssertionError, TransferFailed) as error:
+            self.unended.append((kind, transport.name, fabric.options.spines, seed, str(error)))
+            progress(f'{kind}, {transport.name}, {fabric.options.spines} spines, hash seed {seed}: {error}')
+            return math.inf
+
+    def felt(self, transport, fabric, seed, ms):
+        self.count += 1
+        if MOST_FELT_MS < ms < math.inf:
+            self.slow.append((transport.name, fabric.options.spines, seed, ms))
+        return ms
+
+    def lines(self):
+        """Nothing, if all was well."""
+        out = [f'{kind}, {name}, {spines} spines, hash seed {seed}: has not come to its end: {why.splitlines()[0]}'
+               for kind, name, spines, seed, why in self.unended]
+        if self.slow:
+            worst = max(self.slow, key=lambda one: one[3])
+            out.append(f'{len(self.slow)} of {self.count} dead spines were felt for more than {MOST_FELT_MS} ms, the longest for {worst[3]:.0f}: ' +
+                       '; '.join(f'{name}, {spines} spines, hash seed {seed}: {ms:.0f} ms' for name, spines, seed, ms in self.slow))
+        repeat = [one[:4] for one in self.unended] + [('recovery', *one[:3]) for one in self.slow]
+        if repeat:
+            kind, _, spines, seed = repeat[0]
+            out.append(f'replay: tests/fabric/tables.py --program {self.program} --only {kind} --spines {spines} --first {seed} --seeds 1')
+        return out
+
+
+def permutations(fabric, transports, seeds, verdict):
     """The slowest pair over the ideal, of each transport, for each seed. Fewer spines than pairs are shared."""
     shared = max(1, fabric.options.hosts_per_leaf / fabric.options.spines)
     slowest = {transport.name: [] for transport in transports}
@@ -45,44 +86,52 @@ def permutations(fabric, transports, seeds):
         fabric.restore()
         fabric.set_hash_seed(seed)
         for transport in transports:
-            slowest[transport.name].append(max(permutation(fabric, transport)) / shared)
+            slowest[transport.name].append(verdict.ended('permutation', transport, fabric, seed,
+                                                         lambda transport=transport: max(permutation(fabric, transport)) / shared))
         progress(f'permutation, {fabric.options.spines} spines, hash seed {seed}: ' +
                  ', '.join(f'{name} {values[-1]:.2f}' for name, values in slowest.items()))
     return slowest
 
 
-def recoveries(fabric, transports, seeds):
+def recoveries(fabric, transports, seeds, verdict):
     """Milliseconds, of each transport, for each seed; each time another spine."""
     times = {transport.name: [] for transport in transports}
     for seed in seeds:
         for transport in transports:
             fabric.restore()
             fabric.set_hash_seed(seed)
-            times[transport.name].append(recovery_ms(fabric, transport, PAIR, 2 * SIZE, f's{seed % fabric.options.spines + 1}'))
+            ms = verdict.ended('recovery', transport, fabric, seed, lambda transport=transport, seed=seed: recovery_ms(
+                fabric, transport, PAIR, 2 * SIZE, f's{seed % fabric.options.spines + 1}'))
+            times[transport.name].append(verdict.felt(transport, fabric, seed, ms))
         progress(f'recovery, {fabric.options.spines} spines, hash seed {seed}: ' +
                  ', '.join(f'{name} {values[-1]:.0f} ms' for name, values in times.items()))
     return times
 
 
-def pairs(fabric, transports, seeds):
+def pairs(fabric, transports, seeds, verdict):
     """One pair's time over the ideal, of each transport, for each seed."""
     size = 10 * SIZE
     ratios = {transport.name: [] for transport in transports}
+
+    def ratio(transport):
+        result, = transport.transfers(fabric, [PAIR], size)
+        if not result.ok or result.bytes != size:
+            raise TransferFailed(f'{result.bytes} of {size} bytes were delivered')
+        return result.seconds / ideal_seconds(fabric, size)
+
     for seed in seeds:
         fabric.restore()
         fabric.set_hash_seed(seed)
         for transport in transports:
-            result, = transport.transfers(fabric, [PAIR], size)
-            if not result.ok or result.bytes != size:
-                raise TransferFailed(f'{transport.name}: {result.bytes} of {size} bytes were delivered')
-            ratios[transport.name].append(result.seconds / ideal_seconds(fabric, size))
+            ratios[transport.name].append(verdict.ended('pair', transport, fabric, seed, lambda transport=transport: ratio(transport)))
     return ratios
 
 
 def main():
     parser = argparse.ArgumentParser(description='tables of figures from a real fabric')
     parser.add_argument('--program', default='strack', help='the program to test (%(default)s)')
-    parser.add_argument('--seeds', type=int, default=20, help='hash seeds, from 1 (%(default)s)')
+    parser.add_argument('--seeds', type=int, default=20, help='hash seeds (%(default)s)')
+    parser.add_argument('--first', type=int, default=1, help='the first of them (%(default)s)')
     parser.add_argument('--spines', default='2,3,4,5', help='numbers of them (%(default)s)')
     parser.add_argument('--only', default='permutation,recovery,pair', help='which tables (%(default)s)')
     arguments = parser.parse_args()
@@ -98,7 +147,8 @@ def main():
     wanted = arguments.only.split(',')
     if unknown := sorted(set(wanted) - set(kinds)):
         raise ValueError(f'there is no table {unknown[0]}. there are {", ".join(kinds)}')
-    seeds = range(1, arguments.seeds + 1)
+    seeds = range(arguments.first, arguments.first + arguments.seeds)
+    verdict = Verdict(arguments.program)
     print(f'{len(seeds)} hash seeds; {machine()}')
     for kind in wanted:
         title, measure, transports, rate, digits = kinds[kind]
@@ -107,9 +157,12 @@ def main():
             with Fabric(spines=spines, rate=rate, name=f'tables-{os.getpid()}-{spines}') as fabric:
                 for transport in transports:
                     transport.prepare(fabric)
-                measured = measure(fabric, transports, seeds)
+                measured = measure(fabric, transports, seeds, verdict)
                 rows.append((spines, [median_and_worst(values, digits) for values in measured.values()]))
         table(title, [transport.name for transport in transports], rows)
+    for line in verdict.lines():
+        print(line, flush=True)
+    return 1 if verdict.lines() else 0
 
 
 if __name__ == '__main__':

@@ -11,6 +11,9 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fabric import SKIP, Fabric, require  # noqa: E402
+from transports import PATIENCE, TransferFailed  # noqa: E402
+
+MOST_FELT_MS = 100  # of a spine that dies, at worst
 
 
 class FabricCase(unittest.TestCase):
@@ -73,7 +76,8 @@ def recovery_seconds(samples, before, window=0.02, steady=0.1):
 
 
 def recovery_ms(fabric, transport, pair, size, spine):
-    """How long a transfer feels the death of a spine in its middle. It has to arrive whole."""
+    """How long a transfer feels the death of a spine in its middle. It has to arrive whole; else TransferFailed or
+    AssertionError say what happened."""
     transfer, = transport.start(fabric, [pair], size)
     try:
         link = f'l2-{pair[1]}'
@@ -92,7 +96,10 @@ def recovery_ms(fabric, transport, pair, size, spine):
         samples = [carried_from(size // 2)]
         before = (samples[0][1] - first) / (samples[0][0] - began)
         fabric.set(spine, blackhole=1)
+        until = time.monotonic() + PATIENCE
         while transfer.running():
+            if time.monotonic() > until:
+                raise TransferFailed(f'{samples[-1][1]} of {size} bytes {PATIENCE} s after {spine} died, and no end')
             time.sleep(0.001)
             samples.append((time.monotonic(), fabric.count(link).out_bytes))
         result = transfer.result()
