@@ -19,7 +19,7 @@ import testing
 from baselines import SIZE, Table, ideal_seconds, kernel_transports, permutation
 from fabric import Fabric, run_main
 from testing import MOST_FELT_MS, FabricCase, note, recovery_ms
-from transports import StrackPerf
+from transports import StrackPerf, TransferFailed
 
 PAIR = ('h1', 'h5')
 
@@ -283,6 +283,41 @@ class DeadForGood(TransportCase):
         finally:
             for transfer in started:
                 transfer.stop()
+
+
+class DeadBefore(TransportCase):
+    """A spine that was dead before anybody asked for a connection: each comes up by another way, and ends [D44]."""
+    SPINES = 3
+    FLOWS = 32
+    SIZE = 500_000
+
+    def test_32_flows_past_one_of_3_spines(self):
+        came = dict.fromkeys(range(1, 11 if Settings.full else 3), 0)
+        wrong = []
+        with Fabric(spines=self.SPINES, name=f'{self.fabric.name}-before') as fabric:
+            half = len(fabric.hosts) // 2
+            pairs = [(fabric.hosts[i % half], fabric.hosts[half + (i // half + i) % half]) for i in range(self.FLOWS)]
+            for seed in came:
+                fabric.restore()
+                fabric.set_hash_seed(seed)
+                fabric.reset_counts()
+                dead = f's{seed % self.SPINES + 1}'
+                fabric.set(dead, blackhole=1)
+                started = self.strack.start(fabric, pairs, self.SIZE, paths=16)
+                try:
+                    for (source, target), transfer in zip(pairs, started):
+                        try:
+                            self.check(transfer.result(), self.SIZE)
+                            came[seed] += 1
+                        except (AssertionError, TransferFailed) as error:
+                            wrong.append(f'hash seed {seed}, {source} to {target}: {error}')
+                finally:
+                    for transfer in started:
+                        transfer.stop()
+                # Else the hash has kept everybody away from it, and nothing was shown.
+                self.assertGreater(fabric.total(dead, 'blackholed'), 0)
+        note(f'{sum(came.values())} of {self.FLOWS * len(came)} flows came up and ended, {self.FLOWS} with each of {len(came)} hash seeds')
+        self.assertEqual(came, dict.fromkeys(came, self.FLOWS), '\n'.join(wrong))
 
 
 def main():
