@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What many connections carry beside one, over loopback: `strack perf` by turns, with threads that move packets and without.
 
-    bench/udp_connections.py --program build/release/src/cli/strack [--connections 1000] [--threads 0,2] [--key]
+    bench/udp_connections.py --program build/release/src/cli/strack [--connections 1000] [--threads 0,2] [--key] [--least RATIO]
 
 For each number of threads (of either side), one connection and many have their turns, so that whatever else the machine does
 hits them alike. Prints the medians, their ratio, and what share of the connections' bytes the busiest thousandth had to wait
-for: completion times. A test that fails is an error; how fast it is, is not.
+for: completion times. A test that fails is an error; how fast it is, is one with --least only: many have to carry so much of what
+one does, and may send --most-again of their packets again.
 """
 
 import argparse
@@ -54,6 +55,8 @@ def main():
     parser.add_argument('--seconds', type=float, default=2, help='of a turn (%(default)s)')
     parser.add_argument('--burst', type=int, default=7, help='packets per system call (%(default)s)')
     parser.add_argument('--rate', default='25Gb/s', help='what strack perf is told of the link (%(default)s)')
+    parser.add_argument('--least', type=float, help='what many have to carry of what one does')
+    parser.add_argument('--most-again', type=float, default=0.05, help='share of packets that may be sent again, with --least (%(default)s)')
     parser.add_argument('--key', action='store_true', help='sealed')
     arguments = parser.parse_args()
     program = shutil.which(arguments.program)
@@ -65,6 +68,7 @@ def main():
                    *(['--key-file', key.name] if arguments.key else ['--insecure'])]
         print(f'{os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}; {arguments.rounds} rounds of {arguments.seconds:g} s')
         print(f'{"threads":>8}{"one: Gb/s":>12}{f"{arguments.connections}: Gb/s":>14}{"ratio":>8}{"p99.9 ms":>10}{"sent again":>12}')
+        missed = []
         for threads in (int(text) for text in arguments.threads.split(',')):
             found = {1: [], arguments.connections: []}
             for _ in range(arguments.rounds):
@@ -75,6 +79,13 @@ def main():
             slowest = statistics.median(result['completion_us']['p99_9'] for result in last) / 1000
             again = statistics.median(result['retransmissions'] / max(1, result['packets']) for result in last)
             print(f'{threads:>8}{one:>12.2f}{many:>14.2f}{many / one:>8.2f}{slowest:>10.1f}{again:>11.2%}', flush=True)
+            if arguments.least and many < arguments.least * one:
+                missed.append(f'{threads} threads: {arguments.connections} connections carry {many / one:.2f} of what one does, less than {arguments.least:g}')
+            if arguments.least and again > arguments.most_again:
+                missed.append(f'{threads} threads: {again:.1%} of the packets were sent again, more than {arguments.most_again:.1%}')
+    if missed:
+        print('missed: ' + '; '.join(missed))
+    return 1 if missed else 0
 
 
 if __name__ == '__main__':

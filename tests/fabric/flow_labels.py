@@ -6,7 +6,8 @@
 A host, a router with two equal routes to a network (ECMP), and a sink behind each. 256 datagrams leave the host: by 256 ports, or by
 one port with 256 flow labels of its own; the router hashes addresses and flow label (net.ipv6.fib_multipath_hash_policy 0) or
 ports too (1); the kernel labels by itself (net.ipv6.auto_flowlabels 1, as it comes) or not (0). Printed: how many went by the first
-route. docs/udp-tools.md has the table. Exit status 77: no root, or no namespaces.
+route. docs/udp-tools.md has the table and what follows from it for endpoints; exit status 1: this kernel does otherwise, or a datagram
+was lost. 77: no root, or no namespaces.
 """
 
 import os
@@ -15,6 +16,9 @@ import sys
 
 HOST, ROUTER, LEFT, RIGHT = (f"stfl{os.getpid()}{letter}" for letter in "hrab")
 COUNT = 256
+# Which of them the router tells apart: (what differs, hash policy, automatic labels).
+SPREAD = {("ports", 0, 1): True, ("ports", 0, 0): False, ("labels", 0, 1): True, ("labels", 0, 0): True,
+          ("ports", 1, 1): True, ("ports", 1, 0): True, ("labels", 1, 1): False, ("labels", 1, 0): False}
 SEND = f"""
 import socket, struct, sys
 by_ports = sys.argv[1] == "ports"
@@ -72,7 +76,14 @@ def measure(how, policy, automatic):
     inside(HOST, sys.executable, "-c", SEND, how)
     left, right = (packets(sink) - was for sink, was in zip((LEFT, RIGHT), before))
     print(f"| {how} | {policy} | {automatic} | {left} of {left + right} |", flush=True)
-    return left, right
+    if left + right != COUNT:
+        return f"{how}, policy {policy}, automatic labels {automatic}: {left + right} of {COUNT} datagrams have arrived"
+    # Half of 256 is 8 standard deviations away from a quarter.
+    spread = COUNT / 4 < left < 3 * COUNT / 4
+    if spread != SPREAD[how, policy, automatic] or (not spread and left not in (0, COUNT)):
+        wanted = "both routes" if SPREAD[how, policy, automatic] else "one route"
+        return f"{how}, policy {policy}, automatic labels {automatic}: {left} of {COUNT} by the first route, where {wanted} had been taken"
+    return None
 
 
 def main():
@@ -82,10 +93,11 @@ def main():
     run("ip", "netns", "del", HOST + "x")
     try:
         build()
-        for policy in (0, 1):
-            for how in ("ports", "labels"):
-                for automatic in (1, 0):
-                    measure(how, policy, automatic)
+        wrong = [fault for policy in (0, 1) for how in ("ports", "labels") for automatic in (1, 0)
+                 if (fault := measure(how, policy, automatic))]
+        if wrong:
+            print("\n".join(wrong))
+            return 1
     except subprocess.CalledProcessError as failed:
         print(f"error: {' '.join(failed.cmd)}: {failed.stderr}")
         return 1
