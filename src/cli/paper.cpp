@@ -264,6 +264,7 @@ class Searching {
   [[nodiscard]] std::optional<int> search() {
     if (const auto status = run_all({paper::Point{}}, false, small_)) return status;
     if (const auto status = scored({}, false, small_, found_.standard)) return status;
+    if (const auto status = try_all(side_.named)) return status;
     if (const auto status = try_all(paper::latin_hypercube(side_, options_.points, 1)))
       return status;
     for (int round = 0; round < options_.rounds; ++round) {
@@ -288,9 +289,16 @@ class Searching {
     const SearchScale full{
         paper::kFullScale, results_folder(options_) / paper::kFullScale, {options_.confirm}};
     paper::Found::AtScale at;
-    if (const auto status = run_all({best}, held_out, full)) return status;
+    std::vector<paper::Point> points{best};
+    if (options_.named) points.insert(points.end(), side_.named.begin(), side_.named.end());
+    if (const auto status = run_all(points, held_out, full)) return status;
     if (const auto status = scored({}, held_out, full, at.standard)) return status;
     if (const auto status = scored(best, held_out, full, at.best)) return status;
+    for (std::size_t i = 1; i < points.size(); ++i) {
+      paper::Tried& tried = at.named.emplace_back();
+      tried.point = points[i];
+      if (const auto status = scored(tried.point, held_out, full, tried.score)) return status;
+    }
     (held_out ? found_.confirmed_held_out : found_.confirmed) = std::move(at);
     return std::nullopt;
   }
@@ -330,6 +338,8 @@ class Searching {
   std::optional<std::string> plan(const paper::Point& point, bool held_out, const SearchScale& at,
                                   std::map<fs::path, run::PoolRun>& runs) {
     for (const paper::Row& row : rows_at(point, held_out, at)) {
+      // At the paper's scale as much as is asked for; what was run before counts all the same.
+      if (!at.tables.empty() && !wanted(options_, row.id)) continue;
       const auto planned = paper::plan(row, at.name);
       if (!planned) return planned.error().text();
       for (const paper::PlannedRun& one : planned.value()) {

@@ -49,6 +49,7 @@ struct PaperCalibrateOptions : PaperOptions {
   std::filesystem::path markdown;
   std::string side;               ///< only this one; empty: all
   std::filesystem::path confirm;  ///< a table of the defaults' runs at the paper's scale
+  bool named = false;             ///< confirm the points that CALIBRATE names, too
   bool quiet = false;
 };
 int paper_calibrate(const PaperCalibrateOptions& options);

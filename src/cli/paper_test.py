@@ -39,6 +39,7 @@ inspect = 1
 title = "A small row"
 group = "Small"
 claim = "Two to one."
+section = "Evaluation"
 explain = ["STrack is {gain} times as fast."]
 
 [paper.numbers]
@@ -186,13 +187,20 @@ class PaperTest(CommandTest):
         said = self.good("calibrate", "--points", "2", "--confirm", "t.csv", "--markdown", "c.md")
         self.assertRegex(said, r"strack: at the paper's scale 0\.\d\d and 0\.\d\d")
         text = (self.folder / "c.md").read_text()
-        self.assertIn("At the paper's scale, one seed: error of the defaults ", text)
+        self.assertIn("At the paper's scale, one seed, as far as it was run. Error of the best point ", text)
         made = sorted(p.name for p in (self.folder / "results/paper-calibrate/full").rglob("*.db"))
         self.assertTrue(made and all("BDP-s1" in name for name in made), made)
         self.assertIn("nowhere.csv", self.bad("calibrate", "--confirm", "nowhere.csv"))
         # One side alone, with the runs that are there.
         self.assertRegex(self.good("calibrate", "--points", "2", "--side", "strack"), r"strack: error 0.22 ")
         self.assertIn("the sides are strack", self.bad("calibrate", "--side", "rocev2"))
+        # No more rows at the paper's scale than were asked for; points that are named go with the best one.
+        self.write("CALIBRATE", "side strack\ntransport.max_cwnd = 1 BDP | 2 BDP | 4 BDP\ntry transport.max_cwnd=4 BDP\n")
+        self.good("calibrate", "--points", "2", "--rounds", "0", "--confirm", "t.csv", "--named", "--only", "A",
+                  "--results", "some", "--markdown", "c.md")
+        self.assertTrue(list((self.folder / "some/full/A").glob("*4BDP-s1.db")))
+        self.assertFalse((self.folder / "some/full/B").exists())
+        self.assertIn("Point 1 is transport.max_cwnd = 4 BDP: ", (self.folder / "c.md").read_text())
         self.write("CALIBRATE", "side\n")
         self.assertIn("CALIBRATE:1: a side has a name", self.bad("calibrate"))
 

@@ -112,6 +112,14 @@ Command add_paper_calibrate(CLI::App* paper) {
                    "defaults' runs of this table, such as docs/validation.csv")
       ->type_name("TABLE")
       ->check(CLI::ExistingFile);
+  paper_calibrate_command
+      ->add_option(
+          "--only", paper_search.rows,
+          "run no more than these rows at the paper's scale; what is there counts all the\n"
+          "same")
+      ->type_name("ROW...");
+  paper_calibrate_command->add_flag("--named", paper_search.named,
+                                    "the points that CALIBRATE names at the paper's scale, too");
   paper_calibrate_command->add_flag("--quiet", paper_search.quiet, "print errors only");
   return {paper_calibrate_command, [] { return paper_calibrate(paper_search); }};
 }

@@ -82,14 +82,34 @@ void split_by_scheme(const RunGroup& group, const Side& side, const Point& point
   }
 }
 
-void leave_out(std::vector<Axis>& axes, const std::set<std::string>& values) {
+/// False where an axis has nothing left: there is nothing to run.
+bool leave_out(std::vector<Axis>& axes, const std::set<std::string>& values) {
+  bool some = true;
   for (Axis& axis : axes) {
-    std::vector<std::string> kept;
-    for (const std::string& value : axis.values) {
-      if (!values.contains(value)) kept.push_back(value);
-    }
-    if (!kept.empty()) axis.values = std::move(kept);
+    std::erase_if(axis.values, [&](const std::string& value) { return values.contains(value); });
+    some = some && !axis.values.empty();
   }
+  return some;
+}
+
+/// "pfc.alpha=1/128 | rocev2.dcqcn=uet-htsim": the keys that are not named have their first values.
+Result<Point, std::string> named_point(const Side& side, std::string_view text) {
+  Point point(side.keys.size());
+  for (const std::string& part : split(text, '|')) {
+    const std::size_t equals = part.find('=');
+    const std::string key = trimmed(part.substr(0, equals));
+    const auto axis = std::find_if(side.keys.begin(), side.keys.end(),
+                                   [&](const Axis& one) { return one.key == key; });
+    if (axis == side.keys.end() || equals == part.npos)
+      return fmt::format("{} is no key of side {} with a value", part, side.name);
+    const auto value =
+        std::find(axis->values.begin(), axis->values.end(), trimmed(part.substr(equals + 1)));
+    if (value == axis->values.end())
+      return fmt::format("{} has no such value. it has {}", part, fmt::join(axis->values, ", "));
+    point[static_cast<std::size_t>(axis - side.keys.begin())] =
+        static_cast<std::size_t>(value - axis->values.begin());
+  }
+  return point;
 }
 
 }  // namespace
@@ -112,7 +132,20 @@ Result<Calibration, ScenarioError> load_calibration(const std::filesystem::path&
     if (word == "held-out") {
       for (std::string& row : split(rest, ' ')) what.held_out.insert(std::move(row));
     } else if (word == "leave-out") {
-      for (std::string& value : split(rest, '|')) what.leave_out.insert(std::move(value));
+      auto& left_out = what.sides.empty() ? what.leave_out : what.sides.back().leave_out;
+      for (std::string& value : split(rest, '|')) left_out.insert(std::move(value));
+    } else if (word == "set") {
+      const std::string row = rest.substr(0, rest.find(' '));
+      std::vector<std::string> settings = split(rest.substr(row.size()), '|');
+      if (settings.empty())
+        return fail("a row and its settings, such as `set IN-Q topology.hosts=64`");
+      what.set[row] = std::move(settings);
+    } else if (word == "try") {
+      if (what.sides.empty() || what.sides.back().keys.empty())
+        return fail("write `try` below the keys of its side");
+      const auto point = named_point(what.sides.back(), rest);
+      if (!point) return fail(point.error());
+      what.sides.back().named.push_back(point.value());
     } else if (word == "side") {
       if (rest.empty()) return fail("a side has a name, such as `side rocev2`");
       what.sides.push_back({rest, {}});
@@ -123,10 +156,10 @@ Result<Calibration, ScenarioError> load_calibration(const std::filesystem::path&
         return fail(fmt::format("{} needs two values or more, such as `1 | 2`", axis.key));
       what.sides.back().keys.push_back(std::move(axis));
     } else {
-      return fail(
-          fmt::format("\"{}\" is none of `held-out`, `leave-out`, `side NAME` and `key = "
-                      "value | value`",
-                      line));
+      return fail(fmt::format(
+          "\"{}\" is none of `held-out`, `leave-out`, `set`, `side NAME`, `try` and `key = "
+          "value | value`",
+          line));
     }
   }
   for (const Side& side : what.sides) {
@@ -180,8 +213,17 @@ std::vector<Row> rows_at(const std::vector<Row>& rows, const Calibration& what, 
     const bool collectives = runs_collectives(row, side);
     for (const RunGroup& group : row.runs)
       split_by_scheme(group, side, point, collectives, one.runs);
-    for (RunGroup& group : one.runs) leave_out(group.axes, what.leave_out);
-    for (auto& [name, scale] : one.scales) leave_out(scale.axes, what.leave_out);
+    std::set<std::string> without = what.leave_out;
+    without.insert(side.leave_out.begin(), side.leave_out.end());
+    std::erase_if(one.runs, [&](RunGroup& group) { return !leave_out(group.axes, without); });
+    for (auto& [name, scale] : one.scales) {
+      leave_out(scale.axes, without);
+      std::erase_if(scale.axes, [](const Axis& axis) { return axis.values.empty(); });
+      const auto set = what.set.find(row.id);
+      if (set == what.set.end()) continue;
+      scale.set.insert(scale.set.end(), set->second.begin(), set->second.end());
+      for (Check& check : one.checks) check.full_only = false;
+    }
     one.explain.clear();
     chosen.push_back(std::move(one));
   }
@@ -199,6 +241,8 @@ Result<Score, FileError> score(const std::vector<Row>& rows, const Calibration& 
   Score total;
   for (const RowFinding& row : judged.value()) {
     if (what.held_out.contains(row.row->id) != held_out) continue;
+    const Evidence::Count& count = evidence.value()->count(row.row->id);
+    if (count.done < count.planned) continue;
     for (const Finding& finding : row.findings) {
       const Check& check = *finding.check;
       if (finding.values.empty() || side_of(check, what) != side.name) continue;
@@ -264,24 +308,55 @@ std::string claims_table(const Found& found, const Score& standard, const Score&
 /// Whether what was found in small networks holds in the paper's.
 std::string confirmed_tables(const Found& found) {
   if (!found.confirmed) return {};
-  const auto table = [](const Found::AtScale& at) {
-    std::string text = "| row | claim | paper | defaults | best point |\n|---|---|---|---|---|\n";
+  const auto table = [&](const Found::AtScale& at) {
+    std::string text = "| row | claim | paper | defaults | best point |";
+    std::string rule = "|---|---|---|---|---|";
+    for (std::size_t i = 0; i < at.named.size(); ++i) {
+      text += fmt::format(" point {} |", i + 1);
+      rule += "---|";
+    }
+    text += '\n' + rule + '\n';
+    const auto cell = [](const Miss* there) {
+      return there == nullptr ? std::string(" |")
+                              : " " + value_text(there->ours, there->unit) + " |";
+    };
     for (const Miss& miss : at.standard.claims) {
-      const Miss* there = find(at.best, miss);
-      text += fmt::format("| {} | {} | {} | {} | {} |\n", miss.row, miss.says,
-                          value_text(miss.paper, miss.unit), value_text(miss.ours, miss.unit),
-                          there == nullptr ? "" : value_text(there->ours, miss.unit));
+      text += fmt::format("| {} | {} | {} | {} |", miss.row, miss.says,
+                          value_text(miss.paper, miss.unit), value_text(miss.ours, miss.unit));
+      text += cell(find(at.best, miss));
+      for (const Tried& tried : at.named) text += cell(find(tried.score, miss));
+      text += '\n';
     }
     return text + '\n';
   };
+  // What only some points were run for cannot be compared.
+  const auto errors = [](const Found::AtScale& at, const Score& other) {
+    double ours = 0;
+    double defaults = 0;
+    std::size_t claims = 0;
+    for (const Miss& miss : at.standard.claims) {
+      const Miss* there = find(other, miss);
+      if (there == nullptr) continue;
+      ++claims;
+      ours += there->error;
+      defaults += miss.error;
+    }
+    return fmt::format("{:.2f} where the defaults have {:.2f} ({} of {} claims)", ours, defaults,
+                       claims, at.standard.claims.size());
+  };
   std::string text = fmt::format(
-      "At the paper's scale, one seed: error of the defaults {:.2f}, of the best point {:.2f}",
-      found.confirmed->standard.error, found.confirmed->best.error);
+      "At the paper's scale, one seed, as far as it was run. Error of the best point {}",
+      errors(*found.confirmed, found.confirmed->best));
   if (found.confirmed_held_out)
-    text +=
-        fmt::format("; of what was held out {:.2f} and {:.2f}",
-                    found.confirmed_held_out->standard.error, found.confirmed_held_out->best.error);
-  text += ".\n\n" + table(*found.confirmed);
+    text += fmt::format("; of what was held out {}",
+                        errors(*found.confirmed_held_out, found.confirmed_held_out->best));
+  text += ".";
+  for (std::size_t i = 0; i < found.confirmed->named.size(); ++i) {
+    const Tried& tried = found.confirmed->named[i];
+    text += fmt::format(" Point {} is {}: {}.", i + 1, point_text(*found.side, tried.point),
+                        errors(*found.confirmed, tried.score));
+  }
+  text += "\n\n" + table(*found.confirmed);
   if (found.confirmed_held_out)
     text += "Held out, at the paper's scale:\n\n" + table(*found.confirmed_held_out);
   return text;
@@ -308,6 +383,14 @@ std::string calibration_markdown(const std::vector<Found>& all, std::size_t host
         found.side->name, found.tried.size(), found.standard.error, best.score.error,
         point_text(*found.side, best.point), fmt::join(near_best(found), "; "),
         found.held_out_standard.error, found.held_out.error);
+    for (const Point& named : found.side->named) {
+      const auto tried = std::find_if(found.tried.begin(), found.tried.end(),
+                                      [&](const Tried& one) { return one.point == named; });
+      if (tried == found.tried.end()) continue;
+      text += fmt::format("- {}: {:.2f}, place {}\n", point_text(*found.side, named),
+                          tried->score.error, tried - found.tried.begin() + 1);
+      if (named == found.side->named.back()) text += '\n';
+    }
     text += claims_table(found, found.standard, best.score);
     if (!found.held_out_standard.claims.empty())
       text += "Held out:\n\n" + claims_table(found, found.held_out_standard, found.held_out);
@@ -379,6 +462,8 @@ std::string calibration_csv(const std::vector<Found>& all) {
       if (!*at) continue;
       add("defaults at the paper's scale", (*at)->standard);
       add("best point at the paper's scale", (*at)->best);
+      for (const Tried& tried : (*at)->named)
+        add(point_text(*found.side, tried.point) + " at the paper's scale", tried.score);
     }
   }
   return text;

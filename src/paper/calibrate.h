@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,22 +21,28 @@
 
 namespace strack::paper {
 
+/// A value for each key, by its place in the list. Empty: the defaults.
+using Point = std::vector<std::size_t>;
+
 struct Side {
-  std::string name;        ///< its schemes begin with it
-  std::vector<Axis> keys;  ///< and what each may be
+  std::string name;                 ///< its schemes begin with it
+  std::vector<Axis> keys;           ///< and what each may be
+  std::vector<Point> named;         ///< points that are tried whatever the sample is
+  std::set<std::string> leave_out;  ///< beside those of all sides
 };
 
 struct Calibration {
   std::set<std::string> held_out;   ///< rows
   std::set<std::string> leave_out;  ///< values of axes: runs that are too long, or say nothing
+  /// row -> "key=value", for the search alone: a network that is large enough for what the row asks. Then claims
+  /// count that a smaller scale would leave out.
+  std::map<std::string, std::vector<std::string>> set;
   std::vector<Side> sides;
 };
 /// The file CALIBRATE beside the rows. A mistake is named with its line.
 [[nodiscard]] Result<Calibration, ScenarioError> load_calibration(
     const std::filesystem::path& file);
 
-/// A value for each key, by its place in the list. Empty: the defaults.
-using Point = std::vector<std::size_t>;
 /// "pfc.alpha=1/8 rocev2.dcqcn=uet-htsim"
 [[nodiscard]] std::string point_text(const Side& side, const Point& point);
 
@@ -64,7 +71,7 @@ struct Score {
   std::vector<Miss> claims;
 };
 /// Of the rows that rows_at gave, from the results in a folder, and in tables of runs made elsewhere: of
-/// those that are held out, or of the others. Claims whose runs are missing are left out.
+/// those that are held out, or of the others. Claims of rows whose runs are not all there are left out.
 [[nodiscard]] Result<Score, FileError> score(const std::vector<Row>& rows, const Calibration& what,
                                              const Side& side, bool held_out,
                                              const std::string& scale,
@@ -87,6 +94,7 @@ struct Found {
   struct AtScale {
     Score standard;
     Score best;
+    std::vector<Tried> named = {};
   };
   std::optional<AtScale> confirmed;
   std::optional<AtScale> confirmed_held_out;

@@ -50,6 +50,26 @@ TEST_F(CalibrateTest, ReadsItsFileAndNamesMistakes) {
   EXPECT_TRUE(load_calibration(fs::path(STRACK_PAPER_ROWS) / "CALIBRATE"));
 }
 
+// Points by name, runs that one side leaves out, and settings of a row in the search.
+TEST_F(CalibrateTest, ReadsPointsAndSettings) {
+  const auto loaded = load_calibration(
+      write("CALIBRATE",
+            "leave-out 4 KB\nset ISLQ topology.hosts=64 | topology.hosts_per_rack=8\nside rocev2\n"
+            "leave-out 100 MB\npfc.alpha = 1/8 | 1/16\nrocev2.g = 1 | 2 | 3\n"
+            "try rocev2.g = 3\ntry pfc.alpha=1/16 | rocev2.g=2\n"));
+  ASSERT_TRUE(loaded) << loaded.error().text();
+  const Side& side = loaded.value().sides.front();
+  EXPECT_EQ(side.named, (std::vector<Point>{{0, 2}, {1, 1}}));
+  EXPECT_EQ(side.leave_out, std::set<std::string>{"100 MB"});
+  EXPECT_EQ(loaded.value().leave_out, std::set<std::string>{"4 KB"});
+  EXPECT_EQ(loaded.value().set.at("ISLQ"),
+            (std::vector<std::string>{"topology.hosts=64", "topology.hosts_per_rack=8"}));
+  EXPECT_EQ(error("try pfc.alpha=1/8"), "write `try` below the keys of its side");
+  EXPECT_EQ(error("side a\nk = 1 | 2\ntry j=1"), "j=1 is no key of side a with a value");
+  EXPECT_EQ(error("side a\nk = 1 | 2\ntry k=3"), "k=3 has no such value. it has 1, 2");
+  EXPECT_NE(error("set ISLQ").find("a row and its settings"), std::string::npos);
+}
+
 // Twelve points have each value of a key equally often, the same ones every time.
 TEST_F(CalibrateTest, LatinHypercubeIsEven) {
   const std::vector<Point> points = latin_hypercube(kSide, 12, 1);
@@ -84,6 +104,7 @@ hosts_per_rack = 4
 title = "T"
 group = "G"
 claim = "C"
+section = "S"
 
 [[paper.runs]]
 axes = {"transport.scheme" = ["strack", "rocev2"], "workload.size" = ["4 KB", "16 MB"]}
@@ -111,6 +132,20 @@ label = "l"
   EXPECT_EQ(planned.value()[0].name, "strack-16MB-s1");
   EXPECT_EQ(planned.value()[1].name, "rocev2-16MB-132-0.2-s1");
   EXPECT_EQ(rows_at(rows, what, kSide, {}, true).size(), 2u);
+  // A larger network where the row needs one, and with it claims that the scale would leave out.
+  rows[0].checks[0].full_only = true;
+  rows[0].scales["quick"] = {{"topology.hosts=8"}, {}, {}, {}};
+  EXPECT_TRUE(rows_at(rows, what, kSide, {2, 1}, false).front().checks[0].full_only);
+  what.set["A"] = {"topology.hosts=64"};
+  Side without = kSide;
+  without.leave_out = {"strack"};
+  const std::vector<Row> larger = rows_at(rows, what, without, {2, 1}, false);
+  EXPECT_FALSE(larger.front().checks[0].full_only);
+  const auto there = plan(larger.front(), "quick");
+  ASSERT_TRUE(there) << there.error().text();
+  ASSERT_EQ(there.value().size(), 1u);
+  EXPECT_EQ(there.value()[0].hosts, 64u);
+  what.set.clear();
   // The claim names both, and belongs to the first side.
   EXPECT_TRUE(rows_at(rows, what, what.sides[1], {0}, false).empty());
   const auto none = score(at, what, kSide, false, kFullScale, folder_ / "nowhere");
@@ -130,6 +165,7 @@ kind = "KIND"
 title = "T"
 group = "G"
 claim = "C"
+section = "S"
 [[paper.runs]]
 axes = {"transport.scheme" = ["strack", "rocev2"]}
 seeds = [1]
@@ -180,11 +216,20 @@ TEST_F(CalibrateTest, MarkdownHasBothColumns) {
       << text;
   EXPECT_NE(text.find("| A | gain | 3x | 6x | 3.3x | yes |"), std::string::npos) << text;
   EXPECT_EQ(text.find("At the paper's scale, one seed"), std::string::npos) << text;
-  found.confirmed = Found::AtScale{at(4, false), at(2.5, true)};
+  found.confirmed =
+      Found::AtScale{at(4, false), at(2.5, true), {{{1, 1}, {}}, {{0, 0}, at(3, true)}}};
   EXPECT_NE(calibration_markdown({found}, 256)
-                .find("At the paper's scale, one seed: error of the defaults 0.29, of the best "
-                      "point 0.18.\n\n| row | claim | paper | defaults | best point "
-                      "|\n|---|---|---|---|---|\n| A | gain | 3x | 4x | 2.5x |\n"),
+                .find("At the paper's scale, one seed, as far as it was run. Error of the best "
+                      "point 0.18 where "
+                      "the defaults have 0.29 (1 of 1 claims). Point 1 is pfc.alpha = 1/16, "
+                      "rocev2.g = 0.2: 0.00 "
+                      "where the defaults have 0.00 (0 of 1 claims). Point 2 is pfc.alpha = 1/8, "
+                      "rocev2.g = 0.1: "
+                      "0.00 where the defaults have 0.29 (1 of 1 claims).\n\n| row | claim | paper "
+                      "| defaults | "
+                      "best point | point 1 | point 2 |\n|---|---|---|---|---|---|---|\n| A | gain "
+                      "| 3x | 4x | "
+                      "2.5x | | 3x |\n"),
             std::string::npos);
   EXPECT_NE(calibration_csv({found}).find(",best point at the paper's scale,"), std::string::npos);
   const report::Report page = calibration_page({found});

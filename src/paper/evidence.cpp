@@ -180,7 +180,10 @@ struct Evidence::Impl {
   std::map<std::string, std::vector<PlannedRun>> planned;
   std::vector<std::string> problems;
   std::vector<std::string> notes;
-  std::set<std::string> taken;  ///< runs that are in the table, by run_key()
+  std::set<std::string> taken;     ///< runs that are in the table, by run_key()
+  std::vector<std::string> order;  ///< rows
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<Line>>
+      found;  ///< by row and run as planned
 
   /// Plans all rows, and makes the empty table.
   std::optional<FileError> prepare_table(const std::vector<Row>& rows) {
@@ -194,6 +197,7 @@ struct Evidence::Impl {
       const auto runs = plan(row, scale);
       if (!runs) return FileError{runs.error().text()};
       planned[row.id] = runs.value();
+      order.push_back(row.id);
       counts[row.id].planned = runs.value().size();
       for (const PlannedRun& run : runs.value()) {
         for (const auto& [name, value] : run.axes) {
@@ -212,6 +216,28 @@ struct Evidence::Impl {
       return FileError{fmt::format("the table of runs: {}", database.message())};
     }
     return std::nullopt;
+  }
+
+  /// Wherever it was found: it has the place it would have if all were run here.
+  void keep(Line line) {
+    const auto at = [](const auto& all, const auto& is) {
+      return static_cast<std::size_t>(std::find_if(all.begin(), all.end(), is) - all.begin());
+    };
+    const std::string row = std::get<std::string>(line.at("row"));
+    const auto run = line.find("run");
+    const std::vector<PlannedRun>& runs = planned[row];
+    const std::size_t place =
+        run == line.end() ? runs.size() : at(runs, [&](const PlannedRun& one) {
+          return one.name == std::get<std::string>(run->second);
+        });
+    found[{at(order, [&](const std::string& id) { return id == row; }), place}].push_back(
+        std::move(line));
+  }
+  void insert_all() {
+    for (const auto& [place, lines] : found) {
+      for (const Line& line : lines) insert(line);
+    }
+    found.clear();
   }
 
   void insert(const Line& line) {
@@ -243,10 +269,7 @@ struct Evidence::Impl {
       if (const auto* jobs = std::get_if<double>(&found->second))
         count.jobs = std::max(count.jobs, static_cast<std::size_t>(*jobs));
     }
-    const std::string& version = std::get<std::string>(line.at("version"));
-    if (std::find(count.versions.begin(), count.versions.end(), version) == count.versions.end()) {
-      count.versions.push_back(version);
-    }
+    ++count.versions[std::get<std::string>(line.at("version"))];
   }
 
   /// The finished results of planned runs: <folder>/<row>/<name>.db.
@@ -281,7 +304,7 @@ struct Evidence::Impl {
     Line line = line_of(run, file, s);
     measure(row, file, line);
     taken.insert(run_key(row.id, run.name, run.digest));
-    insert(line);
+    keep(std::move(line));
   }
 
   /// Lines of a table that stand for planned runs which are not there yet.
@@ -308,7 +331,7 @@ struct Evidence::Impl {
         }
         if (!taken.insert(run_key(row, run, known->digest)).second) continue;
       }
-      insert(line);
+      keep(std::move(line));
     }
     for (const auto& [row, count] : changed) {
       problems.push_back(
@@ -423,17 +446,18 @@ Result<std::shared_ptr<Evidence>, FileError> Evidence::read(const std::vector<Ro
   for (const fs::path& table : tables) {
     if (const auto error = impl->take_table(table)) return *error;
   }
+  impl->insert_all();
   impl->set_aside_parts();
   std::set<std::string> versions;
   for (const auto& [row, count] : impl->counts) {
-    versions.insert(count.versions.begin(), count.versions.end());
+    for (const auto& [version, runs] : count.versions) versions.insert(version);
   }
-  if (versions.size() > 1) {
+  // Whoever puts tables together knows it, and the page says it.
+  if (versions.size() > 1 && !folder.empty()) {
     impl->problems.push_back(
         fmt::format("{}: the runs are of {} versions of the program ({}). `strack paper run` makes "
                     "the older ones anew",
-                    folder.empty() ? tables.front().string() : folder.string(), versions.size(),
-                    fmt::join(versions, ", ")));
+                    folder.string(), versions.size(), fmt::join(versions, ", ")));
   }
   return std::shared_ptr<Evidence>(new Evidence(std::move(impl)));
 }
@@ -447,8 +471,12 @@ Result<std::shared_ptr<Evidence>, FileError> Evidence::read_csv(const std::vecto
 std::string Evidence::to_csv() {
   std::string text;
   std::string names;
+  // Runs from a table that was kept without fingerprints have none; then names count for all of them.
+  const auto nameless = values("SELECT 1 FROM runs WHERE scenario IS NULL LIMIT 1");
+  STRACK_CHECK(nameless);
   for (const std::string& name : impl_->columns) {
     if (name == "file") continue;  // where it was is nobody else's business
+    if (name == "scenario" && !nameless.value().empty()) continue;
     names += (names.empty() ? "" : ", ") + quoted(name);
     text += (text.empty() ? "" : ",") + name;
   }
@@ -463,7 +491,9 @@ std::string Evidence::to_csv() {
     });
     STRACK_CHECK(!wrong);
   }
-  return text + '\n';
+  std::string notes;
+  for (const std::string& note : impl_->notes) notes += "# " + note + '\n';
+  return notes + text + '\n';
 }
 
 namespace {

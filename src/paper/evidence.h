@@ -40,6 +40,7 @@ class Evidence {
   Evidence(const Evidence&) = delete;
   Evidence& operator=(const Evidence&) = delete;
 
+  /// With the notes that were found, and without fingerprints where a run came without.
   [[nodiscard]] std::string to_csv();
 
   /// All values of the query's last column; NULL ones left out. The error names what is wrong with it.
@@ -68,11 +69,11 @@ class Evidence {
     std::size_t planned = 0;
     std::size_t done = 0;
     double cpu_s = 0;
-    std::vector<std::uint64_t> seeds;  ///< of those done and judged by
-    bool has_whole_seed = false;       ///< all runs of it are there
-    std::size_t hosts = 0;             ///< the most of any
-    std::size_t jobs = 0;              ///< the same
-    std::vector<std::string> versions;
+    std::vector<std::uint64_t> seeds;             ///< of those done and judged by
+    bool has_whole_seed = false;                  ///< all runs of it are there
+    std::size_t hosts = 0;                        ///< the most of any
+    std::size_t jobs = 0;                         ///< the same
+    std::map<std::string, std::size_t> versions;  ///< and how many runs are of each
   };
   [[nodiscard]] const Count& count(const std::string& row) const;
   [[nodiscard]] const std::string& scale() const;

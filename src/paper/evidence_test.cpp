@@ -28,10 +28,13 @@ size = "16 MB"
 title = "Title"
 group = "Group"
 claim = "Claim"
-explain = ["The gain is {gain}."]
+section = "S"
+explain = ["The gain is {gain}.", "With 64 MB it is {large}."]
 
 [paper.numbers]
 gain = "SELECT avg(r.max_us / s.max_us) FROM runs s JOIN runs r USING (row, seed, size) WHERE s.who = 'strack' AND r.who = 'rocev2'"
+
+large = "SELECT max_us FROM runs WHERE size = 64e6"
 
 [paper.measures]
 slow = "SELECT count(*) FROM flows WHERE end_ps > 200000000"
@@ -75,7 +78,7 @@ class EvidenceTest : public ::testing::Test {
     info.scheme = run.axes.at("scheme");
     info.scenario = run.scenario;
     info.seed = run.seed;
-    info.version = "1";
+    info.version = version_;
     info.hosts = 16;
     info.flows = 2;
     info.ideal_fct = strack::us(50);
@@ -94,6 +97,7 @@ class EvidenceTest : public ::testing::Test {
 
   fs::path folder_;
   std::vector<Row> rows_;
+  std::string version_ = "1";
 };
 
 TEST_F(EvidenceTest, JudgesByTheRule) {
@@ -116,7 +120,8 @@ TEST_F(EvidenceTest, JudgesByTheRule) {
   EXPECT_NEAR(row.findings.front().low, 3.0, 1e-9);
   EXPECT_NEAR(row.findings.front().high, 3.4, 1e-9);
   EXPECT_EQ(row.verdict, Verdict::reproduced);
-  EXPECT_EQ(row.explanation.front(), "The gain is 3.2.");
+  // What speaks of runs that this scale does not have is left out.
+  EXPECT_EQ(row.explanation, std::vector<std::string>{"The gain is 3.2."});
   // Measures are columns: only RoCEv2's slower flow ends after 200 us.
   EXPECT_EQ(evidence.value()->values("SELECT sum(slow) FROM runs").value().front(), 4);
 
@@ -175,6 +180,48 @@ TEST_F(EvidenceTest, TablesOfOtherMachinesAddWhatIsMissing) {
   ASSERT_EQ(changed.value()->problems().size(), 1u);
   EXPECT_NE(changed.value()->problems()[0].find("5 runs of X are of other scenarios"),
             std::string::npos);
+}
+
+// A few runs made anew, beside a table that was kept without fingerprints: the new ones count, all have the
+// places they would have if run at once, and the page says what is of which version.
+TEST_F(EvidenceTest, NewRunsBesideAnOldTable) {
+  const auto planned = plan(rows_.front(), kFullScale);
+  ASSERT_TRUE(planned);
+  for (const PlannedRun& run : planned.value()) result(run, 100);
+  const fs::path old = folder_ / "old.csv";
+  std::string text = Evidence::read(rows_, kFullScale, folder_ / "r").value()->to_csv();
+  for (const PlannedRun& run : planned.value())
+    text.erase(text.find("," + run.digest), run.digest.size() + 1);
+  text.erase(text.find(",scenario"), std::string(",scenario").size());
+  std::ofstream(old) << "# Kept.\n" << text;
+  version_ = "2";
+  for (const std::size_t i : {5u, 2u}) result(planned.value()[i], 300);
+  fs::remove(folder_ / "r" / "X" / (planned.value()[0].name + ".db"));
+  const auto fresh = Evidence::read(rows_, kFullScale, folder_ / "r");
+  ASSERT_TRUE(fresh);
+  EXPECT_EQ(fresh.value()->problems().size(), 1u);  // two versions in one folder
+  for (const std::size_t i : {1u, 3u, 4u, 6u, 7u})
+    fs::remove(folder_ / "r" / "X" / (planned.value()[i].name + ".db"));
+  const fs::path part = folder_ / "part.csv";
+  std::ofstream(part) << Evidence::read(rows_, kFullScale, folder_ / "r").value()->to_csv();
+
+  const auto all = Evidence::read(rows_, kFullScale, {}, {part, old});
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_TRUE(all.value()->problems().empty());
+  EXPECT_EQ(all.value()->values("SELECT max_us FROM runs ORDER BY rowid").value(),
+            (std::vector<double>{100, 100, 300, 100, 100, 300, 100, 100}));
+  const auto found = judge(*all.value(), rows_);
+  ASSERT_TRUE(found);
+  const auto page = make_markdown(*all.value(), found.value());
+  ASSERT_TRUE(page);
+  EXPECT_NE(page.value().find("version 1, 2 (2 runs: X)."), std::string::npos) << page.value();
+  // The next one reads what this one leaves.
+  const std::string merged = all.value()->to_csv();
+  EXPECT_TRUE(merged.starts_with("# Kept.\nrow,run,seed,")) << merged.substr(0, 100);
+  std::ofstream(part) << merged;
+  const auto again = Evidence::read(rows_, kFullScale, {}, {part});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again.value()->to_csv(), merged);
 }
 
 // The program carries the rows of the repository to the byte.

@@ -335,7 +335,7 @@ Result<report::Report, FileError> make_report(Evidence& evidence,
     section.group = row.group;
     section.scale = scale_text(evidence, row.id);
     if (!row.claim.empty()) {
-      section.claim = row.claim;
+      section.claim = fmt::format("{} ({})", row.claim, row.section);
       section.verdict = std::string(name_of(finding.verdict));
     }
     for (const Finding& one : finding.findings) {
@@ -439,12 +439,26 @@ Result<std::string, FileError> make_markdown(Evidence& evidence,
                                              const std::vector<RowFinding>& findings) {
   double cpu = 0;
   std::size_t runs = 0;
-  std::set<std::string> versions;
+  std::map<std::string, std::size_t> versions;
+  std::map<std::string, std::vector<std::string>> rows_of;
   for (const RowFinding& finding : findings) {
     const Evidence::Count& count = evidence.count(finding.row->id);
     cpu += count.cpu_s;
     runs += count.done;
-    versions.insert(count.versions.begin(), count.versions.end());
+    for (const auto& [version, of_it] : count.versions) {
+      versions[version] += of_it;
+      rows_of[version].push_back(finding.row->id);
+    }
+  }
+  // Of those that fewer runs are of, which rows.
+  std::vector<std::string> made_by;
+  const auto most =
+      std::max_element(versions.begin(), versions.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  for (const auto& [version, of_it] : versions) {
+    made_by.push_back(version == most->first ? version
+                                             : fmt::format("{} ({} runs: {})", version, of_it,
+                                                           fmt::join(rows_of[version], ", ")));
   }
   std::string text = fmt::format(
       "# Validation: the paper's claims, and what we measure\n\n"
@@ -452,7 +466,7 @@ Result<std::string, FileError> make_markdown(Evidence& evidence,
       "{}`; the rules "
       "stand in `scenarios/paper`, the numbers of every run in `validation.csv`.\n\n"
       "{}\n\n{} runs, {:.1f} hours of CPU time, version {}.\n\n",
-      evidence.scale(), tally_text(findings), runs, cpu / 3'600, fmt::join(versions, ", "));
+      evidence.scale(), tally_text(findings), runs, cpu / 3'600, fmt::join(made_by, ", "));
   for (const std::string& note : evidence.notes()) text += note + "\n\n";
   text += std::string(kHowToRead) + "\n\n";
   text += "| row | statement | paper | ours | over seeds | verdict |\n|---|---|---|---|---|---|\n";
@@ -481,7 +495,7 @@ Result<std::string, FileError> make_markdown(Evidence& evidence,
     text += fmt::format("\n## {} {}\n\n", row.id, row.title_at(evidence.scale()));
     if (!row.claim.empty()) {
       text += fmt::format(
-          "**The paper:** {}\n\n**Verdict: {}.** {}.\n\n", row.claim,
+          "**The paper** ({}): {}\n\n**Verdict: {}.** {}.\n\n", row.section, row.claim,
           finding.verdict == Verdict::not_reproduced ? "not reproduced" : name_of(finding.verdict),
           scale_text(evidence, row.id));
       text +=

@@ -297,6 +297,7 @@ Result<Row, ScenarioError> load_row(const fs::path& file) {
     row.title = reader.text("title", true);
     row.group = reader.text("group", true);
     row.claim = reader.text("claim");
+    row.section = reader.text("section", !row.claim.empty());
     row.explain = reader.texts("explain");
     row.measures = reader.queries("measures");
     row.numbers = reader.queries("numbers");

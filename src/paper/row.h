@@ -82,6 +82,7 @@ struct Row {
   std::string title;
   std::string group;
   std::string claim;                 ///< in our words; empty where the paper claims nothing
+  std::string section;               ///< of the paper, where it stands
   std::vector<std::string> explain;  ///< {name} stands for one of `numbers`
   std::vector<RunGroup> runs;        ///< may be empty: judged by the runs of other rows
   std::map<std::string, Scale> scales;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -42,6 +43,7 @@ TEST_F(RowTest, ReadsEverything) {
 title = "T"
 group = "G"
 claim = "C"
+section = "S"
 explain = ["It is {gain} times."]
 
 [paper.numbers]
@@ -144,14 +146,18 @@ TEST_F(RowTest, MistakesAreNamedWithTheirLine) {
       {"title = \"T\"\ngroup = \"G\"\nclam = \"C\"", "unknown key clam"},
       {"group = \"G\"", "has no title"},
       {"title = 3\ngroup = \"G\"", "title is not a text"},
-      {"title = \"T\"\ngroup = \"G\"\nclaim = \"C\"", "a claim needs checks"},
+      {"title = \"T\"\ngroup = \"G\"\nclaim = \"C\"", "has no section"},
+      {"title = \"T\"\ngroup = \"G\"\nclaim = \"C\"\nsection = \"S\"", "a claim needs checks"},
       {"title = \"T\"\ngroup = \"G\"\n[[paper.runs]]\naxes = {}", "seeds is a list"},
-      {"title = \"T\"\ngroup = \"G\"\nclaim = \"C\"\n[[paper.check]]\nsays = \"s\"\nvalue = \"v\"",
+      {"title = \"T\"\ngroup = \"G\"\nclaim = \"C\"\nsection = \"S\"\n[[paper.check]]\nsays = "
+       "\"s\"\nvalue = \"v\"",
        "needs the range reproduced"},
-      {"title = \"T\"\ngroup = \"G\"\nclaim = \"C\"\n[[paper.check]]\nsays = \"s\"\nvalue = "
+      {"title = \"T\"\ngroup = \"G\"\nclaim = \"C\"\nsection = \"S\"\n[[paper.check]]\nsays = "
+       "\"s\"\nvalue = "
        "\"v\"\nreproduced = [3, 2]",
        "is a range"},
-      {"title = \"T\"\ngroup = \"G\"\nclaim = \"C\"\n[[paper.check]]\nsays = \"s\"\nvalue = "
+      {"title = \"T\"\ngroup = \"G\"\nclaim = \"C\"\nsection = \"S\"\n[[paper.check]]\nsays = "
+       "\"s\"\nvalue = "
        "\"v\"\nrule = \"ratio\"",
        "needs paper"},
       {"title = \"T\"\ngroup = \"G\"\n[[paper.figure]]\nkind = \"pie\"\ntitle = \"t\"\ncaption = "
@@ -218,11 +224,45 @@ TEST(PaperRows, AreWhole) {
       EXPECT_TRUE(check.paper || !check.paper_text.empty()) << row.id << ": " << check.says;
     }
   }
-  for (const char* id : {"P400",  "ISLQ", "P200",   "P800",   "OS4",    "OS8",     "LD64",
-                         "LD256", "IN-Q", "IN-T",   "IN-FCT", "IN-DEG", "SIG",     "MOT",
-                         "MOT-Q", "AR",   "AR-CDF", "A2A",    "AR-OS4", "A2A-OS4", "A2A-CDF"}) {
+  for (const char* id :
+       {"P400",   "ISLQ",    "P200",    "P800", "OS4",  "OS8",    "LD64",   "LD256",  "IN-Q",
+        "IN-T",   "IN-FCT",  "IN-DEG",  "SIG",  "MOT",  "MOT-Q",  "AR",     "AR-CDF", "A2A",
+        "AR-OS4", "A2A-OS4", "A2A-CDF", "WIN",  "LOSS", "VICTIM", "AR-RATE"}) {
     EXPECT_TRUE(ids.contains(id)) << id;
   }
+}
+
+/// [D160] A rule that nothing can fail says nothing: where the paper has a number neither nothing at all nor any
+/// amount of it is that number, and where it has words one of the two is not what they say.
+TEST(PaperRows, EveryRuleCanFail) {
+  const auto rows = load_rows(STRACK_PAPER_ROWS);
+  ASSERT_TRUE(rows) << rows.error().text();
+  std::size_t rules = 0;
+  for (const Row& row : rows.value()) {
+    for (const Check& check : row.checks) {
+      SCOPED_TRACE(row.id + ": " + check.says);
+      const auto fails = [&](double value) {
+        return !check.reproduced.contains(value) &&
+               !(check.partly && check.partly->contains(value));
+      };
+      const bool nothing = fails(0);
+      const bool anything = fails(std::numeric_limits<double>::infinity());
+      if (check.paper) {
+        EXPECT_TRUE(nothing && anything);
+        EXPECT_TRUE(check.reproduced.contains(*check.paper));
+      } else {
+        EXPECT_TRUE(nothing || anything);
+      }
+      // So many times as fast, as long or as much: never none.
+      if (check.unit == "x") EXPECT_TRUE(nothing);
+      if (check.partly) {
+        EXPECT_LE(check.partly->low, check.reproduced.low);
+        EXPECT_GE(check.partly->high, check.reproduced.high);
+      }
+      ++rules;
+    }
+  }
+  EXPECT_GT(rules, 90u);
 }
 
 }  // namespace

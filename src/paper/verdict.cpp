@@ -1,6 +1,7 @@
 // What the runs decide: each check by its rule, each row by its checks.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -53,8 +54,10 @@ Verdict verdict_of(const Check& check, double value) {
   return Verdict::not_reproduced;
 }
 
-/// Numbers in the place of {names}.
-Result<std::string, FileError> fill(const Row& row, const std::string& text, Evidence& evidence) {
+/// Numbers in the place of {names}; nothing where one of them is missing, as of sizes that a smaller scale
+/// does not run: the paragraph would speak of other runs than there are.
+Result<std::optional<std::string>, FileError> fill(const Row& row, const std::string& text,
+                                                   Evidence& evidence) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t end = text[i] == '{' ? text.find('}', i) : std::string::npos;
@@ -70,11 +73,11 @@ Result<std::string, FileError> fill(const Row& row, const std::string& text, Evi
     }
     const auto values = evidence.values(found->second);
     if (!values) return FileError{fmt::format("{}: {}", row.file.string(), values.error().message)};
-    out += values.value().empty() ? "(no runs yet)"
-                                  : value_text(report::spread_of(values.value()).median, "");
+    if (values.value().empty()) return std::optional<std::string>();
+    out += value_text(report::spread_of(values.value()).median, "");
     i = end + 1;
   }
-  return out;
+  return std::optional(std::move(out));
 }
 }  // namespace
 
@@ -121,7 +124,7 @@ Result<std::vector<RowFinding>, FileError> judge(Evidence& evidence, const std::
     for (const std::string& paragraph : row.explain) {
       const auto filled = fill(row, paragraph, evidence);
       if (!filled) return filled.error();
-      finding.explanation.push_back(filled.value());
+      if (filled.value()) finding.explanation.push_back(*filled.value());
     }
   }
   return all;
