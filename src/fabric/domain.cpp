@@ -1,4 +1,5 @@
 // Fabrics, domains and registered memory.
+#include <algorithm>
 #include <memory>
 
 #include "fabric/provider.h"
@@ -54,7 +55,7 @@ fi_ops_domain domain_operations{.size = sizeof(fi_ops_domain),
                                 .scalable_ep = kMissing,
                                 .cntr_open = open_cntr,
                                 .poll_open = open_poll,
-                                .stx_ctx = kMissing,
+                                .stx_ctx = open_stx,
                                 .srx_ctx = kMissing,
                                 .query_atomic = query_atomic,
                                 .query_collective = kMissing,
@@ -77,15 +78,44 @@ int close_region(fid* inner) {
       ep->rdm->revoke(region.key);
     }
   }
+  if (region.reads != nullptr) --region.reads->users;
+  if (region.writes != nullptr) --region.writes->users;
   --region.domain->users;
   delete &region;
+  return 0;
+}
+
+/// [D150] Memory belongs to the domain and not to an endpoint, so that counters are all that it can be bound to.
+int bind_region(fid* inner, fid* other, std::uint64_t flags) {
+  auto& region = self<Region, fid_mr>(inner);
+  if (other == nullptr || other->fclass != FI_CLASS_CNTR) return -FI_EINVAL;
+  if (flags == 0 || (flags & ~(FI_REMOTE_READ | FI_REMOTE_WRITE)) != 0) return -FI_EBADFLAGS;
+  auto& cntr = self<Cntr, fid_cntr>(other);
+  Domain& domain = *region.domain;
+  const bool reads = (flags & FI_REMOTE_READ) != 0;
+  const bool writes = (flags & FI_REMOTE_WRITE) != 0;
+  if (cntr.domain != &domain) return -FI_EINVAL;
+  {
+    const std::lock_guard lock(domain.mutex);
+    if ((reads && region.reads != nullptr) || (writes && region.writes != nullptr))
+      return -FI_EINVAL;
+    if (reads) region.reads = &cntr;
+    if (writes) region.writes = &cntr;
+    cntr.users += static_cast<int>(reads) + static_cast<int>(writes);
+  }
+  // Whoever asks the counter makes progress: what is counted may come by any endpoint.
+  const std::lock_guard lock(domain.eps_mutex);
+  std::vector<Cntr*>& all = domain.region_counters;
+  if (std::find(all.begin(), all.end(), &cntr) != all.end()) return 0;
+  all.push_back(&cntr);
+  for (Ep* ep : domain.eps) cntr.progressed.bind(*ep);
   return 0;
 }
 
 fi_ops region_base{
     .size = sizeof(fi_ops),
     .close = close_region,
-    .bind = [](fid*, fid*, std::uint64_t) { return 0; },
+    .bind = bind_region,
     .control = [](fid*, int command, void*) { return command == FI_ENABLE ? 0 : -FI_ENOSYS; },
     .ops_open = kMissing,
     .tostr = kMissing,
@@ -93,7 +123,7 @@ fi_ops region_base{
 
 int register_attr(fid* inner, const fi_mr_attr* attr, std::uint64_t flags, fid_mr** out) {
   if (attr == nullptr || attr->iov_count != 1 || attr->iface != FI_HMEM_SYSTEM) return -FI_EINVAL;
-  if ((flags & ~std::uint64_t{FI_RMA_EVENT}) != 0) return -FI_EINVAL;
+  if ((flags & ~std::uint64_t{FI_RMA_EVENT}) != 0) return -FI_EBADFLAGS;
   auto& domain = self<Domain, fid_domain>(inner);
   auto region = std::make_unique<Region>();
   region->domain = &domain;

@@ -87,10 +87,12 @@ int close_ep(fid* inner) {
   if (settings().statistics) print_statistics(ep);
   if (ep.av != nullptr) --ep.av->users;
   if (ep.eq != nullptr) --ep.eq->users;
+  if (ep.stx != nullptr) --ep.stx->users;
   if (ep.keeper_wakes >= 0) close(ep.keeper_wakes);
   {
     // A region that is closed meanwhile finds the endpoint, or nothing of it that uses memory.
     const std::lock_guard lock(ep.domain->eps_mutex);
+    for (Cntr* cntr : ep.domain->region_counters) cntr->progressed.unbind(ep);
     std::erase(ep.domain->eps, &ep);
     ep.rdm.reset();
   }
@@ -122,6 +124,8 @@ int bind_cq(Ep& ep, Cq& cq, std::uint64_t flags) {
 int bind_cntr(Ep& ep, Cntr& cntr, std::uint64_t flags) {
   constexpr std::array<std::uint64_t, kCounters> kFlags{FI_SEND,  FI_RECV,        FI_READ,
                                                         FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE};
+  if ((flags & ~(FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)) != 0)
+    return -FI_EBADFLAGS;
   for (std::size_t i = 0; i < kCounters; ++i) {
     if ((flags & kFlags[i]) == 0) continue;
     if (ep.counters[i] != nullptr) return -FI_EINVAL;
@@ -129,6 +133,16 @@ int bind_cntr(Ep& ep, Cntr& cntr, std::uint64_t flags) {
     ++cntr.users;
   }
   cntr.progressed.bind(ep);
+  return 0;
+}
+
+int bind_stx(Ep& ep, Stx& stx, std::uint64_t flags) {
+  if (flags != 0) return -FI_EBADFLAGS;
+  if (!ep.shares_tx || ep.stx != nullptr || ep.enabled || stx.domain != ep.domain)
+    return -FI_EINVAL;
+  ep.stx = &stx;
+  ep.tx_flags = stx.flags;
+  ++stx.users;
   return 0;
 }
 
@@ -144,6 +158,8 @@ int bind_ep(fid* inner, fid* other, std::uint64_t flags) {
       return bind_cq(ep, self<Cq, fid_cq>(other), flags);
     case FI_CLASS_CNTR:
       return bind_cntr(ep, self<Cntr, fid_cntr>(other), flags);
+    case FI_CLASS_STX_CTX:
+      return bind_stx(ep, self<Stx, fid_stx>(other), flags);
     case FI_CLASS_EQ:
       if (ep.eq != nullptr) return -FI_EINVAL;
       ep.eq = &self<Eq, fid_eq>(other);
@@ -157,6 +173,7 @@ int bind_ep(fid* inner, fid* other, std::uint64_t flags) {
 int enable(Ep& ep) {
   if (ep.enabled) return 0;
   if (ep.av == nullptr) return -FI_ENOAV;
+  if (ep.shares_tx && ep.stx == nullptr) return -FI_EOPBADSTATE;
   if (ep.tx == nullptr && ep.counters[0] == nullptr && (ep.caps & FI_SEND) != 0) return -FI_ENOCQ;
   if (ep.rx == nullptr && ep.counters[1] == nullptr && (ep.caps & FI_RECV) != 0) return -FI_ENOCQ;
   ep.enabled = true;
@@ -181,7 +198,9 @@ int control_ep(fid* inner, int command, void* arg) {
       const std::uint64_t flags = *static_cast<std::uint64_t*>(arg);
       const bool tx = (flags & FI_TRANSMIT) != 0;
       if (tx == ((flags & FI_RECV) != 0)) return -FI_EINVAL;
-      (tx ? ep.tx_flags : ep.rx_flags) = flags & ~(FI_TRANSMIT | FI_RECV);
+      const std::uint64_t wanted = flags & ~(FI_TRANSMIT | FI_RECV);
+      if ((wanted & ~(tx ? kTxFlags : kRxFlags)) != 0) return -FI_EBADFLAGS;
+      (tx ? ep.tx_flags : ep.rx_flags) = wanted;
       return 0;
     }
     default:
@@ -259,7 +278,44 @@ fi_ops_cm names{.size = sizeof(fi_ops_cm),
                 .shutdown = kMissing,
                 .join = kMissing};
 
+int close_stx(fid* inner) {
+  auto& stx = self<Stx, fid_stx>(inner);
+  if (stx.users > 0) return -FI_EBUSY;
+  --stx.domain->users;
+  delete &stx;
+  return 0;
+}
+
+fi_ops stx_base{.size = sizeof(fi_ops),
+                .close = close_stx,
+                .bind = kMissing,
+                .control = kMissing,
+                .ops_open = kMissing,
+                .tostr = kMissing,
+                .ops_set = kMissing};
+fi_ops_ep stx_operations{.size = sizeof(fi_ops_ep),
+                         .cancel = kMissing,
+                         .getopt = kMissing,
+                         .setopt = kMissing,
+                         .tx_ctx = kMissing,
+                         .rx_ctx = kMissing,
+                         .rx_size_left = kMissing,
+                         .tx_size_left = kMissing};
+
 }  // namespace
+
+/// [D152] Every endpoint has a queue of its own, so that nothing is short when they share one.
+int open_stx(fid_domain* outer, fi_tx_attr* attr, fid_stx** out, void* context) {
+  if (attr != nullptr && !is_offered(*attr)) return -FI_EINVAL;
+  auto stx = std::make_unique<Stx>();
+  stx->domain = static_cast<Domain*>(outer);
+  if (attr != nullptr) stx->flags = attr->op_flags;
+  stx->fid = {FI_CLASS_STX_CTX, context, &stx_base};
+  stx->ops = &stx_operations;
+  ++stx->domain->users;
+  *out = stx.release();
+  return 0;
+}
 
 void Ep::done(const Done& done) {
   Cntr* cntr = counters[static_cast<std::size_t>(done.counted)];
@@ -302,6 +358,24 @@ std::byte* Ep::region(const Segment& segment, std::uint64_t access) {
       segment.length > region.size - offset)
     return nullptr;
   return region.memory + offset;
+}
+
+void Ep::accessed(std::span<const Segment> segments, std::uint64_t how) {
+  const std::lock_guard lock(domain->mutex);
+  std::array<Region*, kMostPieces> told{};
+  std::size_t count = 0;
+  for (const Segment& segment : segments) {
+    const auto found = domain->regions.find(segment.key);
+    if (found == domain->regions.end() || segment.length == 0) continue;
+    Region* const region = found->second;
+    // One operation is one event of a region, and of a counter that is there for both kinds.
+    if (std::find(told.begin(), told.begin() + count, region) != told.begin() + count) continue;
+    told[count++] = region;
+    Cntr* const writes = (how & FI_REMOTE_WRITE) != 0 ? region->writes : nullptr;
+    Cntr* const reads = (how & FI_REMOTE_READ) != 0 ? region->reads : nullptr;
+    if (writes != nullptr) writes->add(1, false);
+    if (reads != nullptr && reads != writes) reads->add(1, false);
+  }
 }
 
 bool Ep::progress() {
@@ -360,6 +434,10 @@ Peer* Ep::peer_of(fi_addr_t wanted) {
 int open_ep(fid_domain* outer, fi_info* info, fid_ep** out, void* context) {
   if (info == nullptr || info->ep_attr == nullptr || info->ep_attr->type != FI_EP_RDM)
     return -FI_EINVAL;
+  if (info->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT) return -FI_ENOSYS;
+  if ((info->tx_attr != nullptr && (info->tx_attr->op_flags & ~kTxFlags) != 0) ||
+      (info->rx_attr != nullptr && (info->rx_attr->op_flags & ~kRxFlags) != 0))
+    return -FI_EBADFLAGS;
   auto ep = std::make_unique<Ep>();
   udp::Address address = default_address(info->addr_format == FI_SOCKADDR_IN6);
   if (info->src_addr != nullptr && !from_sockaddr(info->src_addr, info->src_addrlen, address))
@@ -382,6 +460,7 @@ int open_ep(fid_domain* outer, fi_info* info, fid_ep** out, void* context) {
     ep->tx_flags = info->tx_attr->op_flags;
   }
   if (info->rx_attr != nullptr) ep->rx_flags = info->rx_attr->op_flags;
+  ep->shares_tx = info->ep_attr->tx_ctx_cnt == FI_SHARED_CONTEXT;
   ep->caps = info->caps;
   ep->domain = static_cast<Domain*>(outer);
   ep->rdm = std::make_unique<Rdm>(std::move(opened.value()), ep->name, *ep, limits);
@@ -396,6 +475,7 @@ int open_ep(fid_domain* outer, fi_info* info, fid_ep** out, void* context) {
   ++ep->domain->users;
   const std::lock_guard lock(ep->domain->eps_mutex);
   ep->domain->eps.push_back(ep.get());
+  for (Cntr* cntr : ep->domain->region_counters) cntr->progressed.bind(*ep);
   *out = ep.release();
   return 0;
 }

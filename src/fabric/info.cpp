@@ -25,12 +25,9 @@ constexpr std::uint64_t kPrimary = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
 constexpr std::uint64_t kDirections =
     FI_READ | FI_WRITE | FI_RECV | FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE;
 constexpr std::uint64_t kSecondary =
-    FI_MULTI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SOURCE | FI_DIRECTED_RECV;
+    FI_MULTI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SOURCE | FI_DIRECTED_RECV | FI_RMA_EVENT;
 constexpr std::uint64_t kCaps = kPrimary | kDirections | kSecondary;
 constexpr std::uint64_t kOrders = FI_ORDER_SAS;
-constexpr std::uint64_t kTxFlags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
-                                   FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE;
-constexpr std::uint64_t kRxFlags = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
 constexpr std::uint32_t kProtocol = FI_PROV_SPECIFIC | 0x5354;
 constexpr std::size_t kMostObjects = 65'536;
 constexpr std::uint64_t kAllTagBits =
@@ -198,12 +195,7 @@ int resolve(const char* node, const char* service, bool v6, bool numeric, udp::A
 
 bool any_bit_outside(std::uint64_t asked, std::uint64_t offered) { return (asked & ~offered) != 0; }
 
-bool suits(const fi_tx_attr& tx) {
-  return !any_bit_outside(tx.caps, kCaps) && !any_bit_outside(tx.op_flags, kTxFlags) &&
-         !any_bit_outside(tx.msg_order, kOrders) && tx.comp_order == FI_ORDER_NONE &&
-         tx.inject_size <= kMostInjected && tx.size <= kMostObjects &&
-         tx.iov_limit <= kMostPieces && tx.rma_iov_limit <= kMostPieces;
-}
+bool suits(const fi_tx_attr& tx) { return is_offered(tx); }
 
 bool suits(const fi_rx_attr& rx) {
   return !any_bit_outside(rx.caps, kCaps) && !any_bit_outside(rx.op_flags, kRxFlags) &&
@@ -214,7 +206,8 @@ bool suits(const fi_rx_attr& rx) {
 bool suits(const fi_ep_attr& ep) {
   return (ep.type == FI_EP_UNSPEC || ep.type == FI_EP_RDM) &&
          (ep.protocol == FI_PROTO_UNSPEC || ep.protocol == kProtocol) && ep.protocol_version <= 1 &&
-         ep.max_msg_size <= kLongestMessage && ep.tx_ctx_cnt <= 1 && ep.rx_ctx_cnt <= 1 &&
+         ep.max_msg_size <= kLongestMessage &&
+         (ep.tx_ctx_cnt <= 1 || ep.tx_ctx_cnt == FI_SHARED_CONTEXT) && ep.rx_ctx_cnt <= 1 &&
          ep.auth_key_size == 0 && ep.max_order_raw_size == 0 && ep.max_order_war_size == 0 &&
          ep.max_order_waw_size == 0;
 }
@@ -224,9 +217,9 @@ bool suits(const fi_domain_attr& domain) {
          domain.mr_key_size <= 8 && domain.cq_data_size <= 8 && domain.cq_cnt <= kMostObjects &&
          domain.ep_cnt <= kMostObjects && domain.tx_ctx_cnt <= kMostObjects &&
          domain.rx_ctx_cnt <= kMostObjects && domain.max_ep_tx_ctx <= 1 &&
-         domain.max_ep_rx_ctx <= 1 && domain.max_ep_stx_ctx == 0 && domain.max_ep_srx_ctx == 0 &&
-         domain.cntr_cnt <= kMostObjects && domain.mr_iov_limit <= 1 &&
-         domain.mr_cnt <= kMostObjects && domain.auth_key_size == 0 &&
+         domain.max_ep_rx_ctx <= 1 && domain.max_ep_stx_ctx <= kMostObjects &&
+         domain.max_ep_srx_ctx == 0 && domain.cntr_cnt <= kMostObjects &&
+         domain.mr_iov_limit <= 1 && domain.mr_cnt <= kMostObjects && domain.auth_key_size == 0 &&
          !any_bit_outside(domain.caps, FI_LOCAL_COMM | FI_REMOTE_COMM);
 }
 
@@ -280,6 +273,7 @@ void fill_domain(fi_domain_attr& domain, const fi_domain_attr* hints, std::uint3
   domain.cq_cnt = domain.ep_cnt = domain.tx_ctx_cnt = domain.rx_ctx_cnt = domain.cntr_cnt =
       domain.mr_cnt = kMostObjects;
   domain.max_ep_tx_ctx = domain.max_ep_rx_ctx = 1;
+  domain.max_ep_stx_ctx = kMostObjects;
   domain.mr_iov_limit = 1;
   domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
@@ -297,7 +291,7 @@ void fill_rest(fi_info& info, const fi_info* hints) {
   tx.rma_iov_limit = kMostPieces;
   fi_rx_attr& rx = *info.rx_attr;
   rx.caps = info.caps & (kPrimary | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV |
-                         FI_SOURCE | FI_DIRECTED_RECV);
+                         FI_SOURCE | FI_DIRECTED_RECV | FI_RMA_EVENT);
   rx.op_flags = rx_hints != nullptr ? rx_hints->op_flags : 0;
   rx.msg_order = kOrders;
   rx.size = rx_hints != nullptr && rx_hints->size != 0 ? rx_hints->size : kQueueSize;
@@ -307,7 +301,10 @@ void fill_rest(fi_info& info, const fi_info* hints) {
   ep.protocol = kProtocol;
   ep.protocol_version = 1;
   ep.max_msg_size = kLongestMessage;
-  ep.tx_ctx_cnt = ep.rx_ctx_cnt = 1;
+  const bool shares_tx = hints != nullptr && hints->ep_attr != nullptr &&
+                         hints->ep_attr->tx_ctx_cnt == FI_SHARED_CONTEXT;
+  ep.tx_ctx_cnt = shares_tx ? FI_SHARED_CONTEXT : 1;
+  ep.rx_ctx_cnt = 1;
   ep.mem_tag_format =
       hints != nullptr && hints->ep_attr != nullptr && hints->ep_attr->mem_tag_format != 0
           ? hints->ep_attr->mem_tag_format
@@ -482,6 +479,13 @@ std::size_t to_sockaddr(const udp::Address& address, void* out, std::size_t room
   }
   if (out != nullptr) std::memcpy(out, from, std::min(size, room));
   return size;
+}
+
+bool is_offered(const fi_tx_attr& tx) {
+  return !any_bit_outside(tx.caps, kCaps) && !any_bit_outside(tx.op_flags, kTxFlags) &&
+         !any_bit_outside(tx.msg_order, kOrders) && tx.comp_order == FI_ORDER_NONE &&
+         tx.inject_size <= kMostInjected && tx.size <= kMostObjects &&
+         tx.iov_limit <= kMostPieces && tx.rma_iov_limit <= kMostPieces;
 }
 
 int get_info(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,

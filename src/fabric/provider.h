@@ -1,7 +1,7 @@
 // libfabric's objects. Each derives from the struct that libfabric knows it by.
 //
 // Locks: `Ep::mutex` guards all that an endpoint does; those of queues, counters, address vectors and domains are
-// taken last and hold nothing up. `Progressed::mutex` and `Domain::eps_mutex` are taken before an endpoint's.
+// taken last and hold nothing up. `Domain::eps_mutex`, then `Progressed::mutex`, are taken before an endpoint's.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -45,6 +45,11 @@ inline constexpr Missing kMissing;
 inline constexpr std::size_t kQueueSize = 1'024;
 inline constexpr std::size_t kLongestMessage = 0xffff'ffff;
 
+/// [D151] What operations may ask for by default.
+inline constexpr std::uint64_t kTxFlags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
+                                          FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE;
+inline constexpr std::uint64_t kRxFlags = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
+
 /// From FI_STRACK_*, read once.
 struct Settings {
   udp::EndpointOptions endpoint;
@@ -67,9 +72,13 @@ bool complain(const std::string& what);
 
 int get_info(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,
              const fi_info* hints, fi_info** info);
+/// Whether an endpoint can send as this says.
+[[nodiscard]] bool is_offered(const fi_tx_attr& tx);
 int open_fabric(fi_fabric_attr* attr, fid_fabric** fabric, void* context);
 
 struct Ep;
+struct Domain;
+struct Cntr;
 
 /// What someone waits at: an event, and the sockets of the endpoints that make it come true.
 class Waiting {
@@ -119,7 +128,10 @@ struct Fabric : fid_fabric {
 };
 
 struct Region : fid_mr {
-  struct Domain* domain = nullptr;
+  Domain* domain = nullptr;
+  // [D150] What peers do to it counts there.
+  Cntr* reads = nullptr;
+  Cntr* writes = nullptr;
   std::byte* memory = nullptr;
   std::uint64_t size = 0;
   std::uint64_t base = 0;  ///< what peers call its first byte
@@ -138,6 +150,7 @@ struct Domain : fid_domain {
   std::mutex values;     ///< atomics: one at a time, whichever endpoint they come to
   std::mutex eps_mutex;  ///< taken before an endpoint's
   std::vector<Ep*> eps;
+  std::vector<Cntr*> region_counters;  ///< [D150] which all of these endpoints make progress for
 };
 int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);
 extern fi_ops_mr memory_operations;
@@ -216,10 +229,20 @@ int open_cntr(fid_domain* domain, fi_cntr_attr* attr, fid_cntr** cntr, void* con
 int open_poll(fid_domain* domain, fi_poll_attr* attr, fid_poll** poll);
 int try_wait(fid_fabric* fabric, fid** fids, int count);
 
+/// [D152] A transmit context that endpoints share: what they send has its defaults.
+struct Stx : fid_stx {
+  Domain* domain = nullptr;
+  std::uint64_t flags = 0;
+  std::atomic<int> users{0};
+};
+int open_stx(fid_domain* domain, fi_tx_attr* attr, fid_stx** stx, void* context);
+
 /// An endpoint of libfabric's.
 struct Ep : fid_ep, Host {
   Domain* domain = nullptr;
   Av* av = nullptr;
+  Stx* stx = nullptr;
+  bool shares_tx = false;  ///< it needs one
   Eq* eq = nullptr;
   Cq* tx = nullptr;
   Cq* rx = nullptr;
@@ -247,6 +270,7 @@ struct Ep : fid_ep, Host {
 
   void done(const Done& done) override;
   std::byte* region(const Segment& segment, std::uint64_t access) override;
+  void accessed(std::span<const Segment> segments, std::uint64_t how) override;
   std::unique_lock<std::mutex> alone() override { return std::unique_lock(domain->values); }
 
   /// Whether there was anything to do, now or shortly before.

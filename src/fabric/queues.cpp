@@ -140,6 +140,10 @@ fi_ops_cq cq_operations{.size = sizeof(fi_ops_cq),
 int close_cntr(fid* inner) {
   auto& cntr = self<Cntr, fid_cntr>(inner);
   if (cntr.users > 0) return -FI_EBUSY;
+  {
+    const std::lock_guard lock(cntr.domain->eps_mutex);
+    std::erase(cntr.domain->region_counters, &cntr);
+  }
   --cntr.domain->users;
   delete &cntr;
   return 0;

@@ -117,6 +117,8 @@ class Host {
   virtual void done(const Done& done) = 0;
   /// Null where that memory is not registered for all of `access` (FI_REMOTE_READ, FI_REMOTE_WRITE).
   [[nodiscard]] virtual std::byte* region(const Segment& segment, std::uint64_t access) = 0;
+  /// [D150] A peer has read (FI_REMOTE_READ) or changed (FI_REMOTE_WRITE) this memory, or both.
+  virtual void accessed(std::span<const Segment> segments, std::uint64_t how) = 0;
   /// Held while values are changed in place, by whichever endpoint.
   [[nodiscard]] virtual std::unique_lock<std::mutex> alone() = 0;
 };
@@ -264,7 +266,8 @@ class Rdm final : private udp::Usher {
   void on_write(Link& link, const Header& header, std::span<const std::byte> bytes);
   void on_read(Link& link, const Header& header, std::span<const std::byte> bytes);
   void on_atomic(Link& link, const Header& header, std::span<const std::byte> bytes);
-  void remote_done(const Link& link, const Header& header, Counted counted, std::uint64_t flags);
+  void remote_done(const Link& link, const Header& header, const Segments& named, Counted counted,
+                   std::uint64_t flags, std::uint64_t how);
 
   udp::Endpoint endpoint_;
   udp::Address name_;

@@ -260,10 +260,11 @@ void Rdm::placed(Placing* raw, udp::Status status) {
                         {placing->joined.get(), placing->length});
   Operation* operation = placing->operation;
   if (operation == nullptr) {
-    being_written_.erase(raw);
+    const auto written = being_written_.extract(raw);
     if (ok && !ending_) {
       const Header& header = placing->message.header;
-      remote_done(*placing->link, header, Counted::remote_write, FI_REMOTE_WRITE);
+      remote_done(*placing->link, header, written.mapped(), Counted::remote_write,
+                  FI_RMA | FI_REMOTE_WRITE, FI_REMOTE_WRITE);
       reply(*placing->link, Type::answer, header.operation, 0);
     }
     const bool lives = ok || status == udp::Status::no_resources ||

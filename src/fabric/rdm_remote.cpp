@@ -129,12 +129,13 @@ bool Rdm::resolve(const Header& header, std::span<const std::byte>& bytes, std::
   return where.size() == header.length;
 }
 
-void Rdm::remote_done(const Link& link, const Header& header, Counted counted,
-                      std::uint64_t flags) {
+void Rdm::remote_done(const Link& link, const Header& header, const Segments& named,
+                      Counted counted, std::uint64_t flags, std::uint64_t how) {
   const bool immediate = (header.bits & bits::kImmediate) != 0;
+  host_.accessed(span_of(named), how);
   tell({.counted = counted,
         .report = immediate,
-        .flags = FI_RMA | flags | (immediate ? FI_REMOTE_CQ_DATA : 0),
+        .flags = flags | (immediate ? FI_REMOTE_CQ_DATA : 0),
         .length = header.length,
         .immediate = header.immediate,
         .source = link.peer});
@@ -226,7 +227,8 @@ void Rdm::on_write(Link& link, const Header& header, std::span<const std::byte> 
     return place(std::move(placing), where, header.length);
   }
   where.fill(0, bytes);
-  remote_done(link, header, Counted::remote_write, FI_REMOTE_WRITE);
+  remote_done(link, header, named, Counted::remote_write, FI_RMA | FI_REMOTE_WRITE,
+              FI_REMOTE_WRITE);
   if ((header.bits & bits::kWantsAnswer) != 0) reply(link, Type::answer, header.operation, 0);
 }
 
@@ -250,7 +252,7 @@ void Rdm::on_read(Link& link, const Header& header, std::span<const std::byte> b
   outgoing->asked = true;
   ++link.active;
   post(link, std::move(outgoing));
-  remote_done(link, header, Counted::remote_read, FI_REMOTE_READ);
+  remote_done(link, header, named, Counted::remote_read, FI_RMA | FI_REMOTE_READ, FI_REMOTE_READ);
 }
 
 void Rdm::on_atomic(Link& link, const Header& header, std::span<const std::byte> bytes) {
@@ -289,8 +291,8 @@ void Rdm::on_atomic(Link& link, const Header& header, std::span<const std::byte>
                  before.data());
     if (!reads) where.fill(0, values);
   }
-  remote_done(link, header, fetches ? Counted::remote_read : Counted::remote_write,
-              FI_ATOMIC | (fetches ? FI_REMOTE_READ : FI_REMOTE_WRITE));
+  remote_done(link, header, named, fetches ? Counted::remote_read : Counted::remote_write,
+              FI_ATOMIC | (fetches ? FI_REMOTE_READ : FI_REMOTE_WRITE), access);
   if ((header.bits & bits::kWantsAnswer) == 0) return;
   if (!fetches) return reply(link, Type::answer, header.operation, 0);
   auto answer = message({.type = Type::answer, .operation = header.operation}, {},

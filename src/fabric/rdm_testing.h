@@ -36,6 +36,7 @@ class Told : public Host {
       return nullptr;
     return memory.data() + segment.address;
   }
+  void accessed(std::span<const Segment>, std::uint64_t) override {}
   std::unique_lock<std::mutex> alone() override {
     std::unique_lock lock(values);
     if (meanwhile) meanwhile();

@@ -45,6 +45,7 @@ ssize_t rma_readv(fid_ep* ep, const iovec* iov, void**, std::size_t count, fi_ad
   return start(ep, &Rdm::read, request, from, kDefaultFlags);
 }
 ssize_t rma_readmsg(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
+  if ((flags & FI_REMOTE_CQ_DATA) != 0) return -FI_EBADFLAGS;
   return rma_message(ep, &Rdm::read, message, flags);
 }
 ssize_t rma_write(fid_ep* ep, const void* bytes, std::size_t size, void*, fi_addr_t to,
@@ -94,6 +95,7 @@ Pieces values(const fi_ioc* iov, std::size_t count, fi_datatype datatype) {
 ssize_t atomic_message(fid_ep* ep, const fi_msg_atomic* message, const Pieces& compare,
                        const Pieces& result, AtomicKind kind, std::uint64_t flags) {
   if (!is_atomic(message->datatype, message->op, kind)) return -FI_EOPNOTSUPP;
+  if (flags != kDefaultFlags && (flags & FI_REMOTE_CQ_DATA) != 0) return -FI_EBADFLAGS;
   if (message->iov_count > kMostPieces || message->rma_iov_count > kMostPieces) return -FI_EINVAL;
   Request request;
   request.op = message->op;

@@ -4,6 +4,9 @@ namespace strack::fabric {
 namespace {
 
 constexpr std::uint64_t kKind = FI_TAGGED | FI_MSG;
+/// [D151] What one call may ask for besides.
+constexpr std::uint64_t kSendFlags = kTxFlags | kKind | FI_REMOTE_CQ_DATA;
+constexpr std::uint64_t kReceiveFlags = kRxFlags | kKind | FI_PEEK | FI_CLAIM | FI_DISCARD;
 
 // ---- Sends ----
 
@@ -55,6 +58,7 @@ ssize_t receive_pieces(fid_ep* outer, std::uint64_t kind, const Pieces& local, f
   const std::lock_guard lock(ep.mutex);
   if (!ep.enabled) return -FI_EOPBADSTATE;
   if (flags == kDefaultFlags) flags = ep.rx_flags;
+  if ((flags & ~kReceiveFlags) != 0) return -FI_EBADFLAGS;
   Request request;
   request.local = local;
   request.tag = tag;
@@ -158,6 +162,7 @@ ssize_t start(fid_ep* outer, int (Rdm::*what)(const Request&), Request& request,
   const std::lock_guard lock(ep.mutex);
   if (!ep.enabled) return -FI_EOPBADSTATE;
   if (flags == kDefaultFlags) flags = ep.tx_flags;
+  if ((flags & ~kSendFlags) != 0) return -FI_EBADFLAGS;
   if ((flags & FI_INJECT) != 0 && request.local.size() > ep.most_injected) return -FI_EMSGSIZE;
   if (request.local.size() > kLongestMessage) return -FI_EMSGSIZE;
   request.report = !ep.tx_selective || (flags & FI_COMPLETION) != 0;
