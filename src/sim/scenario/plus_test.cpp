@@ -36,6 +36,11 @@ TEST(StrackPlusKeys, DefaultsAreTheLinks) {
   EXPECT_EQ(p.rack, 3 * p.net_base_rtt / 2);
   EXPECT_EQ(p.rto, 25 * p.net_base_rtt);
   EXPECT_EQ(p.avoid_for, 100 * p.net_base_rtt);
+  EXPECT_EQ(p.target_full, 3 * p.net_base_rtt / 2);
+  EXPECT_EQ(p.late, 4 * p.net_base_rtt);
+  EXPECT_EQ(p.late_for, 100 * p.net_base_rtt);
+  EXPECT_EQ(p.ring_sparse, 16u);
+  EXPECT_EQ(p.probe_self, (Ratio{5, 2}));
 }
 
 TEST(StrackPlusKeys, EachSetsItsField) {
@@ -47,6 +52,11 @@ max_paths = 32
 max_cwnd = "300 KB"
 target_qdelay_us = 11
 target_qhigh_us = 23
+target_full_us = 10
+ring_sparse = 7
+late_us = 31
+late_for_us = 501
+probe_self = 1.25
 sack_packets = 3
 sack_on_epsn = true
 tracking_window = 300
@@ -70,6 +80,11 @@ rto_us = 222
   EXPECT_EQ(p.max_cwnd, kb(300));
   EXPECT_EQ(p.target_qdelay, us(11));
   EXPECT_EQ(p.target_qhigh, us(23));
+  EXPECT_EQ(p.target_full, us(10));
+  EXPECT_EQ(p.ring_sparse, 7u);
+  EXPECT_EQ(p.late, us(31));
+  EXPECT_EQ(p.late_for, us(501));
+  EXPECT_EQ(p.probe_self, (Ratio{5, 4}));
   EXPECT_EQ(p.sack_packets, 3u);
   EXPECT_TRUE(p.sack_on_epsn);
   EXPECT_EQ(p.tracking_window, 300u);
@@ -91,6 +106,8 @@ TEST(StrackPlusKeys, DerivedKeysFollow) {
   const core::PlusParams p = plus_of("target_qdelay_us = 100\nprobe_margin_us = 9\n");
   EXPECT_EQ(p.target_qhigh, us(100));
   EXPECT_EQ(p.probe_tail, us(9) + p.net_base_rtt / 4);
+  EXPECT_EQ(p.target_full, 3 * p.net_base_rtt / 2);
+  EXPECT_EQ(plus_of("target_qdelay_us = 5\n").target_full, us(5));  // [PLUS.target.full]
 }
 
 // [D42] From none to 20 doublings.

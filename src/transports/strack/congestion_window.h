@@ -39,6 +39,12 @@ class CongestionWindow {
   template <class Events>
   constexpr void adjust_cwnd(const StrackParams& params, const AckSample& ack, Instant now,
                              Events& events) {
+    adjust_cwnd(params, params.target_qdelay, ack, now, events);
+  }
+  /// The same with a target of the caller's own.
+  template <class Events>
+  constexpr void adjust_cwnd(const StrackParams& params, Picoseconds target, const AckSample& ack,
+                             Instant now, Events& events) {
     const std::uint32_t before = cwnd_packets_;
     const bool can_decrease = now - last_decrease_ts_ > base_rtt_;        // [A3.L2]
     const bool can_fairness_shuffle = now - last_selfai_ts_ > base_rtt_;  // [A3.L3]
@@ -50,15 +56,15 @@ class CongestionWindow {
       // Late but unmarked: the queue behind this packet has gone, so refill it.
       increase(
           params, [&] { return params.beta; }, ack.acked, WindowReason::queue_drained,
-          events);                                               // [A3.L6] [D3]
-    } else if (!ack.ecn && ack.qdelay < params.target_qdelay) {  // [A3.L7] [Q1]
+          events);                                 // [A3.L6] [D3]
+    } else if (!ack.ecn && ack.qdelay < target) {  // [A3.L7] [Q1]
       const auto gain = [&] {
-        return bytes(mul_div(params.alpha.value, (params.target_qdelay - ack.qdelay).value,
-                             params.net_base_rtt.value));
+        return bytes(
+            mul_div(params.alpha.value, (target - ack.qdelay).value, params.net_base_rtt.value));
       };
       increase(params, gain, ack.acked, WindowReason::below_target, events);  // [A3.L8] [D3]
-    } else if (can_decrease && avg_qdelay_ > params.target_qdelay) {          // [A3.L9] [Q2] [Q3]
-      decrease(params, ack, now, events);                                     // [A3.L10-15]
+    } else if (can_decrease && avg_qdelay_ > target) {                        // [A3.L9] [Q2] [Q3]
+      decrease(params, target, ack, now, events);                             // [A3.L10-15]
     }
     if (can_fairness_shuffle) {                                                    // [A3.L18]
       change(params, cwnd_ + params.eta, WindowReason::fairness_shuffle, events);  // [A3.L19]
@@ -95,13 +101,13 @@ class CongestionWindow {
   }
 
   template <class Events>
-  constexpr void decrease(const StrackParams& params, const AckSample& ack, Instant now,
-                          Events& events) {
+  constexpr void decrease(const StrackParams& params, Picoseconds target, const AckSample& ack,
+                          Instant now, Events& events) {
     if (ack.qdelay > params.target_qhigh && ack.achieved_bdp < params.max_cwnd / 8) {  // [A3.L10]
       change(params, ack.achieved_bdp, WindowReason::achieved_bdp, events);            // [A3.L11]
       last_decrease_ts_ = now;                                                         // [A3.L12]
-    } else if (ack.qdelay > params.target_qdelay) {                                    // [A3.L13]
-      const Picoseconds excess = avg_qdelay_ - params.target_qdelay;
+    } else if (ack.qdelay > target) {                                                  // [A3.L13]
+      const Picoseconds excess = avg_qdelay_ - target;
       const Bytes cut{mul_div(cwnd_.value, params.gamma.num * excess.value,
                               params.gamma.den * avg_qdelay_.value)};
       change(params, cwnd_ - std::min(cut, cwnd_ / 2), WindowReason::multiplicative,

@@ -39,6 +39,13 @@ constexpr sim::Key kKeys[] = {
                           .help = "Entropies of clean packets that are remembered, each to be used "
                                   "once; 0 remembers the "
                                   "last one as the paper does, and a mark takes it back."}),
+    param<&Params::ring_sparse>(
+        {.name = "ring_sparse",
+         .kind = Kind::integer,
+         .fallback = "16",
+         .needs = "it is from 0 to 512 packets, such as ring_sparse = 16",
+         .help = "With so few under way, and more to be sent, it remembers the last one alone; 0: "
+                 "as many as ever."}),
     param<&Params::rotate_all>(
         {.name = "rotate_all",
          .kind = Kind::flag,
@@ -78,7 +85,15 @@ constexpr sim::Key kKeys[] = {
          .unit = "us",
          .fallback = "\"2 RTT\"",
          .needs = "a delay is from 1 ns to 10 s, such as target_qdelay_us = 16",
-         .help = "Queueing delay the window settles at."}),
+         .help = "Queueing delay a small window settles at."}),
+    param<&Params::target_full>(
+        {.name = "target_full_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .otherwise = "1.5 RTT, at most target_qdelay_us",
+         .needs = "a delay is from 0 to 10 s, such as target_full_us = 12",
+         .help = "The same of the largest window, and in between in proportion; 0: as of a small "
+                 "one."}),
     param<&Params::target_qhigh>(
         {.name = "target_qhigh_us",
          .kind = Kind::time,
@@ -119,6 +134,20 @@ constexpr sim::Key kKeys[] = {
                           .needs = "a time is from 0 to an hour, such as rack_us = \"1.5 RTT\"",
                           .help = "A packet is lost when one that left so much later has arrived; "
                                   "0: time says nothing."}),
+    param<&Params::late>({.name = "late_us",
+                          .kind = Kind::time,
+                          .unit = "us",
+                          .fallback = "\"4 RTT\"",
+                          .needs = "a time is from 0 to an hour, such as late_us = \"4 RTT\"",
+                          .help = "The same for some time after a packet that was called lost was "
+                                  "only late, and two windows for ooo_cwnd's one; 0: as before."}),
+    param<&Params::late_for>(
+        {.name = "late_for_us",
+         .kind = Kind::time,
+         .unit = "us",
+         .fallback = "\"100 RTT\"",
+         .needs = "a time is from 0 to an hour, such as late_for_us = \"100 RTT\"",
+         .help = "How long."}),
     param<&Params::probe_interval>(
         {.name = "probe_interval_us",
          .kind = Kind::time,
@@ -154,6 +183,14 @@ constexpr sim::Key kKeys[] = {
          .needs = "it is true or false",
          .help = "No probe while more may be sent and too little has been for a SACK; false: after "
                  "any silence."}),
+    param<&Params::probe_self>(
+        {.name = "probe_self",
+         .kind = Kind::fraction,
+         .fallback = "2.5",
+         .needs = "it is from 0 to 1000 RTTs, such as probe_self = 2.5",
+         .help =
+             "Where the window is one packet it is sent again, without a probe, after so many of "
+             "the last RTT; 0: a probe goes first, as ever."}),
     param<&Params::probe_unknown>(
         {.name = "probe_unknown",
          .kind = Kind::flag,
@@ -194,6 +231,8 @@ class PlusResolver : sim::Resolving {
     take_fields(set_, kSection, kKeys, p);
     if (!set_.given("strack-plus.target_qhigh_us"))
       p.target_qhigh = std::max(p.target_qhigh, p.target_qdelay);
+    if (!set_.given("strack-plus.target_full_us"))
+      p.target_full = std::min(p.target_full, p.target_qdelay);
     if (!set_.given("strack-plus.probe_tail_us"))
       p.probe_tail = p.probe_margin + p.net_base_rtt / 4;
     p.derive();

@@ -21,8 +21,8 @@ class GuardedPlusPaths {
     return health_->usable(paths_.next(params, packet), packet.purpose, packet.psn, packet.now);
   }
   constexpr PathId take(const PlusParams& params, PathId path) { return paths_.take(params, path); }
-  constexpr void feedback(const PlusParams& params, PathId path, bool ecn) {
-    paths_.feedback(params, path, ecn);
+  constexpr void feedback(const PlusParams& params, PathId path, bool ecn, bool sparse = false) {
+    paths_.feedback(params, path, ecn, sparse);
     health_->works(path);
   }
 

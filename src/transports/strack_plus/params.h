@@ -23,13 +23,18 @@ struct PlusParams : StrackParams {
   static constexpr std::uint32_t kEchoes = 4;  ///< [PLUS.sack.echo] packets that a SACK tells of
 
   std::uint32_t ring = 8;          ///< [PLUS.ring] 0: as Algorithm 2 has it, the last clean one
+  std::uint32_t ring_sparse = 0;   ///< [PLUS.ring.sparse] packets under way; 0: no matter how few
   bool rotate_all = true;          ///< [PLUS.rotation] false: over two windows' packets
   bool avoid = true;               ///< [PLUS.avoid]
   Picoseconds avoid_for{0};        ///< [PLUS.avoid.forget]
   Picoseconds rack{0};             ///< [PLUS.rack] 0: order alone
+  Picoseconds late{0};             ///< [PLUS.late] rack after one that was only late; 0: as before
+  Picoseconds late_for{0};         ///< [PLUS.late]
+  Picoseconds target_full{0};      ///< [PLUS.target.full] 0: target_qdelay for any window
   bool relative_probe = true;      ///< [PLUS.probe.verdict] false: as the paper
   bool probe_patience = false;     ///< [PLUS.probe.again] false: a probe_interval
   bool probe_due = false;          ///< [PLUS.probe.due] false: any silence counts
+  Ratio probe_self{0, 1};          ///< [PLUS.probe.self] in RTTs; 0: a probe for any window
   bool probe_unknown = true;       ///< [PLUS.probe.where] false: EPSN
   Picoseconds probe_margin{0};     ///< [PLUS.probe.verdict]
   Picoseconds probe_tail{0};       ///< [PLUS.probe.tail] 0: an end is like any other silence
@@ -42,14 +47,23 @@ struct PlusParams : StrackParams {
     return std::tuple{
         Inherited<StrackParams>{},
         ParamRange{&PlusParams::ring, "ring", 0, kRing, "from 0 to 32 entropies"},
+        ParamRange{&PlusParams::ring_sparse, "ring_sparse", 0, kTracked,
+                   "0 for none, or up to 512 packets"},
         AnyValue{&PlusParams::rotate_all},
         AnyValue{&PlusParams::avoid},
         ParamRange{&PlusParams::avoid_for, "avoid_for", ps(0), seconds(3'600), "from 0 to an hour"},
         ParamRange{&PlusParams::rack, "rack", ps(0), seconds(3'600),
                    "0 for none, or a time up to an hour"},
+        ParamRange{&PlusParams::late, "late", ps(0), seconds(3'600),
+                   "0 for none, or a time up to an hour"},
+        ParamRange{&PlusParams::late_for, "late_for", ps(0), seconds(3'600), "from 0 to an hour"},
+        ParamRange{&PlusParams::target_full, "target_full", ps(0), seconds(10),
+                   "0 for none, or a delay up to 10 s"},
         AnyValue{&PlusParams::relative_probe},
         AnyValue{&PlusParams::probe_patience},
         AnyValue{&PlusParams::probe_due},
+        ParamRange{&PlusParams::probe_self, "probe_self", Ratio{0}, Ratio{1'000},
+                   "0 for none, or up to 1000 RTTs"},
         AnyValue{&PlusParams::probe_unknown},
         ParamRange{&PlusParams::probe_margin, "probe_margin", ps(0), seconds(3'600),
                    "from 0 to an hour"},
@@ -70,13 +84,18 @@ struct PlusParams : StrackParams {
     p.max_cwnd =
         std::clamp(27 * p.bdp / 20, packet, std::int64_t{kTracked} * packet);  // [PLUS.cap]
     p.target_qdelay = 2 * rtt;                                                 // [PLUS.target]
+    p.target_full = 3 * rtt / 2;                                               // [PLUS.target.full]
     p.target_qhigh = 3 * rtt;                                                  // [PLUS.high]
     p.sack_on_epsn = false;                                                    // [PLUS.sack]
     p.avoid_for = 100 * rtt;
     p.rack = 3 * rtt / 2;
+    p.late = 4 * rtt;
+    p.late_for = 100 * rtt;
+    p.ring_sparse = 2 * p.ring;
     p.probe_interval = rtt;  // [PLUS.probe.send]
     p.probe_patience = true;
     p.probe_due = true;
+    p.probe_self = {5, 2};
     p.probe_margin = rtt / 2;
     p.probe_tail = 3 * rtt / 4;  // the margin, and two stamps
     p.derive();

@@ -39,8 +39,8 @@ class PlusPaths {
     return path;
   }
 
-  /// A packet came through by it.
-  constexpr void feedback(const PlusParams& params, PathId path, bool ecn) {
+  /// A packet came through by it. `sparse`: of a connection that has few under way.
+  constexpr void feedback(const PlusParams& params, PathId path, bool ecn, bool sparse = false) {
     unanswered_.clear(path);
     if (ecn) {
       marked_.set(path);
@@ -48,8 +48,9 @@ class PlusPaths {
       return;
     }
     marked_.clear(path);
-    const std::uint32_t places = params.ring == 0 ? 1 : params.ring;
-    if (waiting_ == places) take_oldest();  // [PLUS.ring] the newest are kept
+    const std::uint32_t places =
+        params.ring == 0 || sparse ? 1 : params.ring;  // [PLUS.ring.sparse]
+    while (waiting_ >= places) take_oldest();          // [PLUS.ring] the newest are kept
     ring_[(first_ + waiting_) % PlusParams::kRing] = static_cast<std::uint8_t>(path);
     ++waiting_;
   }

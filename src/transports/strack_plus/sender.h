@@ -115,26 +115,33 @@ class PlusSender {
     heard_ = true;
     silent_ = false;
 
+    was_late_ = is_first_copy(ack, age, now);
     const Bytes acked = take_in(ack, now);
+    if (was_late_) late_until_ = now + params_->late_for;  // [PLUS.late]
     last_rtt_ = rtt;
-    if (!tail_ || epsn_ == psn_next_) {
+    if (asks_itself()) {
+      probe_at_ = now + self_wait();
+      probes_wanted_ = 0;
+    } else if (!tail_ || epsn_ == psn_next_) {
       probe_at_ = now + params_->probe_interval;  // [PLUS.probe.send] the silence is over
       probes_wanted_ = 0;
     }
     events_.on(PlusAckReceived{ack, rtt, acked});
+    const bool sparse = is_sparse();
     for (std::uint32_t i = 0; i < ack.count; ++i)  // [PLUS.sack.echo]
-      paths_.feedback(*params_, ack.echoes[i].path_id, ack.echoes[i].ecn);
-    if (ack.for_probe) paths_.feedback(*params_, ack.path_id, ack.ecn);
+      paths_.feedback(*params_, ack.echoes[i].path_id, ack.echoes[i].ecn, sparse);
+    if (ack.for_probe) paths_.feedback(*params_, ack.path_id, ack.ecn, sparse);
     if (rtt > ps(0)) {  // [PLUS.window] below the clock's tick it is none
       const Picoseconds qdelay = window_.measured_qdelay(rtt);
       const Bytes achieved = achieved_.update(ack.for_probe ? bytes(0) : acked, window_.base_rtt(),
                                               params_->target_qdelay, now);
-      window_.adjust_cwnd(*params_, {ack.ecn, qdelay, acked, achieved}, now, events_);
+      window_.adjust_cwnd(*params_, target(), {ack.ecn, qdelay, acked, achieved}, now, events_);
     }
     if (ack.for_probe) judge_by_probe(ack, age, now);
     judge_by_order(now);
     if (!ack.for_probe && params_->rack > ps(0))  // [PLUS.rack]
-      judge_by_time(age + params_->rack, epsn_, psn_next_, LossCause::out_of_order, now);
+      judge_by_time(age + (tolerant(now) ? std::max(params_->late, params_->rack) : params_->rack),
+                    epsn_, psn_next_, LossCause::out_of_order, now);
   }
 
   /// Acts on whatever is due at `now`; harmless when nothing is.
@@ -148,7 +155,11 @@ class PlusSender {
       silent_ = !heard_;  // [D42]
       heard_ = false;
       lose_all(epsn_, psn_next_, LossCause::timeout, now);
-      if (silent_ || !params_->path_health) paths_.fall_silent();   // [D41]
+      if (silent_ || !params_->path_health) paths_.fall_silent();  // [D41]
+    } else if (now >= probe_at_ && asks_itself()) {                // [PLUS.probe.self]
+      tail_ = false;
+      lose_all(epsn_, psn_next_, LossCause::probe, now);
+      probe_at_ = now + self_wait();
     } else if (now >= probe_at_ && !tail_ && more_before_sack()) {  // [PLUS.probe.due]
       port_busy_ = true;
       probe_at_ = now + params_->probe_interval;
@@ -210,6 +221,7 @@ class PlusSender {
       ++since_sack_;
       if (port_busy_ && !tail_) probe_at_ = now + params_->probe_interval;  // [PLUS.probe.due]
     }
+    if (asks_itself()) probe_at_ = now + self_wait();  // [PLUS.probe.self]
     sent_at_[pair(psn)] = unit(now);
     const Departure departure{again ? Purpose::again : Purpose::news, fragment.payload, psn,
                               window_.cwnd_packets(), now};
@@ -228,10 +240,34 @@ class PlusSender {
 
   /// [PLUS.probe.due] Too little has left since the last SACK for another, and more may leave: the port is busy.
   [[nodiscard]] constexpr bool more_before_sack() {
-    return params_->probe_due && since_sack_ < params_->sack_packets && lost_count_ == 0 &&
-           psn_next_ != messages_.end() &&
+    return params_->probe_due && since_sack_ < params_->sack_packets && port_is_busy();
+  }
+  /// Something new might leave, and has not.
+  [[nodiscard]] constexpr bool port_is_busy() {
+    return lost_count_ == 0 && psn_next_ != messages_.end() &&
            psn_next_ - epsn_ < static_cast<std::int32_t>(params_->tracking_window) &&
            fits(messages_.fragment(psn_next_, params_->mtu_bytes()));
+  }
+  /// [PLUS.ring.sparse] Its packets are so far apart that a ring would be full of old news.
+  [[nodiscard]] constexpr bool is_sparse() {
+    return inflight_ <= std::int64_t{params_->ring_sparse} * params_->mtu && port_is_busy();
+  }
+
+  /// [PLUS.target.full] It falls in proportion to the window.
+  [[nodiscard]] constexpr Picoseconds target() const {
+    if (params_->target_full == ps(0)) return params_->target_qdelay;
+    return params_->target_qdelay -
+           ps(mul_div((params_->target_qdelay - params_->target_full).value, window_.cwnd().value,
+                      params_->max_cwnd.value));
+  }
+
+  /// [PLUS.probe.self] The one packet of the smallest window is a question itself.
+  [[nodiscard]] constexpr bool asks_itself() const {
+    return params_->probe_self.num > 0 && last_rtt_ > ps(0) && window_.cwnd_packets() == 1 &&
+           inflight_ <= params_->mtu;
+  }
+  [[nodiscard]] constexpr Picoseconds self_wait() const {
+    return std::max(params_->probe_interval, ps(params_->probe_self.of(last_rtt_.value)));
   }
 
   /// [PLUS.probe.send] Outside the window, on a path like data's.
@@ -283,8 +319,8 @@ class PlusSender {
   constexpr void start_timers(Instant now) {
     timeout_from_ = now;
     heard_ = false;
+    if (!asks_itself()) last_rtt_ = ps(0);  // one packet at a time is no idleness
     probe_at_ = now + params_->probe_interval;
-    last_rtt_ = ps(0);
     achieved_.restart(now);
   }
 
@@ -356,6 +392,7 @@ class PlusSender {
     acked_bytes_ += payload;
     if constexpr (Paths::kRemembers) paths_.arrived(psn);
     if (lost_.test(psn.value)) {  // it was only late
+      was_late_ = true;
       lost_.clear(psn.value);
       --lost_count_;
     } else {
@@ -422,12 +459,27 @@ class PlusSender {
           LossDeclared{cause, from, judged_, std::int64_t{lost_count_ - before} * params_->mtu});
   }
 
+  /// [PLUS.late] What triggered the SACK left before it was last sent: the packet had been sent again for nothing.
+  [[nodiscard]] constexpr bool is_first_copy(const PlusAck& ack, Picoseconds age,
+                                             Instant now) const {
+    if (ack.for_probe || units(age) >= kStamps) return false;
+    const Psn psn = ack.echoes[ack.count - 1u].psn;
+    if (psn < epsn_ || psn >= judged_ || acked_.test(psn.value)) return false;
+    const auto since = static_cast<std::uint8_t>(unit(now) - sent_at_[pair(psn)]);
+    return units(age) > since + 2;
+  }
+  [[nodiscard]] constexpr bool tolerant(Instant now) const {
+    return params_->late > ps(0) && now < late_until_;
+  }
+
   /// [PLUS.order] One has arrived whose PSN is a window higher: a distance, so that what is missing in between counts
   /// as overtaken, too, and nobody has to count bits. Only where a packet was sent once do sequence numbers say when.
   constexpr void judge_by_order(Instant now) {
     if (params_->ooo_cwnd.num == 0) return;
-    const std::int64_t overtaken = std::max<std::int64_t>(
-        params_->ooo_cwnd.of(window_.largest_packets(now)), params_->ooo_min);
+    const std::int64_t overtaken =
+        std::max<std::int64_t>(params_->ooo_cwnd.of(window_.largest_packets(now)),
+                               params_->ooo_min) *
+        (tolerant(now) ? 2 : 1);  // [PLUS.late]
     const Psn from = max(judged_, epsn_);
     if (highest_received_ - from < overtaken) return;
     lose_all(from, highest_received_ + 1 - static_cast<std::uint32_t>(overtaken),
@@ -509,6 +561,7 @@ class PlusSender {
   Instant probe_at_{};
   Picoseconds last_rtt_{0};
   Instant timeout_from_{};
+  Instant late_until_{};  ///< [PLUS.late]
   PlusCounters counters_{};
   std::uint8_t backoff_ = 0;
   std::uint8_t probe_backoff_ = 0;
@@ -516,6 +569,7 @@ class PlusSender {
   std::uint8_t since_sack_ = 0;  ///< data packets that have left, up to sack_packets
   bool port_busy_ = false;       ///< since the last SACK a probe's time came too soon
   bool tail_ = false;            ///< the next probe is the last packet's
+  bool was_late_ = false;        ///< a packet of this SACK was called lost
   bool heard_ = false;           ///< since the last timeout, or EPSN's last step
   bool silent_ = false;          ///< and not between the last timeout and the time before
   [[no_unique_address]] Events events_;

@@ -351,5 +351,247 @@ TEST_F(PlusSenderTest, Achieved_StartsAfreshAfterIdleTime) {
   EXPECT_EQ(sender().achieved().value(), bytes(2'000));
 }
 
+// [PLUS.late] [PLUS.ring.sparse] [PLUS.target.full] [PLUS.probe.self] What a link is given.
+TEST(PlusParams, ForLink_Crowds) {
+  const PlusParams p = params();
+  EXPECT_EQ(p.late, us(32));
+  EXPECT_EQ(p.late_for, us(800));
+  EXPECT_EQ(p.ring_sparse, 16u);
+  EXPECT_EQ(p.target_full, us(12));
+  EXPECT_EQ(p.probe_self, (Ratio{5, 2}));
+}
+
+// [PLUS.late] A packet that was called lost comes: then 1.5 base RTTs and a window are not enough for some time.
+class PlusLateTest : public PlusSenderTest {
+ protected:
+  /// 0 is called lost, by order, at 16 us, and comes at 17.
+  void be_late() {
+    post(400);
+    send();  // 0 to 39
+    wait_until(us(8));
+    for (std::uint32_t psn = 1; psn < 40; ++psn) give(ack(0, {psn}));
+    send();  // 40 to 78
+    wait_until(us(16));
+    give(ack(0, {40}));
+    ASSERT_EQ(lost(), Psns{0});
+    wait_until(us(17));
+    give(ack(41, {0}));
+    ASSERT_EQ(lost(), Psns{});
+  }
+  /// What is lost when 41, which left at 8 us, does not come, and all others to `last` do.
+  Psns lost_by(std::uint32_t last) {
+    for (std::uint32_t psn = 42; psn < last; ++psn) {
+      if (psn >= sender().psn_next().value) send();
+      give(ack(41, {psn}));
+    }
+    send();
+    now = now + us(8);
+    give(ack(41, {last}));
+    return lost();
+  }
+};
+TEST_F(PlusLateTest, OrderTakesTwoWindows) {
+  be_late();
+  EXPECT_EQ(lost_by(41 + 79), Psns{});
+  send();
+  give(ack(41, {41 + 80}));
+  EXPECT_EQ(lost(), Psns{41});
+}
+TEST_F(PlusLateTest, OrderTakesOneWindow_Off) {
+  p.late = ps(0);
+  be_late();
+  EXPECT_EQ(lost_by(41 + 40), Psns{41});
+}
+TEST_F(PlusLateTest, TimeTakesFourBaseRtts) {
+  for (const bool tolerant : {true, false}) {
+    PlusParams q = params();
+    q.ooo_cwnd = {0, 1};
+    if (!tolerant) q.late_for = us(1);
+    PlusSender<> one(q, slots(), Psn{0});
+    ASSERT_EQ(one.on_message({1, 200'000}, at(us(0))), PostResult::accepted);
+    std::vector<PathId> paths;
+    const auto send_one = [&](Picoseconds t) {
+      const auto packet = one.poll_transmit(at(t));
+      ASSERT_TRUE(packet);
+      paths.push_back(packet->path_id);
+    };
+    const auto sack = [&](std::uint32_t epsn, std::uint32_t psn, Picoseconds left, Picoseconds t) {
+      PlusAck a;
+      a.epsn = a.base = Psn{epsn};
+      a.count = 1;
+      a.echoes[0] = {Psn{psn}, paths[psn], false};
+      a.path_id = paths[psn];
+      a.timestamp = Timestamp::of(at(left));
+      one.on_receiving_ack(a, at(t));
+    };
+    send_one(us(0));  // 0
+    send_one(us(0));
+    send_one(us(14));  // 2
+    send_one(us(14));
+    sack(0, 2, us(14), us(22));  // left 14 us later: 0 and 1 are lost
+    ASSERT_EQ(one.lost_packets(), 2u);
+    sack(2, 1, us(0), us(23));  // they were not
+    ASSERT_EQ(one.lost_packets(), 0u);
+    send_one(us(24));  // 4
+    send_one(us(24));
+    send_one(us(40));  // 6
+    sack(2, 6, us(40), us(48));
+    EXPECT_EQ(one.is_lost(Psn{3}), !tolerant);
+    send_one(us(50));
+    while (one.psn_next() < Psn{12}) send_one(us(60));
+    sack(2, 11, us(60), us(68));
+    EXPECT_TRUE(one.is_lost(Psn{3}) || one.counters().retransmissions > 0);
+  }
+}
+// [PLUS.late] The first copy comes after the packet was sent again: its time says so. A second copy says nothing.
+TEST_F(PlusLateTest, FirstCopy) {
+  for (const bool first : {true, false}) {
+    PlusParams q = params();
+    PlusSender<> one(q, slots(), Psn{0});
+    ASSERT_EQ(one.on_message({1, 400'000}, at(us(0))), PostResult::accepted);
+    std::vector<Packet> out;
+    const auto send_all = [&](Picoseconds t) {
+      while (const auto packet = one.poll_transmit(at(t))) out.push_back(*packet);
+    };
+    const auto sack = [&](std::uint32_t epsn, const Packet& by, Picoseconds t) {
+      PlusAck a;
+      a.epsn = a.base = Psn{epsn};
+      a.count = 1;
+      a.echoes[0] = {by.psn, by.path_id, false};
+      a.path_id = by.path_id;
+      a.timestamp = by.timestamp;
+      one.on_receiving_ack(a, at(t));
+    };
+    send_all(us(0));  // 0 to 39
+    for (std::uint32_t psn = 1; psn < 40; ++psn) sack(0, out[psn], us(8));
+    send_all(us(8));  // 40 to 78
+    sack(0, out[40], us(16));
+    send_all(us(16));
+    ASSERT_EQ(one.counters().retransmissions, 1u);
+    const Packet again = out[79];
+    ASSERT_EQ(again.psn, Psn{0});
+    sack(41, first ? out[0] : again, us(24));
+    for (std::uint32_t psn = 42; psn < 79; ++psn) sack(41, out[psn], us(24));
+    send_all(us(24));
+    ASSERT_GT(one.psn_next(), Psn{90});
+    for (std::uint32_t psn = 79; psn < 90; ++psn) {
+      for (const Packet& packet : out) {
+        if (packet.psn == Psn{psn}) sack(41, packet, us(28));
+      }
+    }
+    EXPECT_EQ(one.is_lost(Psn{41}), !first);
+  }
+}
+
+// [PLUS.ring.sparse] With few packets under way and more to send, the ring has one place.
+TEST_F(PlusSenderTest, Ring_Sparse) {
+  for (const std::uint32_t under_way : {16u, 17u}) {
+    PlusSender<> one(p, slots(), Psn{0});
+    ASSERT_EQ(one.on_message({1, 100'000}, at(us(0))), PostResult::accepted);
+    PlusAck a;
+    a.epsn = a.base = Psn{4};
+    for (std::uint32_t psn = 0; psn < under_way + 4; ++psn) {
+      const Packet packet = one.poll_transmit(at(us(0))).value();
+      if (psn < 4) a.echoes[a.count++] = {Psn{psn}, packet.path_id, false};
+    }
+    a.path_id = a.echoes[3].path_id;
+    one.on_receiving_ack(a, at(us(8)));
+    EXPECT_EQ(one.paths().waiting(), under_way == 16 ? 1u : 4u);
+  }
+}
+TEST_F(PlusSenderTest, Ring_NotSparseAtTheEnd) {
+  post(8);
+  send();
+  wait_until(us(8));
+  give(ack(4, {0, 1, 2, 3}));
+  EXPECT_EQ(sender().paths().waiting(), 4u);
+}
+TEST_F(PlusSenderTest, Ring_NotSparseWithAFullWindow) {
+  p = params(8);
+  post(100);
+  send();
+  wait_until(us(8));
+  give(ack(0, {4, 5, 6, 7}));
+  EXPECT_EQ(sender().paths().waiting(), 1u);
+  p.ring_sparse = 3;  // the window has room now, and four are under way
+  send();
+  wait_until(us(9));
+  give(ack(0, {8}));
+  EXPECT_EQ(sender().paths().waiting(), 1u);
+}
+
+// [PLUS.target.full] At 14 us, between 1.5 and 2 base RTTs, the largest window is cut and half of it is not.
+TEST_F(PlusSenderTest, TargetFallsWithTheWindow) {
+  for (const bool falls : {true, false}) {
+    p = params(400);
+    if (!falls) p.target_full = ps(0);
+    PlusSender<> one(p, slots(), Psn{0});
+    ASSERT_EQ(one.on_message({1, 2'000'000}, at(us(0))), PostResult::accepted);
+    Instant t = at(us(0));
+    Bytes least = p.max_cwnd;
+    for (std::uint32_t psn = 0; psn < 300; ++psn) {
+      const Packet packet = one.poll_transmit(t).value();
+      PlusAck a;
+      a.epsn = a.base = Psn{psn + 1};
+      a.count = 1;
+      a.echoes[0] = {Psn{psn}, packet.path_id, true};
+      a.path_id = packet.path_id;
+      a.ecn = true;
+      a.timestamp = packet.timestamp;
+      t = t + us(22);
+      one.on_receiving_ack(a, t);
+      least = std::min(least, one.window().cwnd());
+    }
+    if (falls) {
+      EXPECT_LT(least, bytes(300'000));
+      EXPECT_GT(least, bytes(150'000));
+    } else {
+      EXPECT_EQ(least, bytes(400'000));
+    }
+  }
+}
+
+// [PLUS.probe.self] Where the window is one packet, it is sent again after 2.5 RTTs; no probe goes before it. What is
+// under way besides, or an RTT that is not known, is asked for.
+TEST_F(PlusSenderTest, Probe_Self) {
+  for (const bool self : {true, false}) {
+    p = params(1);
+    if (!self) p.probe_self = {0, 1};
+    PlusSender<> one(p, slots(), Psn{0});
+    ASSERT_EQ(one.on_message({1, 3'000}, at(us(0))), PostResult::accepted);
+    const Packet first = one.poll_transmit(at(us(0))).value();
+    EXPECT_EQ(one.next_deadline(), at(us(8)));  // nothing was heard yet
+    PlusAck a;
+    a.epsn = a.base = Psn{1};
+    a.count = 1;
+    a.echoes[0] = {Psn{0}, first.path_id, false};
+    a.path_id = first.path_id;
+    a.timestamp = first.timestamp;
+    one.on_receiving_ack(a, at(us(24)));
+    ASSERT_TRUE(one.poll_transmit(at(us(30))));
+    ASSERT_EQ(one.next_deadline(), self ? at(us(90)) : at(us(38)));
+    one.on_timeout(one.next_deadline());
+    if (self) {
+      EXPECT_TRUE(one.is_lost(Psn{1}));
+      const auto again = one.poll_transmit(at(us(90)));
+      ASSERT_TRUE(again);
+      EXPECT_TRUE(again->retransmission);
+      EXPECT_EQ(one.next_deadline(), at(us(150)));
+      EXPECT_EQ(one.counters().probes_sent, 0u);
+    } else {
+      EXPECT_EQ(one.poll_transmit(at(us(38))).value().type, PacketType::probe);
+    }
+  }
+}
+TEST_F(PlusSenderTest, Probe_SelfNotWithTwo) {
+  p = params(2);
+  post(5);
+  send();
+  wait_until(us(24));
+  give(ack(1, {0}));
+  send();
+  EXPECT_EQ(sender().next_deadline(), at(us(32)));
+}
+
 }  // namespace
 }  // namespace strack::core

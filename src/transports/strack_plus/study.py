@@ -41,13 +41,22 @@ IDEAS = {
     "12, a probe behind the last packet": {"probe_tail_us": "0"},
     "13, patience with a probe": {"probe_patience": "false"},
     "14, a probe when a SACK is due": {"probe_due": "false"},
+    "15, late is not lost": {"late_us": "0"},
+    "16, a target that falls with the window": {"target_full_us": "0"},
+    "17, a packet that asks for itself": {"probe_self": "0"},
+    "18, one place for few packets": {"ring_sparse": "0"},
 }
 # Each constant, and 20 % less and more.
 CONSTANTS = {
     "max_cwnd": ("1.08 BDP", "1.62 BDP"),
     "target_qdelay_us": ("1.6 RTT", "2.4 RTT"),
     "target_qhigh_us": ("2.4 RTT", "3.6 RTT"),
+    "target_full_us": ("1.2 RTT", "1.8 RTT"),
     "rack_us": ("1.2 RTT", "1.8 RTT"),
+    "late_us": ("3.2 RTT", "4.8 RTT"),
+    "late_for_us": ("80 RTT", "120 RTT"),
+    "probe_self": ("2", "3"),
+    "ring_sparse": ("13", "19"),
     "probe_interval_us": ("0.8 RTT", "1.2 RTT"),
     "ooo_cwnd": ("0.8", "1.2"),
     "probe_margin_us": ("0.4 RTT", "0.6 RTT"),
