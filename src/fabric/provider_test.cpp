@@ -13,8 +13,6 @@
 namespace strack::fabric {
 namespace {
 
-void* as_context(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
-
 // [D82] Zero bytes, a packet, several packets, and more than is sent unasked: all arrive whole, with tag and source.
 TEST(Provider, TaggedMessagesOfAllSizesArriveWhole) {
   World world;

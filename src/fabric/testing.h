@@ -28,9 +28,11 @@ class World {
     fid_cq* rx = nullptr;
   };
 
-  explicit World(int members = 2, std::uint64_t caps = 0, std::uint64_t bind_flags = 0) {
+  explicit World(int members = 2, std::uint64_t caps = 0, std::uint64_t bind_flags = 0,
+                 fi_threading threading = FI_THREAD_UNSPEC) {
     fi_info* hints = fi_allocinfo();
     hints->caps = caps;
+    hints->domain_attr->threading = threading;
     hints->ep_attr->type = FI_EP_RDM;
     EXPECT_EQ(provider().getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints, &info), 0);
     fi_freeinfo(hints);
@@ -116,6 +118,8 @@ class World {
   std::vector<Member> all;
   std::vector<fid_mr*> regions;
 };
+
+inline void* as_context(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
 
 /// Bytes that say where they belong.
 inline std::vector<unsigned char> pattern(std::size_t size, unsigned seed = 1) {
