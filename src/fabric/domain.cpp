@@ -44,7 +44,7 @@ int close_domain(fid* inner) {
 fi_ops domain_base{.size = sizeof(fi_ops),
                    .close = close_domain,
                    .bind = kMissing,
-                   .control = kMissing,
+                   .control = control_domain,
                    .ops_open = kMissing,
                    .tostr = kMissing,
                    .ops_set = kMissing};

@@ -64,10 +64,11 @@ udp::Outcome<udp::Endpoint> open_endpoint(udp::EndpointOptions options, udp::Add
 
 int close_ep(fid* inner) {
   auto& ep = self<Ep, fid_ep>(inner);
+  if (ep.aliases > 0) return -FI_EBUSY;
+  ep.domain->take_back([&](const Deferred& one) { return one.ep == &ep; });
   if (ep.keeper.joinable()) {
     ep.ends = true;
-    const std::uint64_t one = 1;
-    static_cast<void>(!write(ep.keeper_wakes, &one, sizeof one));
+    ep.wake();
     ep.keeper.join();
   }
   if (ep.enabled) {
@@ -182,16 +183,26 @@ int enable(Ep& ep) {
   return 0;
 }
 
-int control_ep(fid* inner, int command, void* arg) {
-  auto& ep = self<Ep, fid_ep>(inner);
+/// [D151] What operations may ask for by default.
+std::uint64_t allowed(const Ep& ep, bool tx) {
+  return (tx ? kTxFlags : kRxFlags) | (ep.caps & FI_TRIGGER);
+}
+
+Ep& whole(fid* inner) { return *self<Handle, fid_ep>(inner).whole; }
+
+/// What is an alias's, too.
+int control_handle(fid* inner, int command, void* arg) {
+  auto& handle = self<Handle, fid_ep>(inner);
   switch (command) {
-    case FI_ENABLE:
-      return enable(ep);
+    case FI_ALIAS: {
+      const auto& alias = *static_cast<struct fi_alias*>(arg);
+      return open_alias(handle, alias.flags, alias.fid);
+    }
     case FI_GETOPSFLAG: {
       auto& flags = *static_cast<std::uint64_t*>(arg);
       const bool tx = (flags & FI_TRANSMIT) != 0;
       if (tx == ((flags & FI_RECV) != 0)) return -FI_EINVAL;
-      flags = tx ? ep.tx_flags : ep.rx_flags;
+      flags = tx ? handle.tx_flags : handle.rx_flags;
       return 0;
     }
     case FI_SETOPSFLAG: {
@@ -199,8 +210,8 @@ int control_ep(fid* inner, int command, void* arg) {
       const bool tx = (flags & FI_TRANSMIT) != 0;
       if (tx == ((flags & FI_RECV) != 0)) return -FI_EINVAL;
       const std::uint64_t wanted = flags & ~(FI_TRANSMIT | FI_RECV);
-      if ((wanted & ~(tx ? kTxFlags : kRxFlags)) != 0) return -FI_EBADFLAGS;
-      (tx ? ep.tx_flags : ep.rx_flags) = wanted;
+      if ((wanted & ~allowed(*handle.whole, tx)) != 0) return -FI_EBADFLAGS;
+      (tx ? handle.tx_flags : handle.rx_flags) = wanted;
       return 0;
     }
     default:
@@ -208,21 +219,34 @@ int control_ep(fid* inner, int command, void* arg) {
   }
 }
 
+int control_ep(fid* inner, int command, void* arg) {
+  return command == FI_ENABLE ? enable(self<Ep, fid_ep>(inner))
+                              : control_handle(inner, command, arg);
+}
+
+int close_alias(fid* inner) {
+  auto& alias = self<Handle, fid_ep>(inner);
+  --alias.whole->aliases;
+  delete &alias;
+  return 0;
+}
+
 int get_name(fid* inner, void* out, std::size_t* size) {
-  const auto& ep = self<Ep, fid_ep>(inner);
+  const Ep& ep = whole(inner);
   const std::size_t room = *size;
   *size = to_sockaddr(ep.name, out, room);
   return room < *size ? -FI_ETOOSMALL : 0;
 }
 
 ssize_t cancel(fid* inner, void* context) {
-  auto& ep = self<Ep, fid_ep>(inner);
+  Ep& ep = whole(inner);
   const std::lock_guard lock(ep.mutex);
+  if (ep.cancel_deferred(context)) return 0;
   return ep.rdm->cancel(context);
 }
 
 int get_option(fid* inner, int level, int option, void* out, std::size_t* size) {
-  auto& ep = self<Ep, fid_ep>(inner);
+  Ep& ep = whole(inner);
   if (level != FI_OPT_ENDPOINT || option != FI_OPT_MIN_MULTI_RECV) return -FI_ENOPROTOOPT;
   if (*size < sizeof(std::size_t)) return -FI_ETOOSMALL;
   const std::lock_guard lock(ep.mutex);
@@ -232,7 +256,7 @@ int get_option(fid* inner, int level, int option, void* out, std::size_t* size) 
 }
 
 int set_option(fid* inner, int level, int option, const void* value, std::size_t size) {
-  auto& ep = self<Ep, fid_ep>(inner);
+  Ep& ep = whole(inner);
   if (level != FI_OPT_ENDPOINT || option != FI_OPT_MIN_MULTI_RECV) return -FI_ENOPROTOOPT;
   if (size != sizeof(std::size_t)) return -FI_EINVAL;
   const std::lock_guard lock(ep.mutex);
@@ -247,6 +271,13 @@ fi_ops base{.size = sizeof(fi_ops),
             .ops_open = kMissing,
             .tostr = kMissing,
             .ops_set = kMissing};
+fi_ops alias_base{.size = sizeof(fi_ops),
+                  .close = close_alias,
+                  .bind = kMissing,
+                  .control = control_handle,
+                  .ops_open = kMissing,
+                  .tostr = kMissing,
+                  .ops_set = kMissing};
 fi_ops_ep operations{.size = sizeof(fi_ops_ep),
                      .cancel = cancel,
                      .getopt = get_option,
@@ -317,8 +348,26 @@ int open_stx(fid_domain* outer, fi_tx_attr* attr, fid_stx** out, void* context) 
   return 0;
 }
 
+int open_alias(Handle& of, std::uint64_t flags, fid** out) {
+  const bool tx = (flags & FI_TRANSMIT) != 0;
+  const bool rx = (flags & FI_RECV) != 0;
+  if (tx && rx) return -FI_EINVAL;
+  const std::uint64_t wanted = flags & ~(FI_TRANSMIT | FI_RECV);
+  if ((!tx && !rx && wanted != 0) || (wanted & ~allowed(*of.whole, tx)) != 0) return -FI_EBADFLAGS;
+  auto alias = std::make_unique<Handle>(of);
+  alias->fid.ops = &alias_base;
+  if (tx) alias->tx_flags = wanted;
+  if (rx) alias->rx_flags = wanted;
+  ++of.whole->aliases;
+  *out = &alias.release()->fid;
+  return 0;
+}
+
 void Ep::done(const Done& done) {
-  Cntr* cntr = counters[static_cast<std::size_t>(done.counted)];
+  // [D153] Work counts where it says, and not at the endpoint.
+  auto* const work = static_cast<fi_deferred_work*>(done.work);
+  Cntr* cntr = work == nullptr ? counters[static_cast<std::size_t>(done.counted)]
+                               : static_cast<Cntr*>(work->completion_cntr);
   if (cntr != nullptr) cntr->add(1, done.error != 0);
   if (!done.report && done.error == 0) return;
   const bool tells_receiver = done.counted == Counted::receive ||
@@ -383,7 +432,9 @@ bool Ep::progress() {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock.owns_lock()) return true;  // somebody else does just that
   if (!enabled) return false;
-  if (rdm->progress()) {
+  const bool busy = rdm->progress();
+  if (has_due) begin_due();
+  if (busy) {
     idle.store(0, std::memory_order_relaxed);
     return true;
   }
@@ -401,13 +452,23 @@ void Ep::keep() {
     if (alone) {
       const std::lock_guard lock(mutex);
       fds[1].fd = rdm->endpoint().file_descriptor();
-      const auto due =
+      const auto next =
           std::chrono::ceil<std::chrono::milliseconds>(std::min<std::chrono::nanoseconds>(
               rdm->endpoint().next_deadline(), std::chrono::milliseconds(kLongestSleepMs)));
-      sleep = static_cast<int>(due.count());
+      sleep = static_cast<int>(next.count());
     }
+    if (has_due) sleep = std::min(sleep, kLookMs);
     static_cast<void>(::poll(fds.data(), fds.size(), sleep));
     if (ends) return;
+    if ((fds[0].revents & POLLIN) != 0) {
+      std::uint64_t times = 0;
+      static_cast<void>(!read(keeper_wakes, &times, sizeof times));
+    }
+    if (has_due) {
+      const std::lock_guard lock(mutex);
+      rdm->progress();
+      begin_due();
+    }
     const std::uint32_t now = looked;
     alone = now == seen;
     seen = now;
@@ -462,6 +523,7 @@ int open_ep(fid_domain* outer, fi_info* info, fid_ep** out, void* context) {
   if (info->rx_attr != nullptr) ep->rx_flags = info->rx_attr->op_flags;
   ep->shares_tx = info->ep_attr->tx_ctx_cnt == FI_SHARED_CONTEXT;
   ep->caps = info->caps;
+  ep->whole = ep.get();
   ep->domain = static_cast<Domain*>(outer);
   ep->rdm = std::make_unique<Rdm>(std::move(opened.value()), ep->name, *ep, limits);
   ep->fid = {FI_CLASS_EP, context, &base};

@@ -24,8 +24,8 @@ constexpr const char* kName = "strack";  // the program's name, as programs name
 constexpr std::uint64_t kPrimary = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
 constexpr std::uint64_t kDirections =
     FI_READ | FI_WRITE | FI_RECV | FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE;
-constexpr std::uint64_t kSecondary =
-    FI_MULTI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SOURCE | FI_DIRECTED_RECV | FI_RMA_EVENT;
+constexpr std::uint64_t kSecondary = FI_MULTI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SOURCE |
+                                     FI_DIRECTED_RECV | FI_RMA_EVENT | FI_TRIGGER;
 constexpr std::uint64_t kCaps = kPrimary | kDirections | kSecondary;
 constexpr std::uint64_t kOrders = FI_ORDER_SAS;
 constexpr std::uint32_t kProtocol = FI_PROV_SPECIFIC | 0x5354;
@@ -282,7 +282,7 @@ void fill_rest(fi_info& info, const fi_info* hints) {
   const fi_tx_attr* tx_hints = hints != nullptr ? hints->tx_attr : nullptr;
   const fi_rx_attr* rx_hints = hints != nullptr ? hints->rx_attr : nullptr;
   fi_tx_attr& tx = *info.tx_attr;
-  tx.caps = info.caps & (kPrimary | FI_SEND | FI_READ | FI_WRITE);
+  tx.caps = info.caps & (kPrimary | FI_SEND | FI_READ | FI_WRITE | FI_TRIGGER);
   tx.op_flags = tx_hints != nullptr ? tx_hints->op_flags : 0;
   tx.msg_order = kOrders;
   tx.inject_size = kMostInjected;
@@ -291,7 +291,7 @@ void fill_rest(fi_info& info, const fi_info* hints) {
   tx.rma_iov_limit = kMostPieces;
   fi_rx_attr& rx = *info.rx_attr;
   rx.caps = info.caps & (kPrimary | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV |
-                         FI_SOURCE | FI_DIRECTED_RECV | FI_RMA_EVENT);
+                         FI_SOURCE | FI_DIRECTED_RECV | FI_RMA_EVENT | FI_TRIGGER);
   rx.op_flags = rx_hints != nullptr ? rx_hints->op_flags : 0;
   rx.msg_order = kOrders;
   rx.size = rx_hints != nullptr && rx_hints->size != 0 ? rx_hints->size : kQueueSize;

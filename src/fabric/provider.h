@@ -13,6 +13,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
+#include <rdma/fi_trigger.h>
 #include <rdma/providers/fi_prov.h>
 
 #include <array>
@@ -20,6 +21,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -138,6 +140,28 @@ struct Region : fid_mr {
   std::uint64_t access = 0;
 };
 
+/// An operation of an Rdm's.
+using Action = int (Rdm::*)(const Request&);
+
+/// [D153] What is to be done when a counter has come so far: an operation of an endpoint's, or a counter's change.
+struct Deferred {
+  Cntr* counter = nullptr;
+  std::uint64_t threshold = 0;
+  const void* name =
+      nullptr;  ///< the operation's context or the work of a domain's queue, to cancel it
+  bool errors_too = false;  ///< what has failed brings the counter there as well
+
+  Ep* ep = nullptr;
+  Action action = nullptr;
+  Request request;
+
+  Cntr* target = nullptr;  ///< without an endpoint
+  std::uint64_t value = 0;
+  bool add = false;
+
+  [[nodiscard]] bool due() const;
+};
+
 struct Domain : fid_domain {
   Fabric* fabric = nullptr;
   bool virtual_addresses = false;  ///< peers name memory by its address here
@@ -151,9 +175,18 @@ struct Domain : fid_domain {
   std::mutex eps_mutex;  ///< taken before an endpoint's
   std::vector<Ep*> eps;
   std::vector<Cntr*> region_counters;  ///< [D150] which all of these endpoints make progress for
+
+  std::mutex deferred_mutex;
+  std::list<Deferred> deferred;  ///< [D153] by threshold, and as they came
+  /// Takes back what is chosen, and says how many.
+  std::size_t take_back(const std::function<bool(const Deferred&)>& chosen,
+                        std::vector<Deferred>* taken = nullptr);
 };
 int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);
 extern fi_ops_mr memory_operations;
+/// [D153] Puts it in its place, and lets it begin where its time has come.
+void defer(Deferred one);
+int control_domain(fid* domain, int command, void* arg);
 
 struct Event {
   std::uint32_t event = 0;
@@ -219,9 +252,13 @@ struct Cntr : fid_cntr {
   std::atomic<std::uint64_t> errors{0};
   std::atomic<std::uint64_t> seen{0};                          ///< by a poll set
   std::atomic<std::uint64_t> shown_value{0}, shown_errors{0};  ///< as the program knows them
+  std::atomic<std::size_t> waited_for{0};  ///< [D153] by so many that are deferred
   Progressed progressed;
 
   void add(std::uint64_t n, bool failed);
+  void set(std::uint64_t to, bool failed);
+  /// [D153] After a change: lets begin what has waited for it.
+  void fire();
   [[nodiscard]] bool has_news() const { return value != shown_value || errors != shown_errors; }
 };
 int open_cntr(fid_domain* domain, fi_cntr_attr* attr, fid_cntr** cntr, void* context);
@@ -237,9 +274,19 @@ struct Stx : fid_stx {
 };
 int open_stx(fid_domain* domain, fi_tx_attr* attr, fid_stx** stx, void* context);
 
+/// An endpoint as a program holds it: one of its own, or an alias with other flags by default.
+struct Handle : fid_ep {
+  Ep* whole = nullptr;
+  std::uint64_t tx_flags = 0;
+  std::uint64_t rx_flags = 0;
+  const Deferred* when = nullptr;  ///< [D153] for work of a domain's queue: all that goes by it is
+};
+int open_alias(Handle& of, std::uint64_t flags, fid** alias);
+
 /// An endpoint of libfabric's.
-struct Ep : fid_ep, Host {
+struct Ep : Handle, Host {
   Domain* domain = nullptr;
+  std::atomic<int> aliases{0};
   Av* av = nullptr;
   Stx* stx = nullptr;
   bool shares_tx = false;  ///< it needs one
@@ -250,8 +297,6 @@ struct Ep : fid_ep, Host {
   bool tx_selective = false;
   bool rx_selective = false;
   std::uint64_t caps = 0;
-  std::uint64_t tx_flags = 0;
-  std::uint64_t rx_flags = 0;
   std::size_t most_injected = kMostInjected;
   std::atomic<bool> enabled{false};
   udp::Address name;
@@ -276,6 +321,18 @@ struct Ep : fid_ep, Host {
   /// Whether there was anything to do, now or shortly before.
   bool progress();
   void keep();
+
+  std::mutex due_mutex;
+  std::deque<Deferred> due;  ///< [D153] whose time has come
+  std::atomic<bool> has_due{false};
+  void wake();
+  void give(Deferred one);
+  /// [D153] Makes of a request what its counter decides on. With the endpoint's lock, as `begin_due`.
+  int defer(const Handle& handle, Action action, const Request& request);
+  void begin_due();
+  void failed(const Deferred& one, int error);
+  /// [D153] Whether something that was deferred was taken back.
+  bool cancel_deferred(const void* context);
   /// Null: no such name.
   [[nodiscard]] Peer* peer_of(fi_addr_t name);
 };

@@ -139,7 +139,7 @@ fi_ops_cq cq_operations{.size = sizeof(fi_ops_cq),
 
 int close_cntr(fid* inner) {
   auto& cntr = self<Cntr, fid_cntr>(inner);
-  if (cntr.users > 0) return -FI_EBUSY;
+  if (cntr.users > 0 || cntr.waited_for > 0) return -FI_EBUSY;
   {
     const std::lock_guard lock(cntr.domain->eps_mutex);
     std::erase(cntr.domain->region_counters, &cntr);
@@ -167,13 +167,11 @@ std::uint64_t read_cntr_errors(fid_cntr* outer) {
 
 int set_to(fid_cntr* outer, bool error, std::uint64_t value, bool add) {
   Cntr& cntr = static_cast<Cntr&>(*outer);
-  std::atomic<std::uint64_t>& one = error ? cntr.errors : cntr.value;
   if (add) {
-    one += value;
+    cntr.add(value, error);
   } else {
-    one = value;
+    cntr.set(value, error);
   }
-  cntr.progressed.waiting.signal();
   return 0;
 }
 
@@ -464,6 +462,12 @@ bool Cq::empty() {
 void Cntr::add(std::uint64_t n, bool failed) {
   (failed ? errors : value) += n;
   progressed.waiting.signal();
+  if (waited_for > 0) fire();
+}
+void Cntr::set(std::uint64_t to, bool failed) {
+  (failed ? errors : value) = to;
+  progressed.waiting.signal();
+  if (waited_for > 0) fire();
 }
 void Eq::push(Event event) {
   const std::lock_guard lock(mutex);

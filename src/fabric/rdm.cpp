@@ -413,7 +413,8 @@ static Done done_with(const Operation& operation, int error, std::uint64_t lengt
           .flags = operation.done_flags,
           .length = length,
           .tag = request.tag,
-          .error = error};
+          .error = error,
+          .work = request.work};
 }
 
 /// Of everything but receives.

@@ -86,7 +86,8 @@ struct Request {
   std::uint64_t immediate = 0;
   /// FI_TAGGED or FI_MSG; FI_INJECT, FI_REMOTE_CQ_DATA, FI_DELIVERY_COMPLETE, FI_MULTI_RECV
   std::uint64_t flags = 0;
-  bool report = true;  ///< in the completion queue, if it succeeds
+  bool report = true;    ///< in the completion queue, if it succeeds
+  void* work = nullptr;  ///< [D153] of a domain's queue: it counts where that says
   fi_op op = FI_MIN;
   fi_datatype datatype = FI_INT8;
 };
@@ -108,6 +109,7 @@ struct Done {
   Peer* source = nullptr;
   int error = 0;
   std::uint64_t excess = 0;  ///< bytes that the receive had no room for
+  void* work = nullptr;      ///< [D153] the request's
 };
 
 /// Who owns an Rdm: is told what is done, and knows registered memory.

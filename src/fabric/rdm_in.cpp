@@ -302,7 +302,8 @@ void Rdm::received_one(Operation& receive, const Unexpected& message, std::size_
           .error = error != 0               ? error
                    : length < header.length ? FI_ETRUNC
                                             : 0,
-          .excess = header.length - length});
+          .excess = header.length - length,
+          .work = request.work});
   }
   if (over && receive.cancelled) return end_cancelled(receive);
   if (over) delete &receive;
@@ -316,7 +317,8 @@ void Rdm::end_cancelled(Operation& receive) {
           .flags = receive.done_flags,
           .buffer = request.local.first(),
           .tag = request.tag,
-          .error = FI_ECANCELED});
+          .error = FI_ECANCELED,
+          .work = request.work});
   }
   delete &receive;
 }

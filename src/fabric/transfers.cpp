@@ -57,19 +57,26 @@ ssize_t receive_pieces(fid_ep* outer, std::uint64_t kind, const Pieces& local, f
   Ep& ep = ep_of(outer);
   const std::lock_guard lock(ep.mutex);
   if (!ep.enabled) return -FI_EOPBADSTATE;
-  if (flags == kDefaultFlags) flags = ep.rx_flags;
-  if ((flags & ~kReceiveFlags) != 0) return -FI_EBADFLAGS;
+  const Handle& handle = handle_of(outer);
+  if (flags == kDefaultFlags) flags = handle.rx_flags;
+  if ((flags & ~(kReceiveFlags | (ep.caps & FI_TRIGGER))) != 0) return -FI_EBADFLAGS;
+  const bool waits = handle.when != nullptr || (flags & FI_TRIGGER) != 0;
+  // [D153] These are answered at once, or several times.
+  if (waits && (flags & (FI_PEEK | FI_CLAIM | FI_DISCARD | FI_MULTI_RECV)) != 0)
+    return -FI_EOPNOTSUPP;
   Request request;
   request.local = local;
   request.tag = tag;
   request.ignore = ignore;
   request.context = context;
-  request.report = !ep.rx_selective || (flags & FI_COMPLETION) != 0;
-  request.flags = (flags & ~kKind) | kind;
+  const bool tells = handle.when == nullptr && !ep.rx_selective;
+  request.report = tells || (flags & FI_COMPLETION) != 0;
+  request.flags = (flags & ~(kKind | FI_TRIGGER)) | kind;
   if ((ep.caps & FI_DIRECTED_RECV) != 0 && from != FI_ADDR_UNSPEC) {
     request.peer = ep.peer_of(from);
     if (request.peer == nullptr) return -FI_EINVAL;
   }
+  if (waits) return ep.defer(handle, &Rdm::receive, request);
   if ((flags & (FI_PEEK | FI_CLAIM | FI_DISCARD)) != 0) return ep.rdm->probe(request);
   return ep.rdm->receive(request);
 }
@@ -156,26 +163,31 @@ ssize_t tagged_injectdata(fid_ep* ep, const void* bytes, std::size_t size, std::
 
 }  // namespace
 
-ssize_t start(fid_ep* outer, int (Rdm::*what)(const Request&), Request& request, fi_addr_t peer,
-              std::uint64_t flags) {
-  Ep& ep = ep_of(outer);
+ssize_t start(fid_ep* outer, Action what, Request& request, fi_addr_t peer, std::uint64_t flags) {
+  const Handle& handle = handle_of(outer);
+  Ep& ep = *handle.whole;
   const std::lock_guard lock(ep.mutex);
   if (!ep.enabled) return -FI_EOPBADSTATE;
-  if (flags == kDefaultFlags) flags = ep.tx_flags;
-  if ((flags & ~kSendFlags) != 0) return -FI_EBADFLAGS;
+  if (flags == kDefaultFlags) flags = handle.tx_flags;
+  if ((flags & ~(kSendFlags | (ep.caps & FI_TRIGGER))) != 0) return -FI_EBADFLAGS;
+  const bool waits = handle.when != nullptr || (flags & FI_TRIGGER) != 0;
+  if (waits && (flags & FI_INJECT) != 0) return -FI_EOPNOTSUPP;
   if ((flags & FI_INJECT) != 0 && request.local.size() > ep.most_injected) return -FI_EMSGSIZE;
   if (request.local.size() > kLongestMessage) return -FI_EMSGSIZE;
-  request.report = !ep.tx_selective || (flags & FI_COMPLETION) != 0;
-  request.flags |= flags & ~kKind;
+  const bool tells = handle.when == nullptr && !ep.tx_selective;
+  request.report = tells || (flags & FI_COMPLETION) != 0;
+  request.flags |= flags & ~(kKind | FI_TRIGGER);
   request.peer = ep.peer_of(peer);
   if (request.peer == nullptr) return -FI_EINVAL;
+  if (waits) return ep.defer(handle, what, request);
   return (ep.rdm.get()->*what)(request);
 }
 
-ssize_t inject(fid_ep* outer, int (Rdm::*what)(const Request&), Request& request, fi_addr_t peer) {
+ssize_t inject(fid_ep* outer, Action what, Request& request, fi_addr_t peer) {
   Ep& ep = ep_of(outer);
   const std::lock_guard lock(ep.mutex);
   if (!ep.enabled) return -FI_EOPBADSTATE;
+  if ((handle_of(outer).tx_flags & FI_TRIGGER) != 0) return -FI_EOPNOTSUPP;  // it names no counter
   if (request.local.size() > ep.most_injected) return -FI_EMSGSIZE;
   request.report = false;
   request.flags |= FI_INJECT;
