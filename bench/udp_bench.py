@@ -2,7 +2,7 @@
 """The transport over UDP beside the kernel's TCP and libfabric's rxd, on this machine: over loopback, and over a veth pair
 of MTU 9000 between two network namespaces. docs/udp-tools.md says how to read it.
 
-    bench/udp_bench.py --program build/release/src/cli/strack [--quick] [--where loopback|veth|both] [--json FILE]
+    bench/udp_bench.py --program build/release/src/cli/strack [--quick] [--where loopback|veth|both] [--near NS] [--json FILE]
 
 Each side has a core of its own. In each round every contestant has its turn, so that whatever else the machine does hits
 them alike; the table has the median and the best of the rounds. What is missing (libfabric's fi_pingpong, root for the
@@ -32,11 +32,10 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / 'tests/fabric'))
 from fabric import FabricError, Interrupted, Unavailable, inside, namespaces, run_main, tool  # noqa: E402
-from transports import TransferFailed, place as host_port, wait_until_open  # noqa: E402
+from near import Nearness  # noqa: E402
+from transports import TransferFailed, wait_until_open  # noqa: E402
+from udp_contestants import KB64, MB1, SIZE_NAMES, Case, Rxd, Sample, Strack, Tcp, UdpAlone  # noqa: E402
 
-KB64, MB1 = 1 << 16, 1 << 20
-SIZE_NAMES = {64: '64 B', KB64: '64 KiB', MB1: '1 MiB'}
-RXD = 'udp;ofi_rxd'
 AIM_RXD = 5  # times its bandwidth, from 64 KiB on
 AIM_TCP = 0.5  # of one stream's bandwidth, with bursts
 
@@ -102,109 +101,6 @@ class Veth:
         with inside(self.names['server']):
             out = subprocess.run(['ip', '-o', 'link', 'show', 'v0'], capture_output=True, text=True).stdout
         return re.search(r'mtu (\d+)', out)[1]
-
-
-# --- Who takes part -------------------------------------------------------------------------------
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    pattern: str  # stream or pingpong
-    size: int
-
-    @property
-    def title(self):
-        return f'{"stream" if self.pattern == "stream" else "ping-pong"} of {SIZE_NAMES[self.size]}'
-
-
-@dataclasses.dataclass(frozen=True)
-class Sample:
-    """One turn. gbps of a ping-pong is that of one message on its way: its size over half a round trip, in the mean."""
-    gbps: float
-    # A stream's Gbit for each second that the busier side computes: what a core pair of its own would give.
-    gbit_per_cpu_second: float | None = None
-    mean_us: float | None = None  # half a round trip, as the others
-    p50_us: float | None = None
-    p99_us: float | None = None
-
-
-def sample_of(found, case):
-    """From JSON with the names of `strack perf`."""
-    if not found['ok']:
-        raise TransferFailed(f'not ok: {found.get("error")}')
-    if case.pattern == 'stream':
-        return Sample(found['gbps'])
-    half = found['half_round_trip_us']
-    return Sample(case.size * 8e-3 / half['mean'], mean_us=half['mean'], p50_us=half['p50'], p99_us=half['p99'])
-
-
-class Strack:
-    proc_files = ('udp', 'udp6')
-
-    def __init__(self, program, burst, payload, key, rate, sealing=None):
-        self.program = program
-        self.burst = burst
-        self.keyed = key is not None
-        self.sealing = sealing
-        self.name = f'STrack, B={burst}, {payload} B' + (f', {sealing or "key"}' if key else '')
-        self.options = ['--burst', str(burst), '--payload', str(payload), '--rate', rate,
-                        *(['--key-file', key] if key else ['--insecure']), *(['--sealing', sealing] if sealing else [])]
-
-    def server(self, place, port, _case, _seconds):
-        return [self.program, 'perf', 'server', '--bind', host_port(place.address, port), '--once', *self.options]
-
-    def client(self, place, port, case, seconds):
-        return [self.program, 'perf', 'client', host_port(place.address, port), '--json', '--pattern', case.pattern,
-                '--size', str(case.size), '--seconds', f'{seconds * 1000:.0f}ms', *self.options]
-
-    def sample(self, out, case):
-        return sample_of(json.loads(out), case)
-
-
-class Tcp:
-    """One stream of cubic, which is what Linux uses by default; asleep while it waits, or spinning."""
-    proc_files = ('tcp',)
-
-    def __init__(self, program, spin):
-        self.program = str(program)
-        self.spin = ['--spin'] if spin else []
-        self.name = 'TCP, spinning' if spin else 'TCP, blocking'
-
-    def server(self, place, port, _case, _seconds):
-        return [self.program, 'server', place.address, str(port)]
-
-    def client(self, place, port, case, seconds):
-        return [self.program, 'client', place.address, str(port), '--pattern', case.pattern, '--size', str(case.size),
-                '--seconds', str(seconds), *self.spin]
-
-    def sample(self, out, case):
-        return sample_of(json.loads(out), case)
-
-
-class Rxd:
-    """libfabric's reliable datagrams over UDP, by its own ping-pong program; that has no stream."""
-    name = f'libfabric {RXD}'
-    proc_files = ('tcp', 'tcp6')  # the two agree over TCP
-    # As many as take about a second, by what it does on a machine of 2020 and later: it cannot be told a time.
-    per_second = {64: 10000, KB64: 600, MB1: 30}
-
-    def _argv(self, case, seconds):
-        count = max(10, int(self.per_second[case.size] * seconds))
-        return ['fi_pingpong', '-p', RXD, '-e', 'rdm', '-S', str(case.size), '-I', str(count)]
-
-    def server(self, _place, port, case, seconds):
-        return [*self._argv(case, seconds), '-B', str(port)]
-
-    def client(self, place, port, case, seconds):
-        return [*self._argv(case, seconds), '-P', str(port), place.address]
-
-    def sample(self, out, case):
-        # bytes  #sent  #ack  total  time  MB/sec  usec/xfer  Mxfers/sec; a transfer is half a round trip
-        lines = [line.split() for line in out.splitlines()]
-        rows = [line for line in lines if len(line) == 8 and line[2].startswith('=')]
-        if not rows:
-            raise TransferFailed(f'fi_pingpong says no figures: {out!r}')
-        mean = float(rows[-1][6])
-        return Sample(case.size * 8e-3 / mean, mean_us=mean)
 
 
 # --- Running --------------------------------------------------------------------------------------
@@ -282,7 +178,7 @@ def read(path):
     return pathlib.Path(path).read_text().strip()
 
 
-def plan(arguments, key):
+def plan(arguments, key, folder):
     """(case, contestants) in the order of the table."""
     program = os.path.abspath(arguments.program)
 
@@ -298,8 +194,9 @@ def plan(arguments, key):
         streams = [strack(*shape, keyed) for keyed in (False, True) for shape in shapes]
         large = [strack(*shape, keyed) for keyed in (False, True) for shape in ((1, 8192), (7, 8192))]
     small = [strack(1, 8192), strack(1, 8192, True)]
+    alone = [UdpAlone(folder, 7, 8192)]
     streams = streams + [strack(7, 8192, True, library) for library in sealing_libraries(program)]
-    return ([(Case('stream', size), streams + tcp) for size in (KB64, MB1)]
+    return ([(Case('stream', size), streams + tcp + alone) for size in (KB64, MB1)]
             + [(Case('pingpong', size), ours + tcp + rxd) for size, ours in ((64, small), (KB64, large), (MB1, large))])
 
 
@@ -338,7 +235,7 @@ class Results:
         return statistics.median(values) if values else None
 
 
-def measure(place, contest, runner, rounds, results):
+def measure(place, contest, runner, rounds, results, nearness):
     turns = rounds * sum(len(contestants) for _, contestants in contest)
     done, began = 0, time.monotonic()
     for number in range(1, rounds + 1):
@@ -351,7 +248,7 @@ def measure(place, contest, runner, rounds, results):
                 if results.given_up(case, contestant):
                     continue
                 try:
-                    results.add(case, contestant, runner.turn(place, contestant, case))
+                    results.add(case, contestant, nearness.turn(lambda: runner.turn(place, contestant, case)))
                 except TransferFailed as error:
                     results.fail(case, contestant, str(error))
         if not sys.stderr.isatty():
@@ -448,6 +345,14 @@ def ratios(contest, results):
                    'stream', Rxd, 'pingpong', None, None)
     add_bandwidths('tcp_stream', 'stream over the better stream of TCP', 'stream', Tcp, 'stream', AIM_TCP, None)
 
+    for size in (KB64, MB1):
+        case = Case('stream', size)
+        alone = best_of(results, case, of(UdpAlone, case))
+        add(f'alone_stream_{size}', 'stream over that of UDP sockets alone', SIZE_NAMES[size],
+            best_of(results, case, ours(case, True)), alone)
+        add(f'alone_of_tcp_{size}', 'UDP sockets alone over the better stream of TCP: what bursts could reach', SIZE_NAMES[size], alone,
+            best_of(results, case, of(Tcp, case)))
+
     for case in (Case('stream', KB64), Case('stream', MB1)):
         mine = [c for c in by_case[case] if isinstance(c, Strack) and c.burst == 7]
         clear = best_of(results, case, [c for c in mine if not c.keyed], 'gbit_per_cpu_second')
@@ -537,6 +442,8 @@ def main():
     parser.add_argument('--seconds', type=float, help='of a turn (1; with --quick 0.3)')
     parser.add_argument('--rate', default='25Gb/s', help="what strack perf is told of the link (%(default)s)")
     parser.add_argument('--cores', help='of server and client, such as 0,1 (the first two)')
+    parser.add_argument('--near', type=float, metavar='NS', help='only turns count in which a cache line takes no longer between '
+                        'the two cores: on a virtual machine that changes from second to second')
     parser.add_argument('--json', metavar='FILE', help='everything, every round, there as well; - for the output')
     arguments = parser.parse_args()
     rounds = arguments.rounds or (2 if arguments.quick else 5)
@@ -564,9 +471,11 @@ def main():
              'load_before': os.getloadavg()[0], 'rounds': rounds, 'seconds': seconds, 'rate': arguments.rate,
              'places': {}}
     failed = False
-    with out, tempfile.NamedTemporaryFile('w', prefix='strack-bench-key-') as key:
+    with out, tempfile.NamedTemporaryFile('w', prefix='strack-bench-key-') as key, \
+            tempfile.TemporaryDirectory(prefix='strack-bench-') as built:
+        nearness = Nearness(arguments.near, cores, built)
         subprocess.run([program, 'key'], stdout=key, check=True)
-        contest = plan(arguments, key.name)
+        contest = plan(arguments, key.name, built)
         runner = Runner(cores, seconds)
         for kind in (Loopback, Veth):
             if arguments.where not in (kind.name, 'both'):
@@ -574,10 +483,11 @@ def main():
             try:
                 with kind() as place:
                     results = Results()
-                    measure(place, contest, runner, rounds, results)
+                    measure(place, contest, runner, rounds, results, nearness)
                     print(f'\n== {place.name}, MTU {place.mtu()}; {processor()}, cores {cores[0]} (server) and '
                           f'{cores[1]} (client); {rounds} rounds of {seconds:g} s each; load average '
-                          f'{whole["load_before"]:.1f} before, on {os.cpu_count()} cores')
+                          f'{whole["load_before"]:.1f} before, on {os.cpu_count()} cores'
+                          + (f'; {nearness.again} turns again, since the cores were far apart' if arguments.near else ''))
                     print_table(contest, results)
                     found = ratios(contest, results)
                     print_ratios(found)

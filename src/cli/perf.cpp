@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdio>
 #include <utility>
 
@@ -108,6 +107,7 @@ int perf_server(const PerfServerOptions& options) {
     const auto now = perf::Server::Clock::now();
     for (const udp::Completion& completion : endpoint.completions(taken))
       server.on(completion, now);
+    endpoint.flush();  // answers go before it is looked for what has come
     server.look_for_silence(now);
     if (metrics) metrics->poll();
     if (options.once && ended > 0 && server.idle()) return good ? 0 : 1;
@@ -125,11 +125,7 @@ int perf_client(const PerfClientOptions& options) {
   auto made = endpoint_options(options.transport);
   if (!made) return fail(made.error());
   udp::EndpointOptions& endpoint_settings = made.value();
-  // One more than data takes, for what the two sides say to each other.
-  endpoint_settings.message_slots = std::bit_ceil(plan.depth + 1);
-  // Every message of a ping-pong has a receive, every connection two for what the server says.
-  endpoint_settings.max_receives =
-      std::max<std::uint32_t>(endpoint_settings.max_receives, plan.connections * (plan.depth + 2));
+  perf::Client::prepare(endpoint_settings, plan);
   endpoint_settings.connect_timeout = std::chrono::seconds(5);
   endpoint_settings.path_statistics = options.per_path || options.csv;
   if (options.json && options.csv)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <deque>
 #include <map>
 #include <random>
@@ -52,6 +53,15 @@ struct Client::Connection {
   Words report;
   Words effort;
 };
+
+void Client::prepare(udp::EndpointOptions& settings, const Plan& plan) {
+  // One more than data takes, for what the two sides say to each other.
+  settings.message_slots = std::bit_ceil(plan.depth + 1);
+  // Every message of a ping-pong has a receive, every connection two for what the server says.
+  settings.max_receives =
+      std::max<std::uint32_t>(settings.max_receives, plan.connections * (plan.depth + 2));
+  settings.answers_first = true;  // [D141]
+}
 
 Client::Client(const udp::EndpointOptions& settings, const Plan& plan, Events events)
     : settings_(settings),
@@ -275,6 +285,7 @@ void Client::loop(const std::atomic<bool>& stop, Done done) {
     endpoint_->wait(longest);
     const auto now = Clock::now();
     for (const Completion& completion : endpoint_->completions(taken)) on(completion, now);
+    endpoint_->flush();  // what was issued goes before it is looked for what has come
     if (now >= end_at_) issuing_ = false;
     if (plan_.target_bps > 0 && now >= next_at_) issue_in_turn(now);
     if (now - statistics_at_ >= kStatisticsEvery) take_statistics(now);

@@ -103,6 +103,9 @@ class Client {
     std::function<void()> round;
   };
 
+  /// What an endpoint needs for a test.
+  static void prepare(udp::EndpointOptions& settings, const Plan& plan);
+
   Client(const udp::EndpointOptions& settings, const Plan& plan, Events events);
   ~Client();
 

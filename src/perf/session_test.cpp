@@ -93,7 +93,7 @@ ClientResult run(const Plan& plan, const std::atomic<bool>& stop, Client::Events
   settings.threads = threads;
   settings.user_data = kService;
   settings.paths = 4;
-  settings.message_slots = 8;
+  Client::prepare(settings, plan);
   Client client(settings, plan, std::move(events));
   return client.run(stop);
 }
@@ -118,6 +118,21 @@ TEST(PerfSession, ThreadsOnBothSides) {
   const ClientResult result = run(both, stop, {}, 3);
   EXPECT_TRUE(result.ok) << result.problem;
   EXPECT_EQ(result.received_messages, 60u);
+}
+
+// [D141] Both sides answer before they acknowledge, and have room for all that a test has under way.
+TEST(PerfSession, AnswersGoFirst) {
+  udp::EndpointOptions of_server;
+  Server::prepare(of_server);
+  EXPECT_TRUE(of_server.answers_first);
+  udp::EndpointOptions of_client;
+  of_client.max_receives = 10;
+  Plan plan = plan_for("", 1);
+  plan.connections = 3;
+  Client::prepare(of_client, plan);
+  EXPECT_TRUE(of_client.answers_first);
+  EXPECT_EQ(of_client.message_slots, 8u);
+  EXPECT_EQ(of_client.max_receives, 18u);
 }
 
 TEST(PerfSession, EveryPatternGoesToItsEnd) {
@@ -265,7 +280,7 @@ TEST(PerfSession, ATestGoesOnWithAServerThatWasStartedAgain) {
     plan.connections = 2;
     plan.reconnect = std::chrono::minutes(1);
     std::uint64_t lost = 0;
-    Client::Clock::time_point lost_at, not_yet_back;
+    Client::Clock::time_point paused_at, lost_at, not_yet_back;
     Client::Events events;
     events.lost = [&](const std::string&) {
       ++lost;
@@ -273,8 +288,15 @@ TEST(PerfSession, ATestGoesOnWithAServerThatWasStartedAgain) {
       second = std::make_unique<ServerThread>(address);
     };
     events.round = [&] {
-      if (first && first->messages > 10) first.reset();
       const auto now = Client::Clock::now();
+      // It goes when it has not listened for a while, so that there are messages under way.
+      if (first && first->messages > 10) {
+        if (!first->paused.exchange(true)) {
+          paused_at = now;
+        } else if (now - paused_at > std::chrono::milliseconds(30)) {
+          first.reset();
+        }
+      }
       if (second && second->messages == 0) not_yet_back = now;
       // Ends the test as Ctrl-C does.
       if (second && second->messages > 10) stop = true;

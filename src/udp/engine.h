@@ -203,6 +203,7 @@ class Engine {
   /// Sends until nothing is left or the budget is; returns whether anything was sent.
   bool transmit();
   std::uint32_t transmit(Connection& c, std::uint32_t budget);
+  void send_probe(Connection& c, const core::Packet& probe);
   [[nodiscard]] bool has_turn(Connection& c);
   void recount(Connection& c);
   void call_next(PeerPort& port, bool unanswered);

@@ -1,5 +1,6 @@
 // Whether the peer is there: pings and pongs, timers, and when it is given up.
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "udp/engine.h"
@@ -153,7 +154,9 @@ void Engine::run_timers() {
 void Engine::heard(Connection& c) {
   c.life.last_heard = c.life.host->last_heard = now_;
   if (!c.life.unanswered) return;
-  c.life.unanswered = c.life.waiting = false;
+  c.life.unanswered = false;
+  // It may have nothing under way that would bring it back.
+  if (std::exchange(c.life.waiting, false)) mark_ready(c);
   c.life.place = Instant::never();
   if (!c.life.host->budget.is_strained()) {
     c.life.host->budget.answered();

@@ -12,9 +12,9 @@
 namespace strack::udp {
 namespace {
 
-/// Packets sent before it is looked again for what has arrived.
+/// [D140] Packets sent before it is looked again for what has arrived, but for the last burst's rest.
 constexpr std::uint32_t kSendBudget = 32;
-constexpr std::uint32_t kTurn = 16;  ///< of one connection
+constexpr std::uint32_t kTurn = 16;  ///< of one connection among several
 
 }  // namespace
 
@@ -134,8 +134,8 @@ bool Engine::transmit() {
   ready_next_.clear();
   for (; i < ready_.size() && budget > 0; ++i) {
     Connection& c = *ready_[i];
-    const std::uint32_t turn =
-        c.life.unanswered ? 1 : std::min(budget, std::max(kTurn, burst_of(c)));
+    const bool alone = i + 1 == ready_.size();  // what is left is the last one's
+    const std::uint32_t turn = c.life.unanswered ? 1 : alone ? budget : std::min(budget, kTurn);
     renew_key(c);
     const std::uint32_t sent = has_turn(c) ? transmit(c, turn) : 0;
     recount(c);
@@ -164,6 +164,13 @@ void count_packet(Connection& c, const core::Packet& packet, core::PathId path) 
 
 }  // namespace
 
+void Engine::send_probe(Connection& c, const core::Packet& probe) {
+  send_small(c, probe.path_id, true, [&](wire::MutableBytes out, const wire::Envelope& envelope) {
+    return wire::encode(out, envelope, probe);
+  });
+  flush_small();
+}
+
 std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
   if (c.state != State::open || !c.out.sends) return 0;
   if (keyed() && c.keys.counter >= wire::kCounterLimit - kCounterReserve) {
@@ -175,15 +182,13 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
     return 0;
   }
   Session& sender = *c.session;
+  // [D140] Never cut short by the budget: a part costs a system call as a whole one does.
+  const std::uint32_t burst = c.life.unanswered ? 1 : burst_of(c);
   std::uint32_t sent = 0;
   std::optional<core::Packet> next = sender.poll_transmit(network_.now());
   while (next) {
     if (next->type == core::PacketType::probe) {
-      send_small(c, next->path_id, true,
-                 [&](wire::MutableBytes out, const wire::Envelope& envelope) {
-                   return wire::encode(out, envelope, *next);
-                 });
-      flush_small();
+      send_probe(c, *next);
       ++sent;
       next = sent < budget ? sender.poll_transmit(network_.now()) : std::nullopt;
       continue;
@@ -197,7 +202,7 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
     }
     // A burst: packets of one size, the last perhaps smaller, on the first one's path.
     const core::PathId path = next->path_id;
-    const core::Timestamp timestamp = core::Timestamp::of(network_.now());
+    const Instant now = network_.now();
     pieces_.clear();
     burst_psns_.clear();
     std::size_t used = 0;
@@ -214,16 +219,16 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
 
       burst_psns_.push_back(next->psn);
       core::Packet packet = *next;
-      packet.timestamp = timestamp;
+      packet.timestamp = core::Timestamp::of(now);
       append_data(c, packet, false, used);
       count_packet(c, *next, path);
       total += size;
       ++count;
-      if (count >= burst_of(c) || ends || sent + count >= budget) {
+      if (count >= burst || ends || sent >= budget) {
         next.reset();
         break;
       }
-      next = sender.poll_transmit(network_.now(), path);
+      next = sender.poll_transmit(now, path);
       if (!next || next->type == core::PacketType::probe) break;
     }
     c.statistics.data_packets_sent += count;

@@ -2,7 +2,7 @@
 """Latency, throughput and message rate of libfabric's providers side by side, in turns: fabtests' tagged ping-pong and bandwidth; and Open MPI's own TCP, by pingpong.c; and what
 UDP sockets take for the same datagrams without any protocol, by floor.c: nothing that goes over UDP is faster.
 
-    bench.py PROVIDER_FOLDER [--rounds N] [--quiet] [--over loopback|veth|fabric] [--loss SHARE] [--size BYTES] [--limits]
+    bench.py PROVIDER_FOLDER [--rounds N] [--quiet] [--over loopback|veth|fabric] [--loss SHARE] [--size BYTES] [--near NS] [--limits]
     bench.py --self-test
 
 --over veth: between two network namespaces with a cable of MTU 9000; fabric: across that of tests/fabric, where --loss is what each of its middle links loses. Both need root.
@@ -25,7 +25,8 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "fabric"))
+sys.path[:0] = [str(HERE.parent / "fabric"), str(HERE.parent.parent / "bench")]
+from near import Nearness  # noqa: E402
 from fabric import Fabric, run_main, tool  # noqa: E402
 
 SKIP = 77
@@ -221,6 +222,7 @@ def main():
     parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--over", choices=("loopback", "veth", "fabric"), default="loopback")
     parser.add_argument("--loss", type=float, default=0)
+    parser.add_argument("--near", type=float, metavar="NS", help="only turns count in which a cache line takes no longer between the first two cores")
     parser.add_argument("--size", type=int, help="a ping-pong of this size alone")
     options = parser.parse_args()
     if options.self_test:
@@ -238,11 +240,12 @@ def main():
     before = ["chrt", "-r", "1"] if options.quiet else []
     with place() as sides, tempfile.TemporaryDirectory(prefix="strack_bench_") as own:
         others = {OPEN_MPI: OpenMpi(sides, pathlib.Path(own), options.over), FLOOR: Floor(sides, pathlib.Path(own))}
+        nearness = Nearness(options.near, sorted(os.sched_getaffinity(0))[:2], own)
         for _ in range(options.rounds):
             for program, size, count in cases:
                 for provider in PROVIDERS:
-                    one = (others[provider].measure(program, size, count, env, before) if provider in others else
-                           measure(sides, folder, provider, program, size, count, env, before))
+                    one = nearness.turn(lambda: others[provider].measure(program, size, count, env, before) if provider in others else  # noqa: B023
+                                        measure(sides, folder, provider, program, size, count, env, before))  # noqa: B023
                     found.setdefault((program, size, provider), []).append(one)
     print("| | " + " | ".join(PROVIDERS) + " | " + " | ".join(f"of {name}'s" for name in PROVIDERS[1:]) + " |\n|---|" + "---|" * (2 * len(PROVIDERS) - 1))
     all_ratios = {}
