@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -38,6 +39,8 @@ constexpr std::size_t kReceiveBytes = 65'536;  ///< a whole burst may come as on
 constexpr std::size_t kSendBatch = 32;
 constexpr std::uint32_t kLargestReset = wire::kHeaderBytes + 12 + wire::kTagBytes;
 constexpr std::size_t kMostPieces = 160;
+constexpr int kStrangersShare =
+    4;  ///< of a send buffer: a part of it that answers to strangers may use
 constexpr int kUnavailable = -2;
 constexpr int kEct0 = 2;
 constexpr int kEcnBits = 3;
@@ -318,6 +321,9 @@ std::optional<Error> KernelNetwork::open(const Address& local) {
   set_option(fd, SOL_SOCKET, SO_RCVBUF, static_cast<int>(receive_buffer_ / 2));  // it doubles it
   set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, static_cast<int>(receive_buffer_ / 2));
   set_option(fd, SOL_SOCKET, SO_SNDBUF, static_cast<int>(send_buffer_ / 2));
+  // The system may allow less; the other sockets get as much as this one.
+  socklen_t room_size = sizeof send_room_;
+  static_cast<void>(getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_room_, &room_size));
   set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
   // What came together may be of connections of several shards.
   if (shards_ == 1) set_option(fd, SOL_UDP, UDP_GRO, 1);
@@ -399,6 +405,12 @@ std::uint32_t KernelNetwork::largest_datagram(const Address& to) {
   return std::min<std::uint32_t>(static_cast<std::uint32_t>(link) - to.header_bytes(), 65'507);
 }
 
+bool KernelNetwork::has_room_for_strangers(int fd) const {
+  int queued = 0;
+  if (ioctl(fd, SIOCOUTQ, &queued) != 0) return true;
+  return queued <= send_room_ / kStrangersShare;
+}
+
 SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
   if (primary_ < 0) return SendResult::lost;
   Buffers& b = *buffers_;
@@ -408,11 +420,20 @@ SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
     // As many as go to one socket, in one call.
     const std::uint16_t entropy = batch[done].entropy;
     const int fd = entropy_socket(entropy);
+    // [D191] Strangers who cannot be reached as fast as they ask leave most of the buffer to connections.
+    if (!batch[done].patient && !has_room_for_strangers(fd)) {
+      if (worst == SendResult::ok) worst = SendResult::lost;
+      ++counters_.send_full;
+      ++done;
+      continue;
+    }
     std::size_t count = 0;
     std::size_t vectors = 0;
     while (done + count < batch.size() && count < kSendBatch) {
       const Outgoing& out = batch[done + count];
-      if (out.entropy != entropy || vectors + out.pieces.size() > kMostPieces) break;
+      if (out.entropy != entropy || out.patient != batch[done].patient ||
+          vectors + out.pieces.size() > kMostPieces)
+        break;
       msghdr& header = b.out[count].msg_hdr;
       header = {};
       header.msg_name = &b.to[count];

@@ -42,12 +42,15 @@ class KernelNetwork final : public Network {
   struct Buffers;
 
   [[nodiscard]] int entropy_socket(std::uint16_t entropy);
+  /// Whether what waits in a socket leaves room for an answer to somebody unknown.
+  [[nodiscard]] bool has_room_for_strangers(int fd) const;
   [[nodiscard]] std::span<Incoming> receive_resets();
 
   std::uint32_t shard_;
   std::uint32_t shards_;  ///< endpoints at this address
   std::size_t receive_buffer_;
   std::size_t send_buffer_;
+  int send_room_ = 0;  ///< of it, as the kernel counts
   std::int64_t clock_start_;
   int primary_ = -1;
   int resets_ = -1;  ///< epoll: which of the entropies' sockets have one

@@ -65,6 +65,14 @@ class KernelNetworkTest : public TwoNetworks, public ::testing::TestWithParam<bo
  protected:
   void SetUp() override { open(GetParam()); }
 };
+class SendBufferTest : public TwoNetworks, public ::testing::Test {
+ protected:
+  static constexpr std::size_t kBuffer = 96 << 10;
+  void SetUp() override {
+    options_.send_buffer = kBuffer;
+    open(false);
+  }
+};
 class FlowLabelTest : public TwoNetworks, public ::testing::Test {
  protected:
   void SetUp() override { open(true); }
@@ -298,6 +306,44 @@ int table_size() {
 }
 
 // The table of descriptors grows before the first packet is sent and not on its way: among threads that takes long.
+// [D191] What strangers are told may use a quarter of a send buffer, and connections all of it.
+TEST_F(SendBufferTest, StrangersLeaveMostOfIt) {
+  sockaddr_in sink{};
+  sink.sin_family = AF_INET;
+  sink.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sink.sin_port = htons(b_->address().port);
+  // A datagram that is not complete yet stays in the buffer; nothing else would on loopback.
+  const std::vector<char> begun(kBuffer / 3);
+  ASSERT_EQ(::sendto(a_->file_descriptor(), begun.data(), begun.size(), MSG_MORE,
+                     reinterpret_cast<const sockaddr*>(&sink), sizeof sink),
+            static_cast<ssize_t>(begun.size()));
+  const std::string text = "hello";
+  const Piece piece{text.data(), text.size()};
+  const Address to = b_->address();
+  Outgoing out = outgoing(to, piece, kPrimary, false);
+  EXPECT_EQ(a_->send({&out, 1}), SendResult::lost);
+  EXPECT_EQ(a_->counters().send_full, 1u);
+  EXPECT_EQ(a_->counters().send_calls, 0u);
+  // In another socket there is room.
+  Outgoing other = outgoing(to, piece, 0, false);
+  const std::array both{out, other};
+  EXPECT_EQ(a_->send(both), SendResult::lost);
+  EXPECT_EQ(a_->counters().send_full, 2u);
+  EXPECT_EQ(a_->counters().send_calls, 1u);
+  ASSERT_EQ(receive(*b_, 1).size(), 1u);
+  // Of a connection: it joins the datagram, which is complete with it.
+  out.patient = true;
+  EXPECT_EQ(a_->send({&out, 1}), SendResult::ok);
+  EXPECT_EQ(a_->counters().send_full, 2u);
+  const auto got = receive(*b_, 1);
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_EQ(got[0].bytes.size(), begun.size() + text.size());
+  // And then there is room again.
+  out.patient = false;
+  EXPECT_EQ(a_->send({&out, 1}), SendResult::ok);
+  EXPECT_EQ(receive(*b_, 1).size(), 1u);
+}
+
 TEST(KernelNetworkDescriptors, TheirTableGrowsWhenItIsOpened) {
   std::thread([] {
     ASSERT_EQ(unshare(CLONE_FILES), 0);  // a table of its own, as large as what is open takes
