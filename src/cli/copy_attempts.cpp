@@ -152,8 +152,14 @@ std::optional<int> attempt_until_done(const Course& course, Totals& totals,
     udp::Status lost = udp::Status::ok;
     const auto addresses = course.addresses();
     if (stop.load()) return interrupted(totals);
-    if (!addresses)
-      return totals.attempts == 0 ? fail(addresses.error()) : give_up(addresses.error(), totals);
+    if (!addresses) {
+      if (totals.attempts == 0) return fail(addresses.error());
+      // With a network that is gone, names and ssh are, too; they come back with it.
+      const auto wait = again.next(Clock::now());
+      if (!wait) return give_up(addresses.error(), totals);
+      nap(*wait, stop);
+      continue;
+    }
     auto dialled = transfer::dial(addresses.value(), course.settings, stop);
     if (dialled) {
       const std::uint64_t most = totals.most;

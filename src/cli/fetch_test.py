@@ -257,31 +257,36 @@ class SshTest(ServedTest):
         self.assertIn("No such file", self.bad(*self.over_ssh(f"far:{self.out}/no", self.into), status=1))
 
 
+def ssh_settings(folder, address, port, *more, sshd=()):
+    """Keys and settings of an sshd of a test's own, and of an ssh to `far` that knows it and nobody else. More lines for either: the first that
+    says something counts."""
+    for name in ("host", "user"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True, timeout=60)
+    (folder / "sshd_config").write_text("\n".join([
+        f"ListenAddress {address}", f"Port {port}", f"HostKey {folder}/host", "PidFile none", f"AuthorizedKeysFile {folder}/user.pub",
+        "StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password",
+        "LoginGraceTime 60", *sshd, ""]))
+    (folder / "known_hosts").write_text(f"[{address}]:{port} " + (folder / "host.pub").read_text())
+    (folder / "ssh_config").write_text("\n  ".join([
+        "Host far", *more, f"HostName {address}", f"Port {port}", f"User {pwd.getpwuid(os.geteuid()).pw_name}", f"IdentityFile {folder}/user",
+        "IdentitiesOnly yes", "BatchMode yes", "ConnectTimeout 60", f"UserKnownHostsFile {folder}/known_hosts", "StrictHostKeyChecking yes", ""]))
+    if os.geteuid() == 0:
+        pathlib.Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # where it would confine itself
+    return [SSHD, "-D", "-e", "-f", folder / "sshd_config"]
+
+
 @unittest.skipUnless(SSHD and shutil.which("ssh"), "no ssh here: apt-get install openssh-client openssh-server brings it")
 class RealSshTest(ServedTest):
     """The same with an sshd of its own on loopback: its keys, its settings, and nobody's but ours may come in."""
 
     def setUp(self):
         super().setUp()
-        if os.geteuid() == 0:
-            pathlib.Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # where it would confine itself
-        for name in ("host", "user"):
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True, timeout=60)
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self.port = probe.getsockname()[1]
-        settings = self.folder / "sshd_config"
-        settings.write_text(f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {self.folder}/host\nPidFile none\n"
-                            f"AuthorizedKeysFile {self.folder}/user.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
-                            "KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nLoginGraceTime 60\n")
-        host_key = (self.folder / "host.pub").read_text()
-        (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {host_key}")
-        ours = self.folder / "ssh_config"
-        ours.write_text(f"Host far\n  HostName 127.0.0.1\n  Port {self.port}\n  User {pwd.getpwuid(os.geteuid()).pw_name}\n"
-                        f"  IdentityFile {self.folder}/user\n  IdentitiesOnly yes\n  BatchMode yes\n  ConnectTimeout 60\n"
-                        f"  UserKnownHostsFile {self.folder}/known_hosts\n  StrictHostKeyChecking yes\n")
+        command = ssh_settings(self.folder, "127.0.0.1", self.port)
         self.log = open(self.folder / "sshd.log", "w+")
         self.addCleanup(self.log.close)
-        sshd = subprocess.Popen([SSHD, "-D", "-e", "-f", settings], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        sshd = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         self.addCleanup(end, sshd)
         self.until(lambda: sshd.poll() is not None or is_open(self.port), "sshd listens")
         self.assertIsNone(sshd.poll(), (self.folder / "sshd.log").read_text())
