@@ -411,6 +411,56 @@ bool KernelNetwork::has_room_for_strangers(int fd) const {
   return queued <= send_room_ / kStrangersShare;
 }
 
+/// Its place among messages of one call. `by_default`: the socket's packets are ECN-capable without being told.
+void KernelNetwork::compose(const Outgoing& out, std::size_t index, std::size_t& vectors,
+                            bool by_default) {
+  Buffers& b = *buffers_;
+  msghdr& header = b.out[index].msg_hdr;
+  header = {};
+  header.msg_name = &b.to[index];
+  header.msg_namelen = to_kernel(*out.to, b.to[index]);
+  header.msg_iov = &b.out_vectors[vectors];
+  header.msg_iovlen = out.pieces.size();
+  for (const Piece& piece : out.pieces) {
+    b.out_vectors[vectors++] = {const_cast<void*>(piece.data), piece.size};
+  }
+  std::size_t control = 0;
+  header.msg_control = b.out_control[index].bytes.data();
+  header.msg_controllen = b.out_control[index].bytes.size();
+  cmsghdr* c = CMSG_FIRSTHDR(&header);
+  const auto add = [&](int level, int type, const void* value, std::size_t size) {
+    c->cmsg_level = level;
+    c->cmsg_type = type;
+    c->cmsg_len = CMSG_LEN(size);
+    std::memcpy(CMSG_DATA(c), value, size);
+    control += CMSG_SPACE(size);
+    c = reinterpret_cast<cmsghdr*>(b.out_control[index].bytes.data() + control);
+  };
+  if (out.ect != by_default) {
+    const int tos = out.ect ? kEct0 : 0;
+    if (out.to->v6) {
+      add(IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof tos);
+    } else {
+      add(IPPROTO_IP, IP_TOS, &tos, sizeof tos);
+    }
+  }
+  if (out.from != nullptr && !out.from->is_any()) {
+    if (out.to->v6) {
+      in6_pktinfo info{};
+      std::memcpy(&info.ipi6_addr, out.from->ip.data(), 16);
+      info.ipi6_ifindex = out.from->scope;
+      add(IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
+    } else {
+      in_pktinfo info{};
+      std::memcpy(&info.ipi_spec_dst, out.from->ip.data(), 4);
+      add(IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
+    }
+  }
+  if (out.segment != 0) add(SOL_UDP, UDP_SEGMENT, &out.segment, sizeof out.segment);
+  header.msg_controllen = control;
+  if (control == 0) header.msg_control = nullptr;
+}
+
 SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
   if (primary_ < 0) return SendResult::lost;
   Buffers& b = *buffers_;
@@ -434,50 +484,7 @@ SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
       if (out.entropy != entropy || out.patient != batch[done].patient ||
           vectors + out.pieces.size() > kMostPieces)
         break;
-      msghdr& header = b.out[count].msg_hdr;
-      header = {};
-      header.msg_name = &b.to[count];
-      header.msg_namelen = to_kernel(*out.to, b.to[count]);
-      header.msg_iov = &b.out_vectors[vectors];
-      header.msg_iovlen = out.pieces.size();
-      for (const Piece& piece : out.pieces) {
-        b.out_vectors[vectors++] = {const_cast<void*>(piece.data), piece.size};
-      }
-      std::size_t control = 0;
-      header.msg_control = b.out_control[count].bytes.data();
-      header.msg_controllen = b.out_control[count].bytes.size();
-      cmsghdr* c = CMSG_FIRSTHDR(&header);
-      const auto add = [&](int level, int type, const void* value, std::size_t size) {
-        c->cmsg_level = level;
-        c->cmsg_type = type;
-        c->cmsg_len = CMSG_LEN(size);
-        std::memcpy(CMSG_DATA(c), value, size);
-        control += CMSG_SPACE(size);
-        c = reinterpret_cast<cmsghdr*>(b.out_control[count].bytes.data() + control);
-      };
-      if (const bool by_default = entropy != kPrimary && fd != primary_; out.ect != by_default) {
-        const int tos = out.ect ? kEct0 : 0;
-        if (out.to->v6) {
-          add(IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof tos);
-        } else {
-          add(IPPROTO_IP, IP_TOS, &tos, sizeof tos);
-        }
-      }
-      if (out.from != nullptr && !out.from->is_any()) {
-        if (out.to->v6) {
-          in6_pktinfo info{};
-          std::memcpy(&info.ipi6_addr, out.from->ip.data(), 16);
-          info.ipi6_ifindex = out.from->scope;
-          add(IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
-        } else {
-          in_pktinfo info{};
-          std::memcpy(&info.ipi_spec_dst, out.from->ip.data(), 4);
-          add(IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
-        }
-      }
-      if (out.segment != 0) add(SOL_UDP, UDP_SEGMENT, &out.segment, sizeof out.segment);
-      header.msg_controllen = control;
-      if (control == 0) header.msg_control = nullptr;
+      compose(out, count, vectors, entropy != kPrimary && fd != primary_);
       ++count;
     }
     STRACK_CHECK(count > 0);

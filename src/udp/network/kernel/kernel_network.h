@@ -44,6 +44,7 @@ class KernelNetwork final : public Network {
   [[nodiscard]] int entropy_socket(std::uint16_t entropy);
   /// Whether what waits in a socket leaves room for an answer to somebody unknown.
   [[nodiscard]] bool has_room_for_strangers(int fd) const;
+  void compose(const Outgoing& out, std::size_t index, std::size_t& vectors, bool by_default);
   [[nodiscard]] std::span<Incoming> receive_resets();
 
   std::uint32_t shard_;
