@@ -350,8 +350,8 @@ class Attack:
         """Why it was no attack, or None."""
         if self.seconds.value < 0.7 * flow.milliseconds / 1000:
             return f"it lasted {self.seconds.value:.1f} s"
-        if self.make is stuffing and self.queued < 1000:
-            return f"{self.queued} answers of the server wait to be sent, which is too few to fill a buffer"
+        if self.make is stuffing and self.fullest < 0.15:
+            return f"{self.queued} answers of the server wait to be sent, {100 * self.fullest:.0f} % of a send buffer"
         return None
 
     def harm(self):
@@ -417,7 +417,7 @@ class SlowPeers:
 
     def faults(self, _flow):
         """Why it was no attack, or None."""
-        if self.ended:
+        if self.ended > self.count // 2:  # some give up what takes too long
             return f"{self.ended} of {self.count} slow peers have ended"
         if self.bytes < 1e6 / 8 * self.seconds / 2:
             return f"the server has sent {self.bytes} bytes to slow peers in {self.seconds:.1f} s, and their link takes twice that"
