@@ -25,10 +25,10 @@ namespace strack::paper {
 using Point = std::vector<std::size_t>;
 
 struct Side {
-  std::string name;                 ///< its schemes begin with it
-  std::vector<Axis> keys;           ///< and what each may be
-  std::vector<Point> named;         ///< points that are tried whatever the sample is
-  std::set<std::string> leave_out;  ///< beside those of all sides
+  std::string name;                      ///< its schemes begin with it
+  std::vector<Axis> keys;                ///< and what each may be
+  std::vector<Point> named = {};         ///< points that are tried whatever the sample is
+  std::set<std::string> leave_out = {};  ///< beside those of all sides
 };
 
 struct Calibration {

@@ -183,7 +183,7 @@ struct Evidence::Impl {
   std::set<std::string> taken;     ///< runs that are in the table, by run_key()
   std::vector<std::string> order;  ///< rows
   std::map<std::pair<std::size_t, std::size_t>, std::vector<Line>>
-      found;  ///< by row and run as planned
+      places;  ///< by row and run as planned
 
   /// Plans all rows, and makes the empty table.
   std::optional<FileError> prepare_table(const std::vector<Row>& rows) {
@@ -230,14 +230,14 @@ struct Evidence::Impl {
         run == line.end() ? runs.size() : at(runs, [&](const PlannedRun& one) {
           return one.name == std::get<std::string>(run->second);
         });
-    found[{at(order, [&](const std::string& id) { return id == row; }), place}].push_back(
+    places[{at(order, [&](const std::string& id) { return id == row; }), place}].push_back(
         std::move(line));
   }
   void insert_all() {
-    for (const auto& [place, lines] : found) {
+    for (const auto& [place, lines] : places) {
       for (const Line& line : lines) insert(line);
     }
-    found.clear();
+    places.clear();
   }
 
   void insert(const Line& line) {

@@ -195,7 +195,10 @@ TEST_F(EvidenceTest, NewRunsBesideAnOldTable) {
   text.erase(text.find(",scenario"), std::string(",scenario").size());
   std::ofstream(old) << "# Kept.\n" << text;
   version_ = "2";
-  for (const std::size_t i : {5u, 2u}) result(planned.value()[i], 300);
+  for (const std::size_t i : {5u, 2u}) {
+    fs::remove(folder_ / "r" / "X" / (planned.value()[i].name + ".db"));
+    result(planned.value()[i], 300);
+  }
   fs::remove(folder_ / "r" / "X" / (planned.value()[0].name + ".db"));
   const auto fresh = Evidence::read(rows_, kFullScale, folder_ / "r");
   ASSERT_TRUE(fresh);

@@ -254,7 +254,9 @@ TEST(PaperRows, EveryRuleCanFail) {
         EXPECT_TRUE(nothing || anything);
       }
       // So many times as fast, as long or as much: never none.
-      if (check.unit == "x") EXPECT_TRUE(nothing);
+      if (check.unit == "x") {
+        EXPECT_TRUE(nothing);
+      }
       if (check.partly) {
         EXPECT_LE(check.partly->low, check.reproduced.low);
         EXPECT_GE(check.partly->high, check.reproduced.high);
