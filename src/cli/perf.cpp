@@ -23,9 +23,7 @@
 #include "workload/amount.h"
 
 namespace strack::cli {
-namespace {
 
-/// Or what is wrong.
 Result<udp::EndpointOptions, std::string> endpoint_options(const PerfTransport& transport) {
   udp::EndpointOptions out;
   out.paths = transport.paths;
@@ -55,8 +53,6 @@ Result<udp::EndpointOptions, std::string> endpoint_options(const PerfTransport& 
   out.user_data = perf::kService;
   return out;
 }
-
-}  // namespace
 
 int perf_server(const PerfServerOptions& options) {
   auto made = endpoint_options(options.transport);

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "base/result.h"
 #include "perf/plan.h"
 #include "transfer/protection.h"
+#include "udp/endpoint.h"
 
 namespace strack::cli {
 
@@ -24,6 +26,10 @@ struct PerfTransport {
   std::string scheme;   ///< a transport of the program; empty: its first. The client's counts
   transfer::Protection protection;
 };
+
+/// For an endpoint of `strack perf`. Or what is wrong.
+[[nodiscard]] Result<udp::EndpointOptions, std::string> endpoint_options(
+    const PerfTransport& transport);
 
 struct PerfServerOptions {
   PerfTransport transport;

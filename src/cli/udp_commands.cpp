@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/copy.h"
+#include "cli/doctor.h"
 #include "cli/key.h"
 #include "cli/mpirun.h"
 #include "cli/perf.h"
@@ -353,6 +354,33 @@ std::vector<Command> add_key(CLI::App& app) {
   };
 }
 
+Command add_doctor(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "doctor",
+      "Says what is there for MPI over STrack, and what is missing: libraries, MTUs, limits. With "
+      "a\n"
+      "PEER, where `strack perf server` or `strack recv` runs, also what is found on the way "
+      "there:\n"
+      "the size of datagrams, RTT, rate, entropies that answer and routers that do.");
+  static DoctorOptions options;
+  command->add_option("PEER", options.peer, "HOST or HOST:PORT")->type_name("");
+  add_formats(command, options.formats, "thing that was looked at");
+  command->add_option("--paths", options.transport.paths, "entropies (UDP source ports) to try")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  command->add_option("--rate", options.transport.rate, "of this host's link")
+      ->capture_default_str()
+      ->type_name("RATE");
+  command
+      ->add_option("--payload", options.transport.payload,
+                   "most bytes of a packet; the MTU lowers it")
+      ->capture_default_str()
+      ->check(CLI::Range(512, 65'000));
+  add_protection(command, options.transport.protection);
+  add_peer(command, options.transport.protection);
+  return {command, [] { return doctor(options); }};
+}
+
 }  // namespace
 
 std::vector<Command> add_udp(CLI::App& app) {
@@ -367,12 +395,7 @@ std::vector<Command> add_udp(CLI::App& app) {
   mpirun_command->prefix_command();
   commands.push_back(
       {mpirun_command, [mpirun_command] { return mpirun(mpirun_command->remaining()); }});
-  CLI::App* doctor_command = app.add_subcommand(
-      "doctor",
-      "Says what is there for MPI over STrack, and what is missing: libraries, MTUs, limits.");
-  static Formats formats;
-  add_formats(doctor_command, formats, "thing that was looked at");
-  commands.push_back({doctor_command, [] { return doctor(formats); }});
+  commands.push_back(add_doctor(app));
   return commands;
 }
 

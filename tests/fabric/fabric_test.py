@@ -9,9 +9,11 @@ their limits and is where figures come from: run it on a quiet machine. WORDs ch
 """
 
 import argparse
+import json
 import os
 import shutil
 import statistics
+import subprocess
 import sys
 import time
 
@@ -216,6 +218,43 @@ class Faults(TransportCase):
         result = transfer.result()
         self.check(result, 2 * SIZE)
         note(f'{result.seconds / ideal_seconds(self.fabric, 2 * SIZE):.2f} of the ideal')
+
+
+class Doctor(TransportCase):
+    """`strack doctor PEER` across the leaves: what it says of the network is so."""
+
+    def setUp(self):
+        super().setUp()
+        self.peer = f'{self.fabric.address(PAIR[1])}:7000'
+        words = [Settings.program, 'perf', 'server', '--bind', self.peer, '--insecure']
+        server = subprocess.Popen(self.fabric.command(PAIR[1], words), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.assertIn('listening', server.stdout.readline())
+
+    def findings(self):
+        words = [Settings.program, 'doctor', self.peer, '--insecure', '--rate', '200Mb/s', '--json']
+        done = subprocess.run(self.fabric.command(PAIR[0], words), capture_output=True, text=True, timeout=100, check=False)
+        return {one['what']: one for one in json.loads(done.stdout)}
+
+    def test_all_ways_are_found(self):
+        found = self.findings()
+        self.assertEqual(found['routers at hop 1']['value'], 1)
+        self.assertEqual(found['routers at hop 2']['value'], 4, found['routers at hop 2']['found'])
+        self.assertEqual(found['ways to the peer']['value'], 4)
+        self.assertEqual(found['entropies that answered']['value'], 256)
+        self.assertEqual(found['entropies that answered']['state'], 'ok')
+        self.assertTrue(4000 < found['largest datagram']['value'] <= 4300 - 28, found['largest datagram'])
+        self.assertGreater(found['base RTT']['value'], 0)
+
+    def test_a_dead_spine_is_noticed(self):
+        self.fabric.set('s2', blackhole=1)
+        found = self.findings()
+        self.assertEqual(found['routers at hop 2']['value'], 3, found['routers at hop 2']['found'])
+        self.assertEqual(found['entropies that answered']['state'], '--')
+        self.assertLess(found['entropies that answered']['value'], 256)
+        note(found['entropies that answered']['found'])
 
 
 class DeadForGood(TransportCase):

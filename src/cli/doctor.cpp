@@ -1,0 +1,138 @@
+#include "cli/doctor.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/mpirun.h"
+
+namespace strack::cli {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::uint64_t kWantedBuffer = 8 << 20;
+constexpr rlim_t kWantedFiles = 1'024;
+
+std::uint64_t number_in(const std::string& file) {
+  std::uint64_t value = 0;
+  std::ifstream(file) >> value;
+  return value;
+}
+
+/// Of an interface in this network namespace; 0: not known.
+std::uint64_t mtu_of(const char* name) {
+  const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return 0;
+  ifreq request{};
+  std::strncpy(request.ifr_name, name, IFNAMSIZ - 1);
+  const bool told = ioctl(socket, SIOCGIFMTU, &request) == 0;
+  close(socket);
+  return told ? static_cast<std::uint64_t>(request.ifr_mtu) : 0;
+}
+
+void interfaces(Findings& findings) {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET ||
+        (one->ifa_flags & IFF_UP) == 0)
+      continue;
+    const std::uint64_t mtu = mtu_of(one->ifa_name);
+    const bool large = mtu >= 9'000;
+    findings.add(
+        true, fmt::format("interface {}", one->ifa_name),
+        fmt::format("MTU {}{}", mtu, large ? "" : "; 9000 carries a full packet in one datagram"),
+        mtu);
+  }
+  freeifaddrs(all);
+}
+
+void programs(Findings& findings) {
+  const std::string folder = provider_folder();
+  findings.need(!folder.empty(), "provider",
+                folder.empty() ? fmt::format("no {}: build with libfabric-dev installed", kProvider)
+                               : folder + "/" + kProvider);
+  const auto text_of = [](const std::string& found, const char* package) {
+    return found.empty() ? fmt::format("missing (Debian: {})", package) : found;
+  };
+  const std::string mpirun = find_program("mpirun");
+  findings.need(!mpirun.empty(), "mpirun", text_of(mpirun, "openmpi-bin"));
+  for (const auto& [program, package] :
+       {std::pair{"mpicc", "libopenmpi-dev"}, {"fi_info", "libfabric-bin"}}) {
+    const std::string found = find_program(program);
+    findings.add(!found.empty(), program, text_of(found, package));
+  }
+}
+
+void limits(Findings& findings) {
+  const bool root = geteuid() == 0;
+  for (const auto& [name, file] : {std::pair{"receive buffer", "/proc/sys/net/core/rmem_max"},
+                                   {"send buffer", "/proc/sys/net/core/wmem_max"}}) {
+    const std::uint64_t most = number_in(file);
+    const bool enough = most >= kWantedBuffer || root;
+    findings.add(enough, name,
+                 enough
+                     ? fmt::format("up to {} bytes{}", most, root ? ", and root may have more" : "")
+                     : fmt::format("up to {} bytes; as root: sysctl net.core.{}={}", most,
+                                   fs::path(file).filename().string(), kWantedBuffer),
+                 most);
+  }
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  findings.add(files.rlim_cur >= kWantedFiles, "open files",
+               fmt::format("{} (an endpoint takes up to 260)", files.rlim_cur), files.rlim_cur);
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  findings.add(true, "processors", fmt::format("{}", processors),
+               static_cast<std::uint64_t>(std::max(processors, 0L)));
+}
+
+}  // namespace
+
+void Findings::add(bool good, const std::string& what, const std::string& found,
+                   const std::optional<std::uint64_t>& value) {
+  rows_.push_back({good ? "ok" : "--", what, found, value ? std::to_string(*value) : ""});
+}
+
+void Findings::need(bool good, const std::string& what, const std::string& found,
+                    const std::optional<std::uint64_t>& value) {
+  add(good, what, found, value);
+  well_ = well_ && good;
+}
+
+void Findings::print(const Formats& formats) const {
+  Table table({"state", "what", "found", "value"}, 3);
+  for (const auto& row : rows_) table.add({row[0], row[1], row[2], row[3]});
+  if (table.print_as(formats)) return;
+  for (const auto& row : rows_) fmt::print("{:<4} {:<24} {}\n", row[0], row[1], row[2]);
+}
+
+int doctor(const DoctorOptions& options) {
+  Findings here;
+  programs(here);
+  interfaces(here);
+  limits(here);
+  const bool ready = here.well();
+  Findings& all = here;
+  if (!options.peer.empty()) examine_peer(options, all);
+  all.print(options.formats);
+  const int status = all.well() ? 0 : 1;
+  if (options.formats.json || options.formats.csv) return status;
+  fmt::print("{}\n", !ready ? "something that is needed is missing"
+                     : !all.well()
+                         ? fmt::format("something is wrong on the way to {}", options.peer)
+                         : "ready: strack mpirun -n 4 PROGRAM");
+  return status;
+}
+
+}  // namespace strack::cli

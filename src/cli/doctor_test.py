@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""`strack doctor` with a peer over loopback, as a person meets it.
+
+usage: doctor_test.py PROGRAM [unittest arguments]
+"""
+
+import json
+import unittest
+
+from udp_test import UdpTest  # takes PROGRAM from the command line
+
+
+class DoctorTest(UdpTest):
+    def doctor(self, *words):
+        """Exit status, and what was found by name."""
+        done = self.strack("doctor", *words, "--json")
+        return done.returncode, {row["what"]: row for row in json.loads(done.stdout)}
+
+    def test_a_perf_server(self):
+        alone, here = self.doctor()
+        self.start("perf", "server", "--bind", self.address)
+        status, found = self.doctor(self.address, "--paths", "16")
+        self.assertEqual(status, alone, "nothing is wrong on the way")
+        self.assertEqual(set(here) - set(found), set(), "this host is looked at, too")
+        self.assertIn("`strack perf server`", found["peer"]["found"])
+        self.assertEqual(found["entropies used"]["value"], 16)
+        self.assertEqual(found["entropies that answered"]["value"], 16)
+        self.assertEqual(found["payload of a packet"]["value"], 8192)
+        self.assertGreater(found["largest datagram"]["value"], 8192)
+        self.assertGreater(found["base RTT"]["value"], 0)
+        self.assertEqual(found["rate found"]["value"], 10_000_000_000)
+        self.assertEqual(found["data"]["value"], 16 * 8)
+        self.assertNotIn("ways to the peer", found, "there are no routers within a host")
+        self.assertIn("none", found["encryption"]["found"])
+        text = self.strack("doctor", self.address).stdout
+        self.assertRegex(text, r"(?m)^ok   entropies that answered  256, all of them$")
+
+    def test_recv_and_a_key(self):
+        key = self.key()
+        (self.folder / "in").mkdir()
+        self.start("recv", "--dir", "in", "--bind", self.address, "--key-file", key)
+        status, found = self.doctor(self.address, "--key-file", key)
+        self.assertEqual(status, self.doctor()[0])
+        self.assertIn("`strack recv`", found["peer"]["found"])
+        self.assertRegex(found["encryption"]["found"], r"^by \w")
+        self.assertGreater(found["largest datagram"]["value"], 8192)
+        self.assertNotIn("entropies that answered", found)
+        self.assertIn("not tried", found["entropies"]["found"])
+        status, found = self.doctor(self.address)
+        self.assertEqual(status, 1)
+        self.assertEqual(found["peer"]["state"], "--")
+        self.assertIn("wants a key", found["peer"]["found"])
+
+    def test_nobody(self):
+        for peer, why in ((self.address, "nobody answers at "), ("no.such.host.invalid", "no.such.host.invalid"), ("192.0.2.1", "key")):
+            status, found = self.doctor(peer)
+            self.assertEqual(status, 1, found["peer"])
+            self.assertEqual(found["peer"]["state"], "--")
+            self.assertIn(why, found["peer"]["found"])
+        self.assertIn("something is wrong on the way", self.strack("doctor", self.address).stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
