@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Open MPI over the provider for libfabric: a program that knows nothing of it, and counters that prove which way its bytes went.
+"""`strack mpirun`, as a user starts it: a program that knows nothing of STrack, and counters that prove which way its bytes went.
 
-    mpi_test.py PROVIDER_FOLDER
+    mpi_test.py PROVIDER_FOLDER STRACK
 """
 
 import os
@@ -24,7 +24,7 @@ def skip(why):
 
 
 def main():
-    provider = pathlib.Path(sys.argv[1]).resolve()
+    provider, strack = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
     for program, package in (("mpirun", "openmpi-bin"), ("mpicc", "libopenmpi-dev")):
         if shutil.which(program) is None:
             skip(f"no {program} (Debian: {package})")
@@ -34,11 +34,20 @@ def main():
     try:
         program = folder / "program"
         subprocess.run(["mpicc", "-O1", "-o", program, HERE / "mpi_program.c"], check=True)
-        env = {**os.environ, "FI_PROVIDER_PATH": str(provider), "OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi", "OMPI_MCA_mtl_ofi_provider_include": "strack",
-               "FI_STRACK_STATS": "1", "TMPDIR": str(folder), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        # timeout ends mpirun, which ends its ranks; they would be left alone by a kill.
-        done = subprocess.run(["timeout", "100", "mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", str(RANKS),
-                               program], env=env, capture_output=True, text=True, check=False)
+        # Nothing that would help it: what Open MPI needs to be told is the wrapper's to know.
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_MCA_", "FI_"))}
+        env |= {"FI_PROVIDER_PATH": f"/nowhere:{provider}", "FI_STRACK_STATS": "1", "TMPDIR": str(folder), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+        def mpirun(ranks, *words):
+            # timeout ends mpirun, which ends its ranks; they would be left alone by a kill.
+            return subprocess.run(["timeout", "100", strack, "mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", str(ranks), *words],
+                                  env=env, capture_output=True, text=True, check=False)
+
+        said = mpirun(2, "env").stdout.splitlines()
+        for variable in ("OMPI_MCA_pml=cm", "OMPI_MCA_mtl=ofi", "OMPI_MCA_mtl_ofi_provider_include=strack", f"FI_PROVIDER_PATH=/nowhere:{provider}", "FI_LOG_LEVEL=warn",
+                         "FI_LOG_PROV=strack", "FI_STRACK_STATS=1"):
+            assert said.count(variable) == 2, f"of two ranks, {said.count(variable)} have {variable}"
+        done = mpirun(RANKS, program)
         print(done.stdout, done.stderr, sep="")
         assert done.returncode == 0, f"exit status {done.returncode}"
         assert f"{RANKS} ranks, 0 failures" in done.stdout
