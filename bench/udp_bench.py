@@ -432,7 +432,7 @@ def processor():
     return found[1] if found else platform.machine()
 
 
-def main():
+def command_line():
     parser = argparse.ArgumentParser(description='STrack beside TCP and libfabric on this machine')
     parser.add_argument('--program', required=True, help='such as build/release/src/cli/strack')
     parser.add_argument('--tcp-peer', help='the helper for TCP (the one that was built with the program)')
@@ -445,7 +445,11 @@ def main():
     parser.add_argument('--near', type=float, metavar='NS', help='only turns count in which a cache line takes no longer between '
                         'the two cores: on a virtual machine that changes from second to second')
     parser.add_argument('--json', metavar='FILE', help='everything, every round, there as well; - for the output')
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    arguments = command_line()
     rounds = arguments.rounds or (2 if arguments.quick else 5)
     seconds = arguments.seconds or (0.3 if arguments.quick else 1.0)
     program = shutil.which(arguments.program)
