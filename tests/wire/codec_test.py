@@ -173,6 +173,51 @@ def encode(fields):
     return packet + (b"\xee" * 16 if sealed else b"")
 
 
+# Transport 2's SACK: where 56 bits of it say which other packets it answers.
+def decode_others(number):
+    """The bitmap that is left, and (PSN or 0, path, mark) of each."""
+    epsn, high = number["sack.epsn"], number["sack.bitmap"] >> 56
+    bits = f"{high:08b}{number['sack.ooo_count']:016b}{number['sack.bytes_recvd']:032b}"[::-1]  # bit i at i
+    take = lambda first, count: int(bits[first:first + count][::-1], 2)
+    others = []
+    for i in range(take(0, 2)):
+        ahead = take(2 + 18 * i, 9)
+        others.append((epsn + ahead if ahead else 0, take(11 + 18 * i, 8), take(19 + 18 * i, 1)))
+    return number["sack.bitmap"] & (1 << 56) - 1, others
+
+
+def encode_others(epsn, bitmap, others):
+    """bitmap, bytes_recvd and ooo_count as they travel."""
+    bits = ["0"] * 56
+    def put(first, count, value):
+        bits[first:first + count] = f"{value:0{count}b}"[::-1]
+    put(0, 2, len(others))
+    for i, (psn, path, mark) in enumerate(others):
+        put(2 + 18 * i, 9, psn - epsn if psn else 0)
+        put(11 + 18 * i, 8, path)
+        put(19 + 18 * i, 1, mark)
+    number = lambda first, end: int("".join(bits[first:end])[::-1], 2)
+    return f"0x{number(48, 56) << 56 | bitmap:016x}", str(number(0, 32)), str(number(32, 48))
+
+
+def check_transport_2(name, packet, fields):
+    """What is wrong, both ways."""
+    found = decode(packet)
+    number = {key: int(value, 0) for key, value in found.items() if key.startswith("sack.")}
+    bitmap, others = decode_others(number)
+    told = {"path_id": found["path_id"], "bitmap": f"0x{bitmap:014x}", "none_beyond": found["sack.probe_id"]}
+    told |= {key: found[f"sack.{key}"] for key in ("ecn", "for_probe", "epsn", "sack_base", "psn", "timestamp",
+                                                   "hold_time_ns", "credit")}
+    told |= {f"other.{i}": " ".join(map(str, other)) for i, other in enumerate(others)}
+    if told != fields:
+        return [f"{name}: {key} is {told.get(key)}, not {fields.get(key)}"
+                for key in sorted(told.keys() | fields.keys()) if told.get(key) != fields.get(key)]
+    others = [tuple(map(int, fields[key].split())) for key in sorted(fields) if key.startswith("other.")]
+    packed = encode_others(int(fields["epsn"]), int(fields["bitmap"], 16), others)
+    again = found | dict(zip(("sack.bitmap", "sack.bytes_recvd", "sack.ooo_count"), packed))
+    return [] if encode(again) == packet else [f"{name}: its fields make other bytes"]
+
+
 def read(path):
     """Name, packet and lines of each block."""
     for block in path.read_text().split("\n[")[1:]:
@@ -204,6 +249,13 @@ def main():
                   for key in sorted(found.keys() | fields.keys()) if found.get(key) != fields.get(key)]
         if encode(fields) != packet:
             wrong.append(f"{name}: its fields make other bytes")
+    kinds = set()
+    for name, packet, fields in read(folder / "transport_2.txt"):
+        count += 1
+        kinds.add((fields["for_probe"], sum(key.startswith("other.") for key in fields)))
+        wrong += check_transport_2(name, packet, fields)
+    if not {("0", 0), ("0", 1), ("0", 2), ("0", 3), ("1", 0)} <= kinds:
+        wrong.append("transport 2: not every number of others has a vector, or no probe's answer has")
     for name, packet, fields in read(folder / "malformed.txt"):
         count += 1
         try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the test vectors of docs/protocol.md: valid.txt, malformed.txt and keys.txt.
+"""Writes the test vectors of docs/protocol.md: valid.txt, transport_2.txt, malformed.txt and keys.txt.
 
 It packs bytes by itself, straight from the specification, so that a mistake in src/wire cannot hide in the
 vectors. With --check it writes nothing and fails if a file differs from what it would write.
@@ -71,6 +71,13 @@ def sack(epsn, base, bitmap, recvd, psn, timestamp, hold, ooo, credit, ecn=0, pr
                      "sack.psn": str(psn), "sack.timestamp": str(timestamp), "sack.hold_time_ns": str(hold),
                      "sack.ooo_count": str(ooo), "sack.probe_id": str(probe_id), "sack.credit": str(credit)})
     return session("sack", body, fields, flags=ecn | for_probe << 1, **rest)
+
+
+def others_sack(epsn, base, bitmap, psn, timestamp, hold, credit, others, **rest):
+    """Of transport 2; an other is its PSN, path and mark."""
+    packed = sum(((max(other - epsn, 0) | path << 9 | mark << 17) << 18 * i for i, (other, path, mark) in enumerate(others)))
+    packed = packed << 2 | len(others)
+    return sack(epsn, base, packed >> 48 << 56 | bitmap, packed & TOP, psn, timestamp, hold, packed >> 32 & 65535, credit, **rest)
 
 
 def probe(psn, timestamp, probe_id, **rest):
@@ -333,6 +340,8 @@ VALID = {
     "sack-for-probe": sack(10, 10, 6, 40960, 10, 77, 1, 2, 64, probe_id=65535, path=1),
     "sack-sealed": sack(1000, 1000, 0, 4096, 999, 1, 2, 0, 3, ecn=1, probe_id=4, path=2, connection=0x1A2B3C4D,
                         counter=2**32),
+    "sack-of-transport-2": others_sack(1000, 1056, 0x80000000000001, 1056, 99, 2500, 68,
+                                       [(1511, 255, 1), (0, 0, 0), (1001, 128, 0)], ecn=1, path=9),
     "probe": probe(1000, 555, 9, path=12),
     "probe-sealed": probe(TOP, TOP, 65535, path=255, counter=17),
     "ping": ping(1, 2, 64, 0, path=3),
@@ -380,6 +389,27 @@ def cut(name, count):
 def extended(name, tail=b"\0"):
     return VALID[name][0] + tail
 
+
+def told(name, others, *numbers, **rest):
+    """A packet of transport_2.txt, and its meaning."""
+    epsn, base, bitmap, psn, timestamp, hold, credit = numbers
+    packed, fields = others_sack(*numbers, others, **rest)
+    words = Fields(path_id=fields["path_id"], ecn=fields["sack.ecn"], for_probe=fields["sack.for_probe"], epsn=epsn,
+                   sack_base=base, bitmap=f"0x{bitmap:014x}", psn=psn, timestamp=timestamp, hold_time_ns=hold,
+                   none_beyond=fields["sack.probe_id"], credit=credit)
+    words.update({f"other.{i}": f"{psn} {path} {mark}" for i, (psn, path, mark) in enumerate(others)})
+    return name, (packed, words)
+
+
+TRANSPORT_2 = dict([
+    told("none", [], 1000, 1000, 0, 999, 99, 2500, 68, path=3),
+    told("one", [(1003, 4, 1)], 1000, 1000, 0x2A, 1005, 99, 2500, 68, path=3),
+    told("two", [(1003, 4, 0), (0, 255, 1)], 1000, 1000, 2**56 - 1, 1055, TOP, TOP, TOP, ecn=1, path=255),
+    told("three", [(1511, 255, 1), (0, 0, 0), (1001, 128, 0)], 1000, 1056, 0x80000000000001, 1056, 99, 2500, 68, ecn=1, path=9),
+    told("three-of-the-largest", [(1511, 255, 1)] * 3, 1000, 1000, 2**56 - 1, 1001, 1, 2, 3, path=1),
+    told("probe-answered", [], 1000, 1000, 6, 1000, 77, 1, 64, probe_id=1, path=1),
+    told("probe-answered-and-more-beyond", [(1060, 2, 0)], 1000, 1000, 6, 1000, 77, 1, 64, probe_id=0, path=1),
+])
 
 MALFORMED = {
     "empty": (b"", "too_short"),
@@ -495,6 +525,14 @@ def valid_text():
     return "\n".join(lines) + "\n"
 
 
+def transport_2_text():
+    """The packing of the 56 bits, each number of others and a probe's answers."""
+    lines = [FORMAT, "# SACKs of transport 2, with what its 56 bits say: `other` is PSN (0: below epsn), path and mark."]
+    for name, (packed, fields) in TRANSPORT_2.items():
+        lines += ["", f"[{name}]"] + hex_lines("hex", packed) + [f"{key}: {value}" for key, value in fields.items()]
+    return "\n".join(lines) + "\n"
+
+
 def malformed_text():
     lines = [FORMAT, "# and the fault it must be refused with. Sealed ones are shown as opened, as in valid.txt."]
     for name, (packed, fault) in MALFORMED.items():
@@ -547,7 +585,8 @@ def main():
         sys.exit(__doc__)
     folder = pathlib.Path(arguments[0])
     bad = []
-    for name, text in (("valid.txt", valid_text()), ("malformed.txt", malformed_text()), ("keys.txt", keys_text())):
+    for name, text in (("valid.txt", valid_text()), ("transport_2.txt", transport_2_text()),
+                       ("malformed.txt", malformed_text()), ("keys.txt", keys_text())):
         if not check:
             (folder / name).write_text(text)
         elif not (folder / name).is_file() or (folder / name).read_text() != text:

@@ -1,5 +1,7 @@
 #include "transports/strack_plus/udp_ack.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace strack::udp {
@@ -86,6 +88,46 @@ TEST(PlusOverTheWire, WhatIsNotTold) {
   EXPECT_EQ(from_wire(to_wire(ack, Psn{0})).echoes[1].psn, ack.epsn - 1u);
   ack.for_probe = true;
   EXPECT_EQ(from_wire(to_wire(ack, Psn{0})).count, 3);
+}
+
+// The numbers of tests/wire/vectors/transport_2.txt, which are packed there from docs/protocol.md alone.
+TEST(PlusOverTheWire, VectorsOfTheFormat) {
+  struct Case {
+    std::vector<core::PlusEcho> others;
+    bool probe;
+    std::uint64_t bitmap;  ///< as it travels, without the 56 bits of its own
+    std::uint32_t bytes_recvd;
+    std::uint16_t ooo_count;
+  };
+  const Psn epsn{1000};
+  const core::PlusEcho below{epsn - 1u, 255, true};
+  const core::PlusEcho far{epsn + 511u, 255, true};
+  for (const Case& one : {
+           Case{{}, false, 0, 0, 0},
+           Case{{{epsn + 3u, 4, true}}, false, 0, 0x0008'200d, 0},
+           Case{{{epsn + 3u, 4, false}, below}, false, 0, 0xe000'200e, 0x003f},
+           Case{{far, {epsn - 1u, 0, false}, {epsn + 1u, 128, false}},
+                false,
+                0x40,
+                0x000f'ffff,
+                0x0040},
+           Case{{far, far, far}, false, 0xff, 0xffff'ffff, 0xffff},
+           Case{{{epsn + 60u, 2, false}}, true, 0, 0x0000'10f1, 0},
+       }) {
+    PlusAck ack;
+    ack.epsn = epsn;
+    ack.base = epsn;
+    ack.bitmap = 6;
+    ack.for_probe = one.probe;
+    for (const core::PlusEcho& echo : one.others) ack.echoes[ack.count++] = echo;
+    if (!one.probe) ack.echoes[ack.count++] = {epsn + 2u, 9, false};
+    ack.path_id = 9;
+    const core::Sack sack = to_wire(ack, Psn{5});
+    EXPECT_EQ(sack.bitmap, one.bitmap << PlusAck::kBits | 6);
+    EXPECT_EQ(sack.bytes_recvd, one.bytes_recvd);
+    EXPECT_EQ(sack.ooo_count, one.ooo_count);
+    expect_same(from_wire(sack), ack);
+  }
 }
 
 // Whatever a peer sends, it is read to something that the sender can judge.
