@@ -75,7 +75,14 @@ void say_where(Course& course, const CopyOptions& options, const transfer::Remot
                FarSide::Options far, std::unique_ptr<FarSide>& started,
                const std::atomic<bool>& stop) {
   if (!options.ssh) {
-    course.addresses = [&options, remote] {
+    course.addresses = [&course, &options, remote] {
+      // [D180] They may have been changed since the last attempt; if what is there now is of no use, what was has to do.
+      if (udp::EndpointOptions keys;
+          options.protection.key_file != "-" && transfer::protect(options.protection, keys)) {
+        course.settings.key = keys.key;
+        course.settings.identity = keys.identity;
+        course.settings.peer = keys.peer;
+      }
       return transfer::addresses_of(remote.host + (remote.port.empty() ? "" : ":" + remote.port),
                                     options.protection);
     };

@@ -1,7 +1,9 @@
 #include "cli/interrupt.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cstdint>
 
@@ -10,6 +12,8 @@ namespace {
 
 std::atomic<bool> stop{false};
 std::atomic<int> came{0};  ///< the signal
+std::atomic<bool> hangup{false};
+std::atomic<bool> minds_terminal{false};  ///< there was one, and its end is this program's
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
                   std::atomic<std::int64_t>::is_always_lock_free,
               "a signal handler must not wait for a lock");
@@ -37,7 +41,33 @@ extern "C" void on_stop_signal(int number) {
   raise(number);  // once this handler is left
 }
 
+bool has_terminal() {
+  const int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  if (terminal >= 0) close(terminal);
+  return terminal >= 0;
+}
+
+extern "C" void on_hangup(int number) {
+  if (minds_terminal.load(std::memory_order_relaxed) && !has_terminal()) {
+    on_stop_signal(number);
+  } else {
+    hangup.store(true, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace
+
+std::atomic<bool>& read_again_on_hangup() {
+  struct sigaction action {};
+  sigaction(SIGHUP, nullptr, &action);
+  minds_terminal.store(action.sa_handler != SIG_IGN && has_terminal(), std::memory_order_relaxed);
+  action = {};
+  action.sa_handler = on_hangup;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGHUP, &action, nullptr);
+  return hangup;
+}
 
 std::atomic<bool>& stop_on_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {

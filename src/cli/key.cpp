@@ -6,6 +6,7 @@
 
 #include "cli/text.h"
 #include "transfer/identity.h"
+#include "transfer/rotate.h"
 
 namespace strack::cli {
 namespace {
@@ -29,6 +30,20 @@ int key_show(const std::string& file) {
   const auto read = transfer::read_identity(file);
   if (!read) return fail(read.error());
   return print(udp::key_text(udp::public_key(read.value().secret)));
+}
+
+int key_rotate(const std::string& file, bool use, bool end) {
+  if (end) {
+    if (const auto wrong = transfer::end_rotation(file)) return fail(*wrong);
+    return print(fmt::format("{}.old is gone: {} alone counts now", file, file));
+  }
+  const auto made = use ? transfer::use_next_key(file) : transfer::begin_rotation(file);
+  if (!made) return fail(made.error());
+  if (made.value()) return print(udp::key_text(*made.value()));
+  return print(use ? fmt::format("{} is the new key; {}.old is still taken", file, file)
+                   : fmt::format("{}.new is made. bring it to the other hosts, beside the key that "
+                                 "they have",
+                                 file));
 }
 
 int key_trust(const std::string& file, const std::string& name, const std::string& key) {

@@ -13,6 +13,8 @@ int new_key();
 int key_new(const std::string& file);
 /// Prints the public key of an identity.
 int key_show(const std::string& file);
+/// Begins to change a key of either kind; `use` and `end` are the further steps.
+int key_rotate(const std::string& file, bool use, bool end);
 /// Adds a peer to a file of trusted ones.
 int key_trust(const std::string& file, const std::string& name, const std::string& key);
 

@@ -7,6 +7,8 @@ usage: key_test.py PROGRAM [unittest arguments]
 import json
 import os
 import pathlib
+import pty
+import signal
 import sys
 import unittest
 
@@ -59,7 +61,114 @@ class HostKeysTest(udp_test.UdpTest):
                       ("--insecure",)):
             self.assertIn("nobody answers", self.bad("perf", "client", self.address, "--count", "1", *words, status=1))
 
+    def listener(self, *words):
+        """A server, and a function that waits until it has read its keys again and gives what it said."""
+        server = self.start("perf", "server", "--bind", self.address, *words)
+
+        def read_again():
+            while line := server.stderr.readline():
+                if "read again" in line:
+                    return line
+            self.fail("the server has ended")
+        return server, read_again
+
+    def running(self, *words):
+        """A test that goes on until it is told to end, and a function that ends it: it was never disturbed."""
+        client = self.start("perf", "client", self.address, "--json", "--seconds", "600s", "--size", "10KB", "--target-rate", "50Mb/s", "--reconnect", "0",
+                            *words, ready=False)
+        self.until_it_can_be_interrupted(client)
+
+        def end():
+            self.assertIsNone(client.poll(), "it has ended before")
+            client.send_signal(signal.SIGINT)
+            out, _ = self.finish(client, status=130)
+            found = json.loads(out)
+            self.assertEqual((found["error"], found["reconnects"]), ("", 0))
+            self.assertGreater(found["messages"], 0)
+        return end
+
+    def asks(self, *words, good=True):
+        done = self.strack("perf", "client", self.address, "--count", "1", "--size", "1KB", *words)
+        self.assertEqual(done.returncode, 0 if good else 1, done.stderr)
+        if not good:
+            self.assertIn("nobody answers", done.stderr)
+
+    def test_the_listener_changes_its_key(self):
+        _, read_again = self.listener(*self.as_b)
+        end = self.running(*self.as_a)
+        self.asks(*self.as_a)
+        new = self.good("key", "rotate", "b.id").strip()
+        self.assertIn("by 2 keys, 1 peer is trusted", read_again())
+        as_new = ("--identity", "a.id", "--peer", new)
+        for words in (self.as_a, as_new):
+            self.asks(*words)
+        self.assertEqual(self.good("key", "rotate", "b.id", "--use").strip(), new)
+        self.assertEqual(self.good("key", "show", "b.id").strip(), new)
+        self.assertIn("by 2 keys", read_again())
+        for words in (self.as_a, as_new):
+            self.asks(*words)
+        self.good("key", "rotate", "b.id", "--end")
+        self.assertIn("by 1 key,", read_again())
+        self.asks(*self.as_a, good=False)
+        self.asks(*as_new)
+        end()
+
+    def test_who_connects_changes_its_key(self):
+        server, read_again = self.listener(*self.as_b)
+        end = self.running(*self.as_a)
+        new = self.good("key", "rotate", "a.id").strip()
+        self.good("key", "trust", "of-b", "a-2", new)
+        server.send_signal(signal.SIGHUP)
+        self.assertIn("2 peers are trusted", read_again())
+        self.asks(*self.as_a)
+        self.good("key", "rotate", "a.id", "--use")
+        self.asks(*self.as_a)
+        (self.folder / "of-b").write_text(f"a-2 {new}\n")
+        self.assertIn("1 peer is trusted", read_again())
+        self.asks("--identity", "a.id.old", "--peer", self.public["b"], good=False)
+        self.asks(*self.as_a)
+        end()
+        # What cannot be read changes nothing.
+        (self.folder / "of-b").write_text("nonsense\n")
+        self.assertIn("stay as they were", read_again())
+        self.asks(*self.as_a)
+
+    def test_a_shared_key_is_changed(self):
+        key = self.key("job.key")
+        _, read_again = self.listener("--key-file", key)
+        end = self.running("--key-file", key)
+        self.assertNotIn((self.folder / "job.key").read_text().strip(), self.good("key", "rotate", "job.key"))
+        self.assertIn("by 2 keys", read_again())
+        self.asks("--key-file", key)
+        self.asks("--key-file", key + ".new")
+        self.good("key", "rotate", "job.key", "--use")
+        self.assertIn("by 2 keys", read_again())
+        self.asks("--key-file", key)
+        self.asks("--key-file", key + ".old")
+        self.good("key", "rotate", "job.key", "--end")
+        self.assertIn("by 1 key", read_again())
+        self.asks("--key-file", key)
+        end()
+
+    def test_a_terminal_that_goes_ends_the_listener(self):
+        """SIGHUP is read as a wish for new keys only while there is a terminal, or where there never was one."""
+        process, terminal = pty.fork()
+        if process == 0:
+            os.chdir(self.folder)
+            os.execv(udp_test.PROGRAM, [udp_test.PROGRAM, "recv", "--dir", ".", "--bind", self.address, *self.as_b])
+        said = b""
+        while b"receiving into" not in said:
+            said += os.read(terminal, 1000)
+        os.kill(process, signal.SIGHUP)
+        while b"read again" not in said:
+            said += os.read(terminal, 1000)
+        os.close(terminal)
+        _, status = os.waitpid(process, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 128 + signal.SIGHUP)
+
     def test_mistakes(self):
+        self.assertIn("there is no b.id.new", self.bad("key", "rotate", "b.id", "--use"))
+        self.assertIn("there is no b.id.old", self.bad("key", "rotate", "b.id", "--end"))
         self.assertIn("--trust", self.bad("recv", "--dir", ".", "--identity", "b.id"))
         self.assertIn("--peer", self.bad("perf", "client", self.address, "--identity", "a.id"))
         self.assertIn("contradict", self.bad("perf", "client", self.address, *self.as_a, "--key-file", "x"))

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "cli/interrupt.h"
+#include "cli/key_reload.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/udp_options.h"
@@ -55,6 +56,7 @@ Result<udp::EndpointOptions, std::string> endpoint_options(const PerfTransport& 
 }
 
 int perf_server(const PerfServerOptions& options) {
+  KeyReload keys(options.transport.protection, false);
   auto made = endpoint_options(options.transport);
   if (!made) return fail(made.error());
   udp::EndpointOptions& endpoint_settings = made.value();
@@ -86,6 +88,7 @@ int perf_server(const PerfServerOptions& options) {
     metrics.emplace(std::move(listening.value()));
   }
   std::atomic<bool>& stop = stop_on_signals();
+  keys.listen();
   if (!options.json) {
     fmt::print("listening at {}{}{}\n", endpoint.local_address(),
                options.bind.empty() && !options.transport.protection.keyed() &&

@@ -16,6 +16,7 @@
 #include "cli/copy.h"
 #include "cli/copy_attempts.h"
 #include "cli/interrupt.h"
+#include "cli/key_reload.h"
 #include "cli/text.h"
 #include "transfer/file_limit.h"
 #include "transfer/metrics_server.h"
@@ -117,7 +118,7 @@ int receive(const RecvOptions& options, udp::Endpoint& endpoint,
             const std::shared_ptr<transfer::Store>& store,
             const std::shared_ptr<const transfer::Source>& served,
             std::optional<transfer::MetricsServer>& metrics, std::size_t most_files,
-            const std::atomic<bool>& stop) {
+            KeyReload& keys, const std::atomic<bool>& stop) {
   std::optional<PacedLine> line;
   std::uint64_t ended = 0;
   bool last_good = false;
@@ -152,6 +153,7 @@ int receive(const RecvOptions& options, udp::Endpoint& endpoint,
       turn(endpoint, worker, receiver, busy_at, receiver.listing() ? kShortNap : kNap);
       if (options.until_eof && parent.has_gone()) break;
       if (metrics) metrics->poll();
+      keys.look(endpoint);
       if (receiver.active() == 0) {
         line.reset();
       } else if (!line) {
@@ -178,6 +180,7 @@ int recv_files(const RecvOptions& options) {
   settings.threads = options.threads;
   settings.max_connections = kMostConnections;
   settings.max_connections_per_source = kMostOfOneSource;
+  KeyReload keys(options.protection, options.quiet);
   if (!prepare(options.peer_timeout, options.protection, settings)) return 2;
   const auto descriptors = transfer::raise_file_limit(options.paths, options.threads);
   if (!descriptors) return fail(descriptors.error());
@@ -204,9 +207,10 @@ int recv_files(const RecvOptions& options) {
   }
 
   const std::atomic<bool>& stop = stop_on_signals();
+  keys.listen();
   say_it_is_there(options, endpoint, metrics);
   return receive(options, endpoint, store.value(), served, metrics,
-                 descriptors.value() / transfer::IncomingFile::kMostDescriptors, stop);
+                 descriptors.value() / transfer::IncomingFile::kMostDescriptors, keys, stop);
 }
 
 }  // namespace strack::cli

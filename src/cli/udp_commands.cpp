@@ -23,12 +23,16 @@ void add_protection(CLI::App* command, transfer::Protection& protection) {
   command->add_flag("--insecure", protection.insecure, "no key, even off this host: anybody may")
       ->excludes(key);
   command
-      ->add_option("--identity", protection.identity_file,
-                   "instead of a shared key: this host's own, as `strack key new` makes it")
+      ->add_option(
+          "--identity", protection.identity_file,
+          "instead of a shared key: this host's own, as `strack key new` makes it. listeners "
+          "read it again when it changes")
       ->type_name("FILE");
   command
-      ->add_option("--trust", protection.trust_file,
-                   "with --identity: peers by name and public key, as `strack key trust` adds them")
+      ->add_option(
+          "--trust", protection.trust_file,
+          "with --identity: peers by name and public key, as `strack key trust` adds them; "
+          "read again when it changes")
       ->type_name("FILE");
 }
 
@@ -346,8 +350,23 @@ std::vector<Command> add_key(CLI::App& app) {
   trust_command->add_option("PUBLICKEY", public_key, "as `strack key show` prints it there")
       ->required()
       ->type_name("");
+  CLI::App* rotate_command = key_command->add_subcommand(
+      "rotate",
+      "Changes the key in FILE, an identity or a shared key, so that nobody is ever without one.\n"
+      "Makes FILE.new, and prints its public key if it is an identity: who listens with FILE "
+      "takes\n"
+      "connections by FILE.new and FILE.old, too. When all peers know it, --use; when none uses "
+      "the\n"
+      "old one any more, --end.");
+  add_file(rotate_command, "for --identity or --key-file");
+  static bool use = false;
+  static bool end = false;
+  CLI::Option* use_option =
+      rotate_command->add_flag("--use", use, "FILE.new becomes FILE, and that FILE.old");
+  rotate_command->add_flag("--end", end, "removes FILE.old")->excludes(use_option);
   return {
       {new_command, [] { return key_new(file); }},
+      {rotate_command, [] { return key_rotate(file, use, end); }},
       {show_command, [] { return key_show(file); }},
       {trust_command, [] { return key_trust(file, name, public_key); }},
       {key_command, [] { return new_key(); }},

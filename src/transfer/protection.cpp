@@ -40,6 +40,11 @@ Warning warn_of_writers(const std::string& name) {
       found.st_mode & 0777, name);
 }
 
+bool is_there(const std::string& name) {
+  struct stat found {};
+  return ::lstat(name.c_str(), &found) == 0;
+}
+
 Warning both(const Warning& first, const Warning& second) {
   if (!first || !second) return first ? first : second;
   return *first + ". " + *second;
@@ -47,7 +52,7 @@ Warning both(const Warning& first, const Warning& second) {
 
 /// [D95] A key of this host's own, and those of others.
 Result<Warning, std::string> protect_by_identity(const Protection& protection,
-                                                 udp::EndpointOptions& options) {
+                                                 udp::EndpointOptions& options, bool again) {
   const std::string& name = protection.identity_file;
   if (!protection.key_file.empty() || protection.insecure)
     return fmt::format("--identity {} and {} contradict each other: give one of them", name,
@@ -56,12 +61,25 @@ Result<Warning, std::string> protect_by_identity(const Protection& protection,
   if (!identity) return identity.error();
   options.identity = identity.value().secret;
   ::explicit_bzero(identity.value().secret.data(), identity.value().secret.size());
+  Warning warning;
+  if (identity.value().readable_by_others())
+    warning = warn_of_readers("identity", name, identity.value().mode);
+  for (std::size_t i = 0; i < kOtherKeys.size(); ++i) {
+    const std::string other_name = name + std::string(kOtherKeys[i]);
+    if (!is_there(other_name)) continue;
+    const auto other = read_identity(other_name);
+    if (!other) return other.error();
+    options.other_keys[i] = other.value().secret;
+    if (other.value().readable_by_others())
+      warning = both(warning, warn_of_readers("identity", other_name, other.value().mode));
+  }
+  options.trusted.clear();
   std::vector<TrustedPeer> peers;
   if (!protection.trust_file.empty()) {
     auto read = read_trusted(protection.trust_file);
     if (!read) return read.error();
     peers = std::move(read.value());
-    if (peers.empty() && protection.peer.empty())
+    if (peers.empty() && protection.peer.empty() && !again)
       return fmt::format(
           "--trust {}: there is no key in it, so nobody could connect. `strack key trust {} NAME "
           "PUBLICKEY` adds one",
@@ -84,28 +102,13 @@ Result<Warning, std::string> protect_by_identity(const Protection& protection,
                        protection.trust_file, protection.peer);
     options.peer = named != peers.end() ? named->key : key.value();
   }
-  Warning readers;
-  if (identity.value().readable_by_others())
-    readers = warn_of_readers("identity", name, identity.value().mode);
-  return both(readers, warn_of_writers(protection.trust_file));
+  return both(warning, warn_of_writers(protection.trust_file));
 }
 
 }  // namespace
 
-Result<std::optional<std::string>, std::string> protect(const Protection& protection,
-                                                        udp::EndpointOptions& options) {
-  options.insecure = protection.insecure;
-  if (!protection.identity_file.empty()) return protect_by_identity(protection, options);
-  if (!protection.trust_file.empty() || !protection.peer.empty())
-    return fmt::format(
-        "{} without --identity: who knows others by their keys needs one, too. `strack "
-        "key new FILE` makes it",
-        protection.peer.empty() ? "--trust" : "--peer");
-  if (protection.key_file.empty()) return std::optional<std::string>();
-  const std::string& name = protection.key_file;
-  if (protection.insecure)
-    return fmt::format("--key-file {} and --insecure contradict each other: give one of them",
-                       name);
+Result<std::optional<std::string>, std::string> read_shared_key(const std::string& name,
+                                                                std::optional<udp::Key>& out) {
   const FileHandle file(name == "-" ? ::dup(STDIN_FILENO)
                                     : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file)
@@ -124,12 +127,38 @@ Result<std::optional<std::string>, std::string> protect(const Protection& protec
   auto key = udp::parse_key({text.data(), length});
   ::explicit_bzero(text.data(), text.size());
   if (!key) return fmt::format("key file {}: {}", name, key.error().text);
-  options.key = key.value();
+  out = key.value();
   ::explicit_bzero(key.value().data(), key.value().size());
   struct stat found {};
   if (::fstat(file.get(), &found) == 0 && S_ISREG(found.st_mode) && (found.st_mode & 077) != 0)
     return warn_of_readers("key file", name, found.st_mode);
-  return std::optional<std::string>();
+  return Warning();
+}
+
+Result<std::optional<std::string>, std::string> protect(const Protection& protection,
+                                                        udp::EndpointOptions& options, bool again) {
+  options.insecure = protection.insecure;
+  options.other_keys = {};
+  if (!protection.identity_file.empty()) return protect_by_identity(protection, options, again);
+  if (!protection.trust_file.empty() || !protection.peer.empty())
+    return fmt::format(
+        "{} without --identity: who knows others by their keys needs one, too. `strack "
+        "key new FILE` makes it",
+        protection.peer.empty() ? "--trust" : "--peer");
+  if (protection.key_file.empty()) return std::optional<std::string>();
+  const std::string& name = protection.key_file;
+  if (protection.insecure)
+    return fmt::format("--key-file {} and --insecure contradict each other: give one of them",
+                       name);
+  auto warning = read_shared_key(name, options.key);
+  for (std::size_t i = 0; i < kOtherKeys.size() && warning && name != "-"; ++i) {
+    const std::string other_name = name + std::string(kOtherKeys[i]);
+    if (!is_there(other_name)) continue;
+    const auto other = read_shared_key(other_name, options.other_keys[i]);
+    if (!other) return other.error();
+    warning = both(warning.value(), other.value());
+  }
+  return warning;
 }
 
 bool is_loopback(std::string_view address) {

@@ -23,11 +23,21 @@ struct Protection {
   [[nodiscard]] bool keyed() const { return !key_file.empty() || !identity_file.empty(); }
 };
 
+/// [D180] While a key is changed: beside its file, the one that is to come and the one that was. Connections are taken by
+/// all of them.
+inline constexpr std::array<std::string_view, 2> kOtherKeys{".new", ".old"};
+
 inline constexpr std::uint16_t kDefaultPort = 4794;
 
-/// Fills in keys and insecure; returns a warning or nothing. Or says what is wrong.
-[[nodiscard]] Result<std::optional<std::string>, std::string> protect(
-    const Protection& protection, udp::EndpointOptions& options);
+/// From its file, or standard input if that is "-"; returns a warning that others can read it, or nothing. Or says what is
+/// wrong.
+[[nodiscard]] Result<std::optional<std::string>, std::string> read_shared_key(
+    const std::string& file, std::optional<udp::Key>& key);
+/// Fills in keys and insecure; returns a warning or nothing. Or says what is wrong. `again`: for an endpoint that is
+/// open, where it is no mistake that nobody is trusted any more.
+[[nodiscard]] Result<std::optional<std::string>, std::string> protect(const Protection& protection,
+                                                                      udp::EndpointOptions& options,
+                                                                      bool again = false);
 
 /// "127.0.0.1:4794", "[::1]:4794": numeric, as udp::resolve gives it.
 [[nodiscard]] bool is_loopback(std::string_view address);

@@ -173,6 +173,8 @@ struct Keys {
   Instant renew_after{};           ///< [D105] and no sooner, while there are counters left
   std::uint32_t renewal_ping = 0;  ///< the first that is surely sealed with this one
   bool followed = true;            ///< the peer has answered it, or a later one
+  /// By which it was set up [D180]; the endpoint may have others by now.
+  std::shared_ptr<const OwnKey> own;
   // [D95] Of a peer with a key of its own.
   noise::PublicKey peer{};
   Secret reset{};  ///< what its resets are made with

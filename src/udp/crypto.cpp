@@ -70,6 +70,10 @@ JobKey::JobKey(const Secret& psk) : psk_(psk), setup_(hash<32>(psk, "strack2 set
   if (id_ == 0) id_ = 1;
 }
 
+OwnKey::OwnKey(const Secret& secret, bool of_host)
+    : identity(of_host ? std::optional(noise::KeyPair::from(secret)) : std::nullopt),
+      door(of_host ? identity->public_key : secret) {}
+
 JobKey::~JobKey() {
   sodium_memzero(psk_.data(), psk_.size());
   sodium_memzero(setup_.data(), setup_.size());

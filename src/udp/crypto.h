@@ -49,6 +49,14 @@ class JobKey {
   std::uint32_t id_;
 };
 
+/// A key that an endpoint takes connections by: shared, or a host's own.
+struct OwnKey {
+  OwnKey(const Secret& secret, bool of_host);
+
+  std::optional<noise::KeyPair> identity;  ///< of a host
+  JobKey door;                             ///< what set-up's first MACs are made with
+};
+
 // [D95] Between hosts that have keys of their own. The responder's public key takes the place of the shared key for
 // set-up's first MACs: who knows it is worth an answer. What Noise's handshake gives takes it for the rest.
 

@@ -200,6 +200,11 @@ Outcome<ConnectionId> Endpoint::connect(std::string_view address, std::uint64_t 
   return impl_->here->engine.connect(*peer, cookie, peer_key);
 }
 
+std::optional<Error> Endpoint::change_keys(const EndpointOptions& options) {
+  if (impl_->there) return impl_->there->change_keys(options);
+  return impl_->here->engine.change_keys(options);
+}
+
 Status Endpoint::send(ConnectionId connection, std::uint64_t tag,
                       std::span<const std::byte> message, std::uint64_t cookie) {
   return send(connection, tag, {}, message, cookie);

@@ -209,6 +209,9 @@ struct EndpointOptions {
   /// connection is then with a peer known by its public key, and who learns a private key later cannot read what
   /// was said before.
   std::optional<Key> identity;
+  /// [D180] While keys are changed: further shared keys, or further identities of this host, by which connections are
+  /// taken, too. Those that start here use `key` or `identity`.
+  std::array<std::optional<Key>, 2> other_keys;
   /// With an identity: the public keys of those whose connections are taken. To others it is silent.
   std::vector<Key> trusted;
   /// With an identity: the public key that `connect` must find at the other side, unless it is given another.
@@ -279,7 +282,7 @@ struct EndpointOptions {
   std::size_t receive_buffer = std::size_t{8} << 20;
   std::size_t send_buffer = std::size_t{4} << 20;
 
-  /// Wipes `key` and `identity`, of every copy, and what was there before they were reset.
+  /// Wipes `key`, `identity` and `other_keys`, of every copy, and what was there before they were reset.
   ~EndpointOptions();
 };
 
@@ -393,6 +396,11 @@ class Endpoint {
   /// `peer`: with an identity, whom to expect there, if not the options' peer.
   [[nodiscard]] Outcome<ConnectionId> connect(std::string_view address, std::uint64_t cookie = 0,
                                               const std::optional<Key>& peer = std::nullopt);
+  /// [D180] From now on connections are made with these options' `key` or `identity`, `other_keys`, `trusted` and `peer`;
+  /// their other members are not looked at. Those that are up, or half up, stay as they are, also where their key is
+  /// not among the new ones. Says what is wrong, and changes nothing: keys of another kind, for one. Nobody in `trusted`
+  /// is no mistake here: nobody new gets in.
+  [[nodiscard]] std::optional<Error> change_keys(const EndpointOptions& options);
 
   /// Queues a message. The bytes must stay as they are until the completion. Zero bytes are a
   /// message too.
@@ -497,6 +505,7 @@ class ThreadedEndpoint {
 
   [[nodiscard]] Outcome<ConnectionId> connect(std::string_view address, std::uint64_t cookie = 0,
                                               const std::optional<Key>& peer = std::nullopt);
+  [[nodiscard]] std::optional<Error> change_keys(const EndpointOptions& options);
   [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,
                             std::span<const std::byte> message, std::uint64_t cookie);
   [[nodiscard]] Status send(ConnectionId connection, std::uint64_t tag,

@@ -69,6 +69,10 @@ std::optional<Error> Engine::check(const EndpointOptions& o, Transports transpor
   if (o.shard >= o.shards) return wrong("shard", o.shard, "less than shards");
   if (!crypto_ready()) return Error{"libsodium does not start"};
   if (auto wrong_key = check_keys(o)) return wrong_key;
+  if (o.identity && !o.listen.empty() && o.trusted.empty())
+    return Error{
+        "listening with an identity, and nobody is trusted. set trusted to the public keys of "
+        "those who may connect"};
   if (!o.sealing.empty() && find_sealing_library(o.sealing) == nullptr) {
     std::string names;
     for (const SealingLibrary& one : sealing_libraries())
@@ -78,11 +82,13 @@ std::optional<Error> Engine::check(const EndpointOptions& o, Transports transpor
   return std::nullopt;
 }
 
-Engine::Engine(const EndpointOptions& options, Network& network, Transports transports)
+Engine::Engine(const EndpointOptions& options, Network& network, Transports transports,
+               KeyLimits key_limits)
     : options_(options),
       network_(network),
       transports_(transports),
       transport_(udp::find(transports, options.transport)),
+      key_limits_(key_limits),
       burst_(options.burst == 0 ? kMostInBurst : options.burst),
       answer_path_(static_cast<std::uint32_t>(draw(network))),
       challenge_budget_(kChallenges, kChallengesOfAPart, draw(network)),
@@ -259,13 +265,35 @@ Instant Engine::next_deadline() const {
   return ready_.empty() && acks_.empty() && !credit_to_tell_ ? deadlines_.next() : Instant{};
 }
 
+void Engine::on_set_up(const wire::Header& header, wire::ConstBytes datagram,
+                       const Incoming& from) {
+  switch (header.type) {
+    case wire::Type::hello:
+      return on_hello(header, datagram, from.from);
+    case wire::Type::connect:
+      return on_connect(header, datagram, from.from);
+    case wire::Type::challenge:
+      return on_challenge(header, datagram.subspan(header.bytes()), from.from);
+    case wire::Type::reject:
+      return on_reject(header, datagram.subspan(header.bytes()), from.from);
+    case wire::Type::accept:
+      if (header.keyed != keyed()) break;
+      return on_accept(header, datagram, from.from);
+    case wire::Type::reset:
+      return on_reset(header, datagram, from.from);
+    default:
+      break;
+  }
+  ++statistics_.refused_set_up;
+}
+
 void Engine::on_datagram(std::span<std::uint8_t> datagram, const Incoming& from, bool last) {
   came_to_ = from.to;
   const auto decoded = wire::decode_header(datagram);
   if (!decoded) {
     ++statistics_.refused_malformed;
     if (decoded.error() == wire::DecodeFault::unknown_version && !options_.listen.empty() &&
-        !identity_) {
+        !has_identity()) {
       if (const auto hello = wire::foreign_hello(datagram)) {
         send_reject(wire::RejectReason::version, hello->connection_id, hello->echo, hello->version,
                     reply_address(*hello, from.from));

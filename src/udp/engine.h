@@ -44,7 +44,7 @@ class Engine {
 
   /// `options` have been checked; `network` must outlive the engine.
   Engine(const EndpointOptions& options, Network& network,
-         Transports transports = udp::transports());
+         Transports transports = udp::transports(), KeyLimits key_limits = {});
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -86,6 +86,7 @@ class Engine {
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
   [[nodiscard]] const Address* peer_address(ConnectionId connection) const;
   [[nodiscard]] std::optional<Key> peer_key(ConnectionId connection) const;
+  [[nodiscard]] std::optional<Error> change_keys(const EndpointOptions& options);
   [[nodiscard]] std::string_view sealing() const { return keyed() ? sealing_->name : ""; }
   /// Connections in memory, those that linger included.
   [[nodiscard]] std::size_t connections_held() const { return connections_.size(); }
@@ -125,25 +126,32 @@ class Engine {
   [[nodiscard]] bool is_known(const wire::Header& header, const wire::Terms& terms,
                               const Address& from);
   [[nodiscard]] Connection* admit(const wire::Terms& terms, wire::ConstBytes datagram,
-                                  const Address& from);
+                                  const Address& from, const std::shared_ptr<const OwnKey>& own);
 
   // Keys: of hosts [D95], and those that change [D96] (keys.cpp).
   [[nodiscard]] static std::optional<Error> check_keys(const EndpointOptions& options);
   void take_keys(const EndpointOptions& options);
+  [[nodiscard]] std::shared_ptr<const OwnKey> find_key(std::uint32_t key_id) const;
+  [[nodiscard]] bool has_identity() const { return keyed() && keyring_.front()->identity; }
+  [[nodiscard]] bool has_shared_key() const { return keyed() && !keyring_.front()->identity; }
   [[nodiscard]] const JobKey* door_of(const Connection& c) const;
   [[nodiscard]] bool introduce(Connection& c, const Key& peer);
   [[nodiscard]] bool open_second(Connection& c, const wire::SecondMessage& second);
-  [[nodiscard]] bool is_at_the_door(const wire::Header& header, const wire::Terms& terms,
-                                    wire::ConstBytes datagram, const wire::Mac& mac);
+  [[nodiscard]] std::shared_ptr<const OwnKey> at_the_door(const wire::Header& header,
+                                                          const wire::Terms& terms,
+                                                          wire::ConstBytes datagram,
+                                                          const wire::Mac& mac);
   void on_host_hello(const wire::Header& header, const wire::Hello& hello,
                      wire::ConstBytes datagram, const Address& from);
   void meet(const wire::Header& header, const wire::Terms& terms, const wire::FirstMessage& first,
-            wire::ConstBytes datagram, const Address& from);
-  [[nodiscard]] wire::Mac reset_mac(std::uint32_t id, wire::ConstBytes packet) const;
+            wire::ConstBytes datagram, const Address& from,
+            const std::shared_ptr<const OwnKey>& own);
+  [[nodiscard]] wire::Mac reset_mac(std::uint32_t id, wire::ConstBytes packet);
   void start_keys(Connection& c);
   [[nodiscard]] bool open_sealed(Connection& c, std::span<std::uint8_t> datagram,
                                  std::uint64_t counter);
   void renew_key(Connection& c);
+  [[nodiscard]] bool keys_used_up(const Connection& c) const;
 
   [[nodiscard]] std::uint32_t largest_payload(const Address& to) const;
   void draw_terms(Connection& c);
@@ -268,11 +276,11 @@ class Engine {
   Network& network_;
   Transports transports_;
   const Transport* transport_;  ///< of connections that start here
-  std::optional<JobKey> key_;
-  // [D95] Instead of it: who this is, and who may come.
-  std::optional<noise::KeyPair> identity_;
-  std::optional<JobKey> door_;  ///< of the own public key
-  std::vector<Key> trusted_;    ///< in order
+  KeyLimits key_limits_;
+  /// All of one kind [D95]. The first is that of connections that start here; by the others they are taken, too [D180].
+  std::vector<std::shared_ptr<const OwnKey>> keyring_;
+  std::uint32_t reset_turn_ = 0;  ///< whose turn it is to make a reset with
+  std::vector<Key> trusted_;      ///< with an identity: who may come; in order
   std::optional<AnswerBudget> openings_;
   std::optional<AnswerBudget> proven_openings_;  ///< of those who have brought a cookie
   const SealingLibrary* sealing_ = nullptr;      ///< where there is a key

@@ -50,7 +50,7 @@ Key key_of(const Secret& secret) {
 EndpointOptions::~EndpointOptions() {
   // One that is empty may have had a key.
   static_assert(std::is_trivially_copyable_v<std::optional<Key>>);
-  for (std::optional<Key>* secret : {&key, &identity})
+  for (std::optional<Key>* secret : {&key, &identity, &other_keys[0], &other_keys[1]})
     sodium_memzero(static_cast<void*>(secret), sizeof *secret);
 }
 
@@ -100,10 +100,8 @@ std::optional<Error> Engine::check_keys(const EndpointOptions& o) {
     return Error{
         "trusted or peer is set, and no identity. set identity, too: both sides prove who they "
         "are"};
-  if (o.identity && !o.listen.empty() && o.trusted.empty())
-    return Error{
-        "listening with an identity, and nobody is trusted. set trusted to the public keys of "
-        "those who may connect"};
+  if (!o.key && !o.identity && (o.other_keys[0] || o.other_keys[1]))
+    return Error{"other_keys are set, and neither key nor identity. set the one that is used"};
   if (o.rekey_packets < 1 || o.rekey_packets > (1u << kEpochBits))
     return Error{"rekey_packets is " + std::to_string(o.rekey_packets) +
                  ". it takes 1 to 16777216"};
@@ -116,26 +114,51 @@ std::optional<Error> Engine::check_keys(const EndpointOptions& o) {
 /// They are kept here and nowhere else: the options' are wiped.
 void Engine::take_keys(const EndpointOptions& options) {
   if (!options.key && !options.identity) return;
-  sealing_ = find_sealing_library(options.sealing);
-  const Wiped secret(secret_of(options.key ? *options.key : *options.identity));
-  if (options.key) {
-    key_.emplace(secret.bytes);
-    sodium_memzero(options_.key->data(), options_.key->size());
-  } else {
-    identity_ = noise::KeyPair::from(secret.bytes);
-    door_.emplace(identity_->public_key);
-    trusted_ = options.trusted;
-    std::sort(trusted_.begin(), trusted_.end());
-    sodium_memzero(options_.identity->data(), options_.identity->size());
+  if (!keyed()) sealing_ = find_sealing_library(options.sealing);
+  keyring_.clear();
+  const bool of_host = options.identity.has_value();
+  for (const std::optional<Key>* key : {of_host ? &options.identity : &options.key,
+                                        &options.other_keys[0], &options.other_keys[1]}) {
+    if (!*key) continue;
+    const Wiped secret(secret_of(**key));
+    keyring_.push_back(std::make_shared<const OwnKey>(secret.bytes, of_host));
+  }
+  trusted_ = options.trusted;
+  std::sort(trusted_.begin(), trusted_.end());
+  for (std::optional<Key>* key :
+       {&options_.key, &options_.identity, &options_.other_keys[0], &options_.other_keys[1]}) {
+    if (*key) sodium_memzero((*key)->data(), (*key)->size());
+  }
+  if (of_host && !openings_) {
     openings_.emplace(kOpenings, kOpeningsOfAPart, std::uint64_t{random32()} << 32 | random32());
     proven_openings_.emplace(kOpenings, kOpeningsOfAPart,
                              std::uint64_t{random32()} << 32 | random32());
   }
 }
 
+/// [D180]
+std::optional<Error> Engine::change_keys(const EndpointOptions& options) {
+  if (options.key && options.identity)
+    return Error{"both key and identity are set. give one of them"};
+  if (options.key.has_value() != has_shared_key() || options.identity.has_value() != has_identity())
+    return Error{
+        "the endpoint was opened with another kind of key, or none. open another for these"};
+  if (auto wrong = check_keys(options)) return wrong;
+  options_.peer = options.peer;
+  take_keys(options);
+  return std::nullopt;
+}
+
+/// Null: there is none with this id.
+std::shared_ptr<const OwnKey> Engine::find_key(std::uint32_t key_id) const {
+  const auto found = std::find_if(keyring_.begin(), keyring_.end(),
+                                  [key_id](const auto& own) { return own->door.id() == key_id; });
+  return found == keyring_.end() ? nullptr : *found;
+}
+
 std::optional<Key> Engine::peer_key(ConnectionId connection) const {
   const Connection* c = find(connection);
-  if (c == nullptr || !identity_) return std::nullopt;
+  if (c == nullptr || !has_identity()) return std::nullopt;
   return key_of(c->keys.peer);
 }
 
@@ -144,7 +167,7 @@ std::optional<Key> Engine::peer_key(ConnectionId connection) const {
 /// What an initiator's MACs are made with.
 const JobKey* Engine::door_of(const Connection& c) const {
   if (c.set_up.introduction) return &*c.set_up.introduction->door;
-  return key_ ? &*key_ : nullptr;
+  return c.keys.own ? &c.keys.own->door : nullptr;
 }
 
 /// Completes an initiator's terms, and makes the handshake's first message of them. False: the peer's key is none.
@@ -156,11 +179,12 @@ bool Engine::introduce(Connection& c, const Key& peer) {
   c.set_up.mine.key_id = one.door->id();
   c.set_up.mine.extensions |= wire::kHostKeys;
   const TermsBytes terms = wire::encode_terms(c.set_up.mine);
-  one.handshake = noise::Handshake::initiator(noise_prologue(terms), *identity_, c.keys.peer);
+  one.handshake =
+      noise::Handshake::initiator(noise_prologue(terms), *c.keys.own->identity, c.keys.peer);
   Wiped ephemeral;
   network_.random(ephemeral.bytes);
-  const Wiped reset(
-      reset_secret(identity_->secret, c.set_up.mine.connection_id, c.set_up.mine.reply_port));
+  const Wiped reset(reset_secret(c.keys.own->identity->secret, c.set_up.mine.connection_id,
+                                 c.set_up.mine.reply_port));
   return one.handshake->write_first(ephemeral.bytes, reset.bytes, one.first);
 }
 
@@ -179,23 +203,26 @@ bool Engine::open_second(Connection& c, const wire::SecondMessage& second) {
 }
 
 /// Whether who asks knows this host's public key. Who does not is worth no answer, and costs one hash.
-bool Engine::is_at_the_door(const wire::Header& header, const wire::Terms& terms,
-                            wire::ConstBytes datagram, const wire::Mac& mac) {
+std::shared_ptr<const OwnKey> Engine::at_the_door(const wire::Header& header,
+                                                  const wire::Terms& terms,
+                                                  wire::ConstBytes datagram, const wire::Mac& mac) {
   const bool hello = header.type == wire::Type::hello;
-  if (!options_.listen.empty() && header.host_keys() && terms.key_id == door_->id()) {
+  auto own = find_key(terms.key_id);
+  if (!options_.listen.empty() && header.host_keys() && own) {
     const wire::Mac expected =
-        hello ? door_->hello_mac(datagram.first(wire::kHostHelloMacAt))
-              : door_->connect_mac(datagram.first(datagram.size() - wire::kTagBytes));
-    if (same(expected, mac)) return true;
+        hello ? own->door.hello_mac(datagram.first(wire::kHostHelloMacAt))
+              : own->door.connect_mac(datagram.first(datagram.size() - wire::kTagBytes));
+    if (same(expected, mac)) return own;
   }
   ++statistics_.refused_forged;
-  return false;
+  return nullptr;
 }
 
 /// Answered at once, while that does not cost too much; then with a challenge, as any other.
 void Engine::on_host_hello(const wire::Header& header, const wire::Hello& hello,
                            wire::ConstBytes datagram, const Address& from) {
-  if (!is_at_the_door(header, hello.terms, datagram, hello.mac)) return;
+  const auto own = at_the_door(header, hello.terms, datagram, hello.mac);
+  if (!own) return;
   if (is_known(header, hello.terms, from)) return;
   const std::uint32_t most = options_.max_connections;
   const bool crowded = half_open_ >= std::min(std::max(most / 8, kFewHalfOpen), most / 4);
@@ -203,14 +230,15 @@ void Engine::on_host_hello(const wire::Header& header, const wire::Hello& hello,
     send_challenge(hello.terms, header, datagram, from);
     return;
   }
-  meet(header, hello.terms, *hello.first, datagram, from);
+  meet(header, hello.terms, *hello.first, datagram, from, own);
 }
 
 /// Finds out who asks. Only those who are trusted learn that there is somebody here.
 void Engine::meet(const wire::Header& header, const wire::Terms& terms,
-                  const wire::FirstMessage& first, wire::ConstBytes datagram, const Address& from) {
+                  const wire::FirstMessage& first, wire::ConstBytes datagram, const Address& from,
+                  const std::shared_ptr<const OwnKey>& own_key) {
   noise::Handshake handshake =
-      noise::Handshake::responder(noise_prologue(wire::terms_bytes(datagram)), *identity_);
+      noise::Handshake::responder(noise_prologue(wire::terms_bytes(datagram)), *own_key->identity);
   Wiped reset;
   if (!handshake.read_first(first, reset.bytes)) {
     ++statistics_.refused_forged;
@@ -224,18 +252,18 @@ void Engine::meet(const wire::Header& header, const wire::Terms& terms,
     send_reject(*reason, terms.connection_id, wire::nonce_echo(terms.nonce), wire::kVersion, from);
     return;
   }
-  Connection* c = admit(terms, datagram, from);
+  Connection* c = admit(terms, datagram, from, own_key);
   if (c == nullptr) return;
   c->keys.peer = handshake.peer();
   c->keys.reset = reset.bytes;
-  c->set_up.mine.key_id = door_->id();
+  c->set_up.mine.key_id = own_key->door.id();
   c->set_up.mine.extensions |= wire::kHostKeys;
   c->set_up.introduction = std::make_unique<Introduction>();
   Introduction& one = *c->set_up.introduction;
   Wiped ephemeral;
   network_.random(ephemeral.bytes);
-  const Wiped own(
-      reset_secret(identity_->secret, c->set_up.mine.connection_id, c->set_up.mine.reply_port));
+  const Wiped own(reset_secret(own_key->identity->secret, c->set_up.mine.connection_id,
+                               c->set_up.mine.reply_port));
   if (!handshake.write_second(ephemeral.bytes, own.bytes, one.second))
     return retire(*c);  // an ephemeral key that is none
   one.outcome = handshake_key(handshake.finish());
@@ -249,12 +277,14 @@ void Engine::meet(const wire::Header& header, const wire::Terms& terms,
   rearm(*c);
 }
 
-/// Of a reset that says that one of this endpoint's ids is unknown [D46] [D97].
-wire::Mac Engine::reset_mac(std::uint32_t id, wire::ConstBytes packet) const {
+/// Of a reset that says that one of this endpoint's ids is unknown [D46] [D97]. Which key the peer knows is not known here:
+/// while there are several, each has its turn [D180].
+wire::Mac Engine::reset_mac(std::uint32_t id, wire::ConstBytes packet) {
+  const OwnKey& key = *keyring_[reset_turn_++ % keyring_.size()];
   Address own = came_to_.is_any() ? network_.address() : came_to_;
   own.port = network_.address().port;
-  if (key_) return key_->reset_mac(packet, own);
-  const Wiped secret{reset_secret(identity_->secret, id, own.port)};
+  if (!key.identity) return key.door.reset_mac(packet, own);
+  const Wiped secret{reset_secret(key.identity->secret, id, own.port)};
   return host_reset_mac(secret.bytes, packet, own);
 }
 
@@ -262,7 +292,7 @@ wire::Mac Engine::reset_mac(std::uint32_t id, wire::ConstBytes packet) const {
 
 void Engine::start_keys(Connection& c) {
   Introduction* one = c.set_up.introduction.get();
-  const JobKey& key = one != nullptr ? *one->outcome : *key_;
+  const JobKey& key = one != nullptr ? *one->outcome : c.keys.own->door;
   const TermsBytes own = wire::encode_terms(c.set_up.mine);
   const TermsBytes other = wire::encode_terms(c.set_up.theirs);
   auto keys = c.initiator ? key.session_keys(own, other) : key.session_keys(other, own);
@@ -271,7 +301,7 @@ void Engine::start_keys(Connection& c) {
   const bool rekeying =
       (c.set_up.mine.extensions & c.set_up.theirs.extensions & wire::kRekeying) != 0;
   c.keys.seal.start(cipher, keys[c.initiator ? 0 : 1], *sealing_);
-  c.keys.open.start(cipher, keys[c.initiator ? 1 : 0], *sealing_, rekeying);
+  c.keys.open.start(cipher, keys[c.initiator ? 1 : 0], *sealing_, rekeying, key_limits_.forgeries);
   for (Secret& one_key : keys) sodium_memzero(one_key.data(), one_key.size());
   c.keys.renew_after = now_ + kLeastEpoch;
   if (rekeying) {
@@ -302,6 +332,11 @@ bool Engine::open_sealed(Connection& c, std::span<std::uint8_t> datagram, std::u
   return false;
 }
 
+/// But for what it still takes to say so.
+bool Engine::keys_used_up(const Connection& c) const {
+  return keyed() && c.keys.counter >= key_limits_.counters - kCounterReserve;
+}
+
 /// Before packets are sealed: time for the next key? Never two steps ahead of what the peer is known to have, and never
 /// to the very end, where the connection closes instead.
 void Engine::renew_key(Connection& c) {
@@ -310,7 +345,7 @@ void Engine::renew_key(Connection& c) {
   const std::uint64_t next = epoch_of(keys.counter) + 1;
   const bool forced = (next << kEpochBits) - keys.counter <= kEpochRest;
   const bool may = keys.followed && now_ >= keys.renew_after;  // [D105]
-  if (next >= kEpochs || !(may || forced)) return;
+  if (next >= epoch_of(key_limits_.counters) || !(may || forced)) return;
   keys.counter = next << kEpochBits;
   keys.seal.advance();
   keys.followed = false;

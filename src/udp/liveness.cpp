@@ -238,8 +238,7 @@ void Engine::on_timer(Connection& c) {
     case State::open:
       break;
   }
-  if (keyed() && c.keys.counter >= wire::kCounterLimit - kCounterReserve)
-    return fail(c, Status::keys_exhausted, wire::CloseReason::keys_exhausted);
+  if (keys_used_up(c)) return fail(c, Status::keys_exhausted, wire::CloseReason::keys_exhausted);
   on_silence(c, c.closing.acked && c.closing.peer_closed);
   if (c.state != State::open) return;
   if (c.life.waiting && now_ >= c.life.place) {

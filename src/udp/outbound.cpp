@@ -173,7 +173,7 @@ void Engine::send_probe(Connection& c, const core::Packet& probe) {
 
 std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
   if (c.state != State::open || !c.out.sends) return 0;
-  if (keyed() && c.keys.counter >= wire::kCounterLimit - kCounterReserve) {
+  if (keys_used_up(c)) {
     fail(c, Status::keys_exhausted, wire::CloseReason::keys_exhausted);
     return 0;
   }

@@ -75,8 +75,8 @@ void Engine::on_reset(const wire::Header& header, wire::ConstBytes datagram, con
   Connection& c = *found->second;
   if (keyed()) {
     const wire::ConstBytes before = datagram.first(datagram.size() - wire::kTagBytes);
-    const wire::Mac expected =
-        key_ ? key_->reset_mac(before, c.peer) : host_reset_mac(c.keys.reset, before, c.peer);
+    const wire::Mac expected = has_shared_key() ? c.keys.own->door.reset_mac(before, c.peer)
+                                                : host_reset_mac(c.keys.reset, before, c.peer);
     if (!same(expected, reset.mac) || reset.echo >= c.keys.counter) {
       ++statistics_.refused_forged;
       return;

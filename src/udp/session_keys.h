@@ -17,7 +17,6 @@ inline constexpr int kEpochBits = 24;
 [[nodiscard]] constexpr std::uint64_t epoch_of(std::uint64_t counter) {
   return counter >> kEpochBits;
 }
-inline constexpr std::uint64_t kEpochs = epoch_of(wire::kCounterLimit);
 
 /// The key of the next epoch.
 [[nodiscard]] Secret next_secret(const Secret& secret);
@@ -107,6 +106,12 @@ class OpeningKeys {
   std::uint64_t forged_ = 0;
   std::uint64_t most_forged_ = kMostForged;
   bool rekeying_ = false;
+};
+
+/// After how much a connection's keys are used up, and it ends. Less than this is for tests.
+struct KeyLimits {
+  std::uint64_t counters = wire::kCounterLimit;
+  std::uint64_t forgeries = OpeningKeys::kMostForged;  ///< of one epoch
 };
 
 }  // namespace strack::udp

@@ -69,7 +69,7 @@ void Engine::draw_terms(Connection& c) {
   c.set_up.mine.connection_id = 0;
   draw_id(c);
   network_.random(c.set_up.mine.nonce);
-  c.set_up.mine.key_id = key_ ? key_->id() : 0;
+  c.set_up.mine.key_id = has_shared_key() ? c.keys.own->door.id() : 0;
   c.set_up.mine.extensions = keyed() ? wire::kRekeying : std::uint16_t{0};
   c.set_up.mine.user_data = options_.user_data;
   c.set_up.mine.initial_psn = {random32()};
@@ -95,7 +95,7 @@ Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cook
                  " without a key. set a key, or allow it with insecure"};
   }
   const std::optional<Key>& expected = peer ? peer : options_.peer;
-  if (identity_ && !expected)
+  if (has_identity() && !expected)
     return Error{
         "connecting to " + address.text() +
         " with an identity, and not known whom to expect there. set peer to its public key"};
@@ -109,10 +109,11 @@ Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cook
   c.initiator = true;
   c.connect_cookie = cookie;
   c.transport = transport_;
+  if (keyed()) c.keys.own = keyring_.front();
   draw_terms(c);
   c.set_up.give_up_at = now_ + us(options_.connect_timeout.count() * 1'000);
   c.set_up.mine.mtu = static_cast<std::uint16_t>(largest_payload(address));
-  if (identity_ && !introduce(c, *expected)) {
+  if (has_identity() && !introduce(c, *expected)) {
     retire(c);
     bury();
     return Error{"peer " + key_text(*expected) + " is no public key. `strack key show` prints one"};
@@ -207,8 +208,8 @@ void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, co
   Connection* c = found == by_local_id_.end() ? nullptr : found->second;
   // [D95] Between hosts with keys of their own a hello is answered so, unless there are too many.
   const bool awaited = c != nullptr && (c->state == State::connect_sent ||
-                                        (c->state == State::hello_sent && identity_));
-  if (!awaited || !c->peer.same_host(from) || header.host_keys() != identity_.has_value()) {
+                                        (c->state == State::hello_sent && has_identity()));
+  if (!awaited || !c->peer.same_host(from) || header.host_keys() != has_identity()) {
     // Usually the repetition of one that has been taken.
     ++statistics_.refused_set_up;
     return;
@@ -222,10 +223,11 @@ void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, co
     ++statistics_.refused_set_up;
     return;
   }
-  if (identity_ && !open_second(*c, *accept.value().second)) return;
-  if (const JobKey* key = identity_ ? &*c->set_up.introduction->outcome : key_ ? &*key_ : nullptr) {
-    const wire::Mac expected = key->accept_mac(c->set_up.initiator_terms,
-                                               datagram.first(datagram.size() - wire::kTagBytes));
+  if (has_identity() && !open_second(*c, *accept.value().second)) return;
+  if (keyed()) {
+    const JobKey& key = has_identity() ? *c->set_up.introduction->outcome : c->keys.own->door;
+    const wire::Mac expected = key.accept_mac(c->set_up.initiator_terms,
+                                              datagram.first(datagram.size() - wire::kTagBytes));
     if (!same(expected, accept.value().mac)) {
       ++statistics_.refused_forged;
       return;
@@ -290,9 +292,9 @@ std::optional<wire::RejectReason> Engine::objection(const wire::Header& header,
     return keyed() ? wire::RejectReason::key_required : wire::RejectReason::no_key;
   if (!keyed() && !options_.insecure && !from.is_loopback())
     return wire::RejectReason::key_required;
-  if (key_ && terms.key_id != key_->id()) return wire::RejectReason::key_unknown;
+  if (has_shared_key() && !find_key(terms.key_id)) return wire::RejectReason::key_unknown;
   if (udp::find(transports_, terms.transport) == nullptr) return wire::RejectReason::transport;
-  const auto known = identity_ ? wire::kHostKeys : std::uint16_t{0};
+  const auto known = has_identity() ? wire::kHostKeys : std::uint16_t{0};
   if ((terms.extensions & wire::kCriticalExtensions & ~known) != 0)
     return wire::RejectReason::extension;
   if (keyed() && best_cipher(terms.ciphers) == 0) return wire::RejectReason::no_cipher;
@@ -347,13 +349,14 @@ void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram,
   }
   const wire::Terms& terms = hello.value().terms;
   const Address from = reply_address(source, terms);
-  if (identity_) return on_host_hello(header, hello.value(), datagram, from);
+  if (has_identity()) return on_host_hello(header, hello.value(), datagram, from);
   if (const auto reason = objection(header, terms, from)) {
     send_reject(*reason, terms.connection_id, wire::nonce_echo(terms.nonce), wire::kVersion, from);
     return;
   }
   // [D45] Who does not know the key gets no answer, however many hellos he sends.
-  if (key_ && !same(key_->hello_mac(datagram.first(wire::kHelloMacAt)), hello.value().mac)) {
+  const auto own = find_key(terms.key_id);
+  if (own && !same(own->door.hello_mac(datagram.first(wire::kHelloMacAt)), hello.value().mac)) {
     ++statistics_.refused_forged;
     return;
   }
@@ -377,10 +380,12 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
   }
   const wire::Terms& terms = connect.value().terms;
   const Address from = reply_address(source, terms);
-  if (identity_ && !is_at_the_door(header, terms, datagram, connect.value().mac)) return;
+  const auto own = has_identity() ? at_the_door(header, terms, datagram, connect.value().mac)
+                                  : find_key(terms.key_id);
+  if (has_identity() && !own) return;
   if (is_known(header, terms, from)) return;
   // With keys of their own, nothing is said before it is known who asks.
-  if (const auto reason = identity_ ? std::nullopt : objection(header, terms, from)) {
+  if (const auto reason = has_identity() ? std::nullopt : objection(header, terms, from)) {
     send_reject(*reason, terms.connection_id, wire::nonce_echo(terms.nonce), wire::kVersion, from);
     return;
   }
@@ -390,19 +395,20 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
     send_challenge(terms, header, datagram, from);
     return;
   }
-  if (identity_) {
+  if (has_identity()) {
     if (proven_openings_->take(from, now_))
-      meet(header, terms, *connect.value().first, datagram, from);
+      meet(header, terms, *connect.value().first, datagram, from, own);
     return;
   }
-  if (key_) {
-    const wire::Mac expected = key_->connect_mac(datagram.first(datagram.size() - wire::kTagBytes));
+  if (own) {
+    const wire::Mac expected =
+        own->door.connect_mac(datagram.first(datagram.size() - wire::kTagBytes));
     if (!same(expected, connect.value().mac)) {
       ++statistics_.refused_forged;
       return;
     }
   }
-  if (Connection* c = admit(terms, datagram, from)) {
+  if (Connection* c = admit(terms, datagram, from, own)) {
     start_session(*c);
     send_accept(*c, copies_for(header));
     rearm(*c);
@@ -426,8 +432,8 @@ bool Engine::is_known(const wire::Header& header, const wire::Terms& terms, cons
 }
 
 /// Who asks has proved what there is to prove: a half-open connection, if there is room for one.
-Connection* Engine::admit(const wire::Terms& terms, wire::ConstBytes datagram,
-                          const Address& from) {
+Connection* Engine::admit(const wire::Terms& terms, wire::ConstBytes datagram, const Address& from,
+                          const std::shared_ptr<const OwnKey>& own) {
   const std::uint64_t echo = wire::nonce_echo(terms.nonce);
   if (options_.max_connections_per_source != 0 &&
       connections_from(from.source()) >= options_.max_connections_per_source) {
@@ -445,6 +451,7 @@ Connection* Engine::admit(const wire::Terms& terms, wire::ConstBytes datagram,
   ++half_open_;
   c.set_up.theirs = terms;
   c.transport = udp::find(transports_, terms.transport);
+  c.keys.own = own;
   draw_terms(c);
   const std::uint32_t mtu = std::min<std::uint32_t>(terms.mtu, largest_payload(from));
   c.set_up.mine.mtu = static_cast<std::uint16_t>(mtu);
@@ -464,9 +471,10 @@ void Engine::send_accept(Connection& c, std::uint32_t copies) {
     accept.mac = one->accept_mac;
   }
   const std::size_t n = wire::encode(scratch_, {c.set_up.theirs.connection_id, keyed(), 0}, accept);
-  if (key_) {
+  if (has_shared_key()) {
     put_mac(scratch_.data(), n,
-            key_->accept_mac(c.set_up.initiator_terms, {scratch_.data(), n - wire::kTagBytes}));
+            c.keys.own->door.accept_mac(c.set_up.initiator_terms,
+                                        {scratch_.data(), n - wire::kTagBytes}));
   }
   c.set_up.accepts_sent += copies;
   for (std::uint32_t i = 0; i < copies; ++i)
@@ -573,28 +581,6 @@ void Engine::open_up(Connection& c) {
   note_dryness(c);
   maybe_close(c);
   rearm(c);
-}
-
-void Engine::on_set_up(const wire::Header& header, wire::ConstBytes datagram,
-                       const Incoming& from) {
-  switch (header.type) {
-    case wire::Type::hello:
-      return on_hello(header, datagram, from.from);
-    case wire::Type::connect:
-      return on_connect(header, datagram, from.from);
-    case wire::Type::challenge:
-      return on_challenge(header, datagram.subspan(header.bytes()), from.from);
-    case wire::Type::reject:
-      return on_reject(header, datagram.subspan(header.bytes()), from.from);
-    case wire::Type::accept:
-      if (header.keyed != keyed()) break;
-      return on_accept(header, datagram, from.from);
-    case wire::Type::reset:
-      return on_reset(header, datagram, from.from);
-    default:
-      break;
-  }
-  ++statistics_.refused_set_up;
 }
 
 }  // namespace strack::udp

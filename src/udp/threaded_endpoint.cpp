@@ -316,6 +316,15 @@ Outcome<ConnectionId> ThreadedEndpoint::connect(std::string_view address, std::u
   return made;
 }
 
+std::optional<Error> ThreadedEndpoint::change_keys(const EndpointOptions& options) {
+  // What one refuses all refuse.
+  for (const auto& shard : impl_->shards) {
+    auto wrong = shard->with([&](Endpoint& e) { return e.change_keys(options); });
+    if (wrong) return wrong;
+  }
+  return std::nullopt;
+}
+
 Status ThreadedEndpoint::send(ConnectionId connection, std::uint64_t tag,
                               std::span<const std::byte> message, std::uint64_t cookie) {
   return send(connection, tag, {}, message, cookie);
