@@ -37,7 +37,7 @@ from transports import TransferFailed, wait_until_open  # noqa: E402
 from udp_contestants import KB64, MB1, SIZE_NAMES, Case, Rxd, Sample, Strack, Tcp, UdpAlone  # noqa: E402
 
 AIM_RXD = 5  # times its bandwidth, from 64 KiB on
-AIM_TCP = 0.5  # of one stream's bandwidth, with bursts
+AIM_TCP = 1.0  # of one stream's bandwidth, with bursts
 
 
 # --- Where it runs --------------------------------------------------------------------------------

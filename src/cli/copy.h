@@ -24,7 +24,7 @@ struct RecvOptions {
   bool quiet = false;
   std::string metrics;  ///< "127.0.0.1:9100"; empty: none
   std::uint32_t paths = 256;
-  std::uint32_t burst = 1;
+  std::uint32_t burst = 0;    ///< 0: as the path takes them
   std::uint32_t threads = 0;  ///< that move packets; 0: the program's own does
   std::string peer_timeout = "10s";
 };
@@ -47,7 +47,7 @@ struct CopyOptions {
   bool quiet = false;
   std::string rate = "10Gb/s";
   std::uint32_t paths = 256;
-  std::uint32_t burst = 1;
+  std::uint32_t burst = 0;  ///< 0: as the path takes them
   std::uint32_t payload = 8192;
   std::string peer_timeout = "10s";
   std::string reconnect = "60s";  ///< how long it is tried to get a lost connection back

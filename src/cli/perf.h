@@ -15,7 +15,7 @@ namespace strack::cli {
 /// What both sides can say about the transport. Texts are as people write them.
 struct PerfTransport {
   std::uint32_t paths = 256;
-  std::uint32_t burst = 1;
+  std::uint32_t burst = 0;          ///< 0: as the path takes them
   std::string policy = "adaptive";  ///< or "oblivious"
   std::string rate = "10Gb/s";
   std::uint32_t payload = 8192;

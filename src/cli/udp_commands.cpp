@@ -74,14 +74,33 @@ void add_threads(CLI::App* command, std::uint32_t& threads) {
       ->check(CLI::Range(0, 64));
 }
 
+/// [D182]
+void add_burst(CLI::App* command, std::uint32_t& burst) {
+  command
+      ->add_option("--burst", burst,
+                   "packets per entropy and system call, 1 to 64; auto: as many as take 50 us on "
+                   "the path's links")
+      ->default_str("auto")
+      ->transform(CLI::Validator(
+          std::function<std::string(std::string&)>([](std::string& text) {
+            unsigned number = 0;
+            if (text == "auto") {
+              text = "0";
+            } else if (!CLI::detail::lexical_cast(text, number) || number < 1 || number > 64) {
+              return "--burst " + text + " is none. it takes auto, or 1 to 64";
+            }
+            return std::string();
+          }),
+          "", "burst"))
+      ->type_name("N");
+}
+
 /// What both sides of `perf` can say about the transport.
 void add_perf_transport(CLI::App* command, PerfTransport& transport) {
   command->add_option("--paths", transport.paths, "entropies (UDP source ports) to spread over")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
-  command->add_option("--burst", transport.burst, "packets per entropy and system call")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 64));
+  add_burst(command, transport.burst);
   command->add_option("--policy", transport.policy, "how paths are chosen")
       ->capture_default_str()
       ->check(CLI::IsMember({"adaptive", "oblivious"}));
@@ -232,6 +251,7 @@ Command add_recv(CLI::App& app) {
   recv_command->add_option("--paths", recv_options.paths, "entropies to spread over")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
+  add_burst(recv_command, recv_options.burst);
   add_threads(recv_command, recv_options.threads);
   add_peer_timeout(recv_command, recv_options.peer_timeout);
   add_protection(recv_command, recv_options.protection);
@@ -302,9 +322,7 @@ Command add_copy(CLI::App& app) {
   copy_command->add_option("--paths", copy_options.paths, "entropies to spread over")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
-  copy_command->add_option("--burst", copy_options.burst, "packets per entropy and system call")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 64));
+  add_burst(copy_command, copy_options.burst);
   copy_command->add_option("--payload", copy_options.payload, "most bytes of a packet")
       ->capture_default_str()
       ->check(CLI::Range(512, 65'000));

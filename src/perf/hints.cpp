@@ -112,11 +112,12 @@ std::vector<std::string> hints(const ClientResult& result, const Plan& plan,
       is_saturated(result.server_cpu_seconds, result.server_threads, result.total_seconds);
   if (plan.pattern != Pattern::pingpong && plan.target_bps == 0 && (here || there))
     out.push_back(fmt::format(
-        "{} CPU has no time left: larger packets (--payload, where the MTU allows), --burst 8 "
-        "(where there is one path) and --threads (where there are several connections) help",
+        "{} CPU has no time left: larger packets (--payload, where the MTU allows){} and --threads "
+        "(where there are several connections) help",
         here && there ? "either side's"
         : here        ? "this side's"
-                      : "the server's"));
+                      : "the server's",
+        settings.burst == 1 ? ", --burst auto" : ""));
   if (after.receive_errors > before.receive_errors)
     out.push_back(fmt::format(
         "this system has lost {} datagrams for full receive buffers meanwhile, of all programs",

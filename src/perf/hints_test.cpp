@@ -86,6 +86,12 @@ TEST(PerfHints, ABusyCpuIsTold) {
             "this side's CPU has no time left:");
   busy.server_cpu_seconds = 2;
   EXPECT_EQ(hints(busy, plan(), {}, roomy(), roomy())[0].substr(0, 20), "either side's CPU ha");
+  udp::EndpointOptions single;
+  EXPECT_NE(hints(busy, plan(), single, roomy(), roomy())[0].find("--burst auto"),
+            std::string::npos);
+  single.burst = 0;
+  EXPECT_EQ(hints(busy, plan(), single, roomy(), roomy())[0].find("--burst auto"),
+            std::string::npos);
   busy.cpu_seconds = 0.5;
   EXPECT_EQ(hints(busy, plan(), {}, roomy(), roomy())[0].substr(0, 16), "the server's CPU");
   Plan paced = plan();

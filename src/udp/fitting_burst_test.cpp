@@ -33,13 +33,13 @@ TEST(FittingBurst, FollowsTheLinksRate) {
   EXPECT_EQ(fitting_burst(over(mbps(200)), 1'472), 1u);
 }
 
-// [D114] Where full packets are found to take longer than noise does, whatever rate was told.
+// [D114] [D182] Where full packets are found to take longer than noise does, whatever rate was told.
 TEST(FittingBurst, IsOneWhereASlowerLinkIsFound) {
   EXPECT_EQ(fitting_burst(over(gbps(10), us(100)), 8'228), 7u);
   EXPECT_EQ(fitting_burst(over(gbps(10), us(101)), 8'228), 1u);
   Measured unknown = over(gbps(10));
   unknown.full_rtt = ps(0);  // full ones have not come through
-  EXPECT_EQ(fitting_burst(unknown, 8'228), 7u);
+  EXPECT_EQ(fitting_burst(unknown, 8'228), 1u) << "it may be anything";
 }
 
 /// Calls to the network for a message of ten packets.

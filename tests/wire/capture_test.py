@@ -102,7 +102,7 @@ def run_test(program, port, options, count, size):
     try:
         wait_until_bound(server, port)
         client = subprocess.run([program, "perf", "client", f"127.0.0.1:{port}", "--count", str(count), "--size",
-                                 str(size), "--json", *options], capture_output=True, text=True, timeout=PATIENCE)
+                                 str(size), "--json", "--burst", "1", *options], capture_output=True, text=True, timeout=PATIENCE)
         server.wait(PATIENCE)  # it has sent its last packet then
     finally:
         server.kill()
