@@ -18,6 +18,7 @@
 #include "cli/udp_options.h"
 #include "transfer/file_limit.h"
 #include "transfer/receiver.h"
+#include "transfer/socket_hints.h"
 
 namespace strack::cli {
 namespace {
@@ -126,6 +127,12 @@ void warn_of(const transfer::Tree& tree) {
     fmt::print(stderr, "warning: given twice, copied once: {}\n", twice);
 }
 
+void print_hints(const std::vector<std::string>& hints, bool quiet) {
+  for (const std::string& hint : hints) {
+    if (!quiet) fmt::print(stderr, "hint: {}\n", hint);
+  }
+}
+
 Attempt send_once(transfer::Dialled& dialled, const transfer::Tree& tree,
                   const transfer::Sender::Options& sending, ProgressLine& line,
                   const std::atomic<bool>& stop) {
@@ -149,9 +156,10 @@ Attempt send_once(transfer::Dialled& dialled, const transfer::Tree& tree,
               (statistics ? paths.text(statistics.value().paths, pace) : std::string()));
   }
   line.clear();
+  const udp::SocketLimits sockets = endpoint.socket_limits();
   if (!sender.over()) endpoint.abort(connected.connection);
-  return {!sender.over(), sender.finished(), sender.problem(),
-          sender.lost(),  sender.progress(), tree.bytes};
+  return {!sender.over(),    sender.finished(), sender.problem(), sender.lost(),
+          sender.progress(), tree.bytes,        sockets};
 }
 
 int push(const CopyOptions& options) {
@@ -218,6 +226,9 @@ int push(const CopyOptions& options) {
   if (const auto status = attempt_until_done(course, totals, stop)) return *status;
   if (!options.quiet && !options.dry_run)
     fmt::print("{}\n", totals.text(line.seconds(), tree.skipped.size()));
+  std::vector<std::string> hints;
+  transfer::add_sharing_hints(hints, totals.sockets, options.paths);
+  print_hints(hints, options.quiet);
   const bool all = !noted && !totals.failed && totals.last.refused + totals.last.skipped == 0;
   return all && tree.skipped.empty() ? 0 : 1;
 }
@@ -302,6 +313,7 @@ Attempt fetch_once(transfer::Dialled& dialled, const std::shared_ptr<transfer::S
     line.clear();
   }
   Attempt attempt;
+  attempt.sockets = endpoint.socket_limits();
   attempt.stopped = !summary || !summary->finished ? stop.load() : false;
   attempt.all = progress.of;
   if (!summary) return attempt;
@@ -369,6 +381,10 @@ int pull(const CopyOptions& options) {
   if (const auto status = attempt_until_done(course, totals, stop)) return *status;
   if (!options.quiet && !options.dry_run)
     fmt::print("{}\n", totals.text(line.seconds(), unread, unread > limits.most_notes));
+  std::vector<std::string> hints;
+  transfer::add_receive_hints(hints, totals.sockets);
+  transfer::add_sharing_hints(hints, totals.sockets, options.paths);
+  print_hints(hints, options.quiet);
   const bool all = !noted && !totals.failed && totals.last.refused + totals.last.skipped == 0;
   return all && unread == 0 ? 0 : 1;
 }

@@ -117,6 +117,7 @@ void Totals::add(const Attempt& attempt) {
   sent += progress.sent_bytes;
   again += progress.again_bytes;
   all = std::max(all, attempt.all);
+  sockets = attempt.sockets;
 }
 
 std::string Totals::text(double seconds, std::size_t skipped, bool or_more) const {

@@ -91,6 +91,7 @@ struct Attempt {
   udp::Status lost = udp::Status::ok;  ///< how the connection ended, where that is the problem
   transfer::Sender::Progress progress;
   std::uint64_t all = 0;  ///< bytes that there are to copy, as far as it is known
+  udp::SocketLimits sockets{};
 };
 
 /// Of all attempts. What one has stored is there already for the next.
@@ -102,7 +103,8 @@ struct Totals {
   std::uint64_t sent = 0;
   std::uint64_t again = 0;  ///< of these, sent again since the checksum was wrong
   std::uint64_t all = 0;
-  bool failed = false;  ///< it went to its end without all: that was said
+  bool failed = false;        ///< it went to its end without all: that was said
+  udp::SocketLimits sockets;  ///< of the last one
 
   void add(const Attempt& attempt);
   /// `skipped`: what could not be read, of which there may be more than is known.

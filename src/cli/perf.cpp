@@ -98,8 +98,13 @@ int perf_server(const PerfServerOptions& options) {
                metrics ? fmt::format(", metrics at http://{}/metrics", metrics->address()) : "");
     std::fflush(stdout);
   }
-  for (const std::string& hint : perf::hints(endpoint_settings, perf::look_at_system()))
-    fmt::print(stderr, "hint: {}\n", hint);
+  const auto tell = [&](const udp::SocketLimits& limits) {
+    for (const std::string& hint : perf::hints(limits, endpoint_settings.paths))
+      fmt::print(stderr, "hint: {}\n", hint);
+  };
+  tell(endpoint.socket_limits());
+  std::uint64_t looked = 0;  // tests that had ended when it was last looked for shared ports
+  bool told = false;
   std::array<udp::Completion, 256> taken;
   while (!stop.load(std::memory_order_relaxed)) {
     endpoint.wait(std::chrono::milliseconds(metrics ? 50 : 200));
@@ -109,6 +114,14 @@ int perf_server(const PerfServerOptions& options) {
     endpoint.flush();  // answers go before it is looked for what has come
     server.look_for_silence(now);
     if (metrics) metrics->poll();
+    keys.look(endpoint);
+    // Ports are opened when packets take them.
+    if (udp::SocketLimits shared; ended > looked && !told) {
+      looked = ended;
+      shared.paths_sharing = endpoint.socket_limits().paths_sharing;
+      told = shared.paths_sharing > 0;
+      tell(shared);
+    }
     if (options.once && ended > 0 && server.idle()) return good ? 0 : 1;
   }
   return interrupted_status();

@@ -22,6 +22,7 @@
 #include "transfer/metrics_server.h"
 #include "transfer/prometheus.h"
 #include "transfer/receiver.h"
+#include "transfer/socket_hints.h"
 
 namespace strack::cli {
 namespace {
@@ -113,6 +114,20 @@ void say_it_is_there(const RecvOptions& options, const udp::Endpoint& endpoint,
   }
 }
 
+/// What the system did not give the endpoint; `shared`: of its ports, which are opened when packets take them. True: there
+/// was something to tell.
+bool tell_hints(const RecvOptions& options, const udp::Endpoint& endpoint, bool shared) {
+  if (options.quiet || options.until_eof) return false;
+  std::vector<std::string> hints;
+  if (shared) {
+    transfer::add_sharing_hints(hints, endpoint.socket_limits(), options.paths);
+  } else if (!options.dir.empty()) {
+    transfer::add_receive_hints(hints, endpoint.socket_limits());
+  }
+  for (const std::string& hint : hints) fmt::print(stderr, "hint: {}\n", hint);
+  return !hints.empty();
+}
+
 /// Until Ctrl-C, or as the options say; returns the program's status.
 int receive(const RecvOptions& options, udp::Endpoint& endpoint,
             const std::shared_ptr<transfer::Store>& store,
@@ -121,11 +136,13 @@ int receive(const RecvOptions& options, udp::Endpoint& endpoint,
             KeyReload& keys, const std::atomic<bool>& stop) {
   std::optional<PacedLine> line;
   std::uint64_t ended = 0;
+  bool told = false;
   bool last_good = false;
   transfer::Receiver::Events events;
   events.ended = [&](const transfer::TransferSummary& summary) {
     line.reset();
     ++ended;
+    told = told || tell_hints(options, endpoint, true);
     last_good = summary.finished && summary.refused + summary.skipped == 0;
     // Who has started it over ssh says it there.
     if (options.until_eof) return;
@@ -209,6 +226,7 @@ int recv_files(const RecvOptions& options) {
   const std::atomic<bool>& stop = stop_on_signals();
   keys.listen();
   say_it_is_there(options, endpoint, metrics);
+  tell_hints(options, endpoint, false);
   return receive(options, endpoint, store.value(), served, metrics,
                  descriptors.value() / transfer::IncomingFile::kMostDescriptors, keys, stop);
 }

@@ -251,6 +251,7 @@ void Client::take_statistics(Clock::time_point now) {
   if (answers != answers_) answered_ = now;
   answers_ = answers;
   result_.endpoint = endpoint_->statistics();
+  result_.sockets = endpoint_->socket_limits();
 }
 
 /// Those of one endpoint have the same ports, so they are taken together.

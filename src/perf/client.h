@@ -73,6 +73,7 @@ struct ClientResult {
   Figures figures;
   std::string sealing;               ///< the library that seals packets; empty without a key
   udp::EndpointStatistics endpoint;  ///< since the last reconnect, like `figures`
+  udp::SocketLimits sockets;         ///< what the system has given it
   /// As the server counted them, since the last reconnect: those that it received or, where it alone sends, sent.
   std::uint64_t server_messages = 0;
   std::uint64_t server_bytes = 0;

@@ -1,28 +1,19 @@
 #include "perf/hints.h"
 
-#include <sys/prctl.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "transfer/socket_hints.h"
+
 namespace strack::perf {
 namespace {
 
 /// So much of a core, and it has no time left.
 constexpr double kSaturated = 0.95;
-/// Sockets besides those of paths, standard input and output, and the like.
-constexpr std::uint64_t kOtherDescriptors = 8;
 constexpr std::uint64_t kJumbo = 8192;
-
-std::uint64_t number_in(const char* file) {
-  std::ifstream in(file);
-  std::uint64_t number = 0;
-  return in >> number ? number : 0;
-}
 
 /// Udp: and Udp6: have a line of names and one of numbers in /proc/net/snmp; Udp6 one line a number.
 std::uint64_t receive_errors() {
@@ -47,26 +38,6 @@ std::uint64_t receive_errors() {
   return errors;
 }
 
-void add_buffer(std::vector<std::string>& out, const char* name, const char* option,
-                std::uint64_t wanted, std::uint64_t allowed, bool may_exceed) {
-  // Half is asked for, since the kernel doubles it.
-  if (may_exceed || allowed == 0 || allowed >= wanted / 2) return;
-  out.push_back(
-      fmt::format("{} buffers are smaller than asked for: sysctl -w {}={} allows them ({} now)",
-                  name, option, wanted / 2, allowed));
-}
-
-void add_descriptors(std::vector<std::string>& out, const udp::EndpointOptions& settings,
-                     std::uint64_t allowed) {
-  const std::uint64_t threads = std::max<std::uint64_t>(settings.threads, 1);
-  const std::uint64_t needed = threads * settings.paths + kOtherDescriptors * threads;
-  if (allowed == 0 || allowed >= needed) return;
-  out.push_back(fmt::format(
-      "{} files may be open, which are too few for {} paths{}: some share a port. "
-      "ulimit -n {} gives each its own",
-      allowed, settings.paths, threads > 1 ? fmt::format(" of {} threads", threads) : "", needed));
-}
-
 /// Whether a program that has used so much CPU time had none left.
 bool is_saturated(double cpu, std::uint64_t threads, double seconds) {
   return seconds > 0.5 &&
@@ -77,28 +48,15 @@ bool is_saturated(double cpu, std::uint64_t threads, double seconds) {
 
 SystemLimits look_at_system() {
   SystemLimits out;
-  out.receive_buffer = number_in("/proc/sys/net/core/rmem_max");
-  out.send_buffer = number_in("/proc/sys/net/core/wmem_max");
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
-    out.descriptors = files.rlim_cur;
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    constexpr int kNetAdmin = 12;
-    if (line.starts_with("CapEff:"))
-      out.may_exceed = (std::strtoull(line.c_str() + 7, nullptr, 16) >> kNetAdmin & 1) != 0;
-  }
   out.receive_errors = receive_errors();
   return out;
 }
 
-std::vector<std::string> hints(const udp::EndpointOptions& settings, const SystemLimits& system) {
+std::vector<std::string> hints(const udp::SocketLimits& limits, std::uint32_t paths) {
   std::vector<std::string> out;
-  add_buffer(out, "receive", "net.core.rmem_max", settings.receive_buffer, system.receive_buffer,
-             system.may_exceed);
-  // Never more than the limit, whoever asks.
-  add_buffer(out, "send", "net.core.wmem_max", settings.send_buffer, system.send_buffer, false);
-  add_descriptors(out, settings, system.descriptors);
+  transfer::add_receive_hints(out, limits);
+  transfer::add_send_hints(out, limits);
+  transfer::add_sharing_hints(out, limits, paths);
   return out;
 }
 
@@ -122,7 +80,7 @@ std::vector<std::string> hints(const ClientResult& result, const Plan& plan,
     out.push_back(fmt::format(
         "this system has lost {} datagrams for full receive buffers meanwhile, of all programs",
         after.receive_errors - before.receive_errors));
-  for (std::string& one : hints(settings, after)) out.push_back(std::move(one));
+  for (std::string& one : hints(result.sockets, settings.paths)) out.push_back(std::move(one));
   const std::uint64_t payload = result.figures.payload;
   if (payload > 0 && payload < std::min<std::uint64_t>(settings.max_payload, kJumbo) &&
       plan.size > payload)

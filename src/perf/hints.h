@@ -10,14 +10,10 @@
 
 namespace strack::perf {
 
-/// What this system allows; 0 where it is not known.
+/// What this system tells of itself; 0 where it is not known.
 struct SystemLimits {
-  std::uint64_t receive_buffer = 0;  ///< net.core.rmem_max
-  std::uint64_t send_buffer = 0;     ///< net.core.wmem_max
-  std::uint64_t descriptors = 0;     ///< ulimit -n
-  bool may_exceed = false;           ///< of the buffers: CAP_NET_ADMIN
-  std::uint64_t receive_errors =
-      0;  ///< UDP datagrams lost to full buffers, of all programs, so far
+  /// UDP datagrams lost to full buffers, of all programs, so far.
+  std::uint64_t receive_errors = 0;
 };
 [[nodiscard]] SystemLimits look_at_system();
 
@@ -26,8 +22,7 @@ struct SystemLimits {
                                              const udp::EndpointOptions& settings,
                                              const SystemLimits& before, const SystemLimits& after);
 
-/// Of a server, when it starts.
-[[nodiscard]] std::vector<std::string> hints(const udp::EndpointOptions& settings,
-                                             const SystemLimits& system);
+/// Of an endpoint: what the system did not give it.
+[[nodiscard]] std::vector<std::string> hints(const udp::SocketLimits& limits, std::uint32_t paths);
 
 }  // namespace strack::perf

@@ -330,6 +330,10 @@ EndpointStatistics Endpoint::statistics() const {
   counted.sleeps = impl_->here->sleeps;
   return counted;
 }
+SocketLimits Endpoint::socket_limits() const {
+  if (impl_->there) return impl_->there->socket_limits();
+  return impl_->here->network.socket_limits();
+}
 std::size_t Endpoint::connections(std::span<ConnectionId> out) const {
   if (impl_->there) return impl_->there->connections(out);
   return impl_->here->engine.connections(out);

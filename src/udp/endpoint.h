@@ -366,6 +366,17 @@ struct EndpointStatistics {
   std::uint64_t held_bytes = 0;  ///< the pool's memory now in use
 };
 
+/// [D183] What the system has given an endpoint of what it asked for; of several threads, the least.
+struct SocketLimits {
+  std::uint64_t receive_buffer =
+      0;  ///< bytes, as the kernel counts them; 0: there is no socket yet
+  std::uint64_t receive_buffer_asked = 0;
+  std::uint64_t send_buffer = 0;
+  std::uint64_t send_buffer_asked = 0;
+  std::uint32_t paths_sharing =
+      0;  ///< paths so far that got no port of their own, and go by the primary one
+};
+
 /// See the top of this file. Movable, not copyable; without `threads` it must not be used by two threads at once.
 class Endpoint {
  public:
@@ -463,6 +474,7 @@ class Endpoint {
 
   [[nodiscard]] Outcome<ConnectionStatistics> statistics(ConnectionId connection) const;
   [[nodiscard]] EndpointStatistics statistics() const;
+  [[nodiscard]] SocketLimits socket_limits() const;
   /// Keeps account of every path of this connection from now on, as the option does for all; whether there is
   /// such a connection.
   bool keep_path_statistics(ConnectionId connection);
@@ -533,6 +545,7 @@ class ThreadedEndpoint {
   [[nodiscard]] Outcome<ConnectionStatistics> statistics(ConnectionId connection) const;
   /// Of all together.
   [[nodiscard]] EndpointStatistics statistics() const;
+  [[nodiscard]] SocketLimits socket_limits() const;
   bool keep_path_statistics(ConnectionId connection);
   [[nodiscard]] std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;

@@ -97,6 +97,8 @@ class Network {
   /// For keys and whatever must not be predictable.
   virtual void random(std::span<std::uint8_t> out) = 0;
   [[nodiscard]] virtual const NetworkCounters& counters() const = 0;
+  /// Where there are sockets.
+  [[nodiscard]] virtual SocketLimits socket_limits() const { return {}; }
 };
 
 /// One way to send and receive, as EndpointOptions::datapath names it.

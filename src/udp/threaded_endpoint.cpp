@@ -396,6 +396,17 @@ EndpointStatistics ThreadedEndpoint::statistics() const {
   }
   return std::bit_cast<EndpointStatistics>(sum);
 }
+SocketLimits ThreadedEndpoint::socket_limits() const {
+  std::optional<SocketLimits> least;
+  for (const auto& shard : impl_->shards) {
+    const SocketLimits one = shard->with([](Endpoint& e) { return e.socket_limits(); });
+    if (!least) least = one;
+    least->receive_buffer = std::min(least->receive_buffer, one.receive_buffer);
+    least->send_buffer = std::min(least->send_buffer, one.send_buffer);
+    least->paths_sharing = std::max(least->paths_sharing, one.paths_sharing);
+  }
+  return *least;
+}
 bool ThreadedEndpoint::keep_path_statistics(ConnectionId connection) {
   Shard* shard = impl_->of(connection);
   if (shard == nullptr) return false;

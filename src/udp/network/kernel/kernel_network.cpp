@@ -92,6 +92,14 @@ Address from_kernel(const SocketAddress& in) {
   return address;
 }
 
+std::uint64_t buffer_of(int fd, int name) {
+  int bytes = 0;
+  socklen_t length = sizeof bytes;
+  return getsockopt(fd, SOL_SOCKET, name, &bytes, &length) == 0 && bytes > 0
+             ? static_cast<std::uint64_t>(bytes)
+             : 0;
+}
+
 void set_option(int fd, int level, int name, int value) {
   // What an older kernel does not know is gone without.
   static_cast<void>(setsockopt(fd, level, name, &value, sizeof value));
@@ -292,6 +300,19 @@ KernelNetwork::~KernelNetwork() {
   for (const int fd : entropies_) {
     if (fd >= 0) ::close(fd);
   }
+}
+
+SocketLimits KernelNetwork::socket_limits() const {
+  SocketLimits out;
+  out.receive_buffer_asked = receive_buffer_;
+  out.send_buffer_asked = send_buffer_;
+  if (primary_ >= 0) {
+    out.receive_buffer = buffer_of(primary_, SO_RCVBUF);
+    out.send_buffer = buffer_of(primary_, SO_SNDBUF);
+  }
+  out.paths_sharing =
+      static_cast<std::uint32_t>(std::count(entropies_.begin(), entropies_.end(), kUnavailable));
+  return out;
 }
 
 std::optional<Error> KernelNetwork::open(const Address& local) {

@@ -37,6 +37,7 @@ class KernelNetwork final : public Network {
   [[nodiscard]] std::uint32_t largest_datagram(const Address& to) override;
   void random(std::span<std::uint8_t> out) override;
   [[nodiscard]] const NetworkCounters& counters() const override { return counters_; }
+  [[nodiscard]] SocketLimits socket_limits() const override;
 
  private:
   struct Buffers;

@@ -3,6 +3,7 @@
 
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -103,6 +104,50 @@ TEST_P(KernelNetworkTest, EachEntropyIsASourcePortOfItsOwn) {
   }
   EXPECT_EQ(ports.size(), 5u);
   EXPECT_EQ(got.back().from.port, a_->address().port);
+}
+
+// [D183] Buffers are those that the socket has.
+TEST_P(KernelNetworkTest, SaysWhatBuffersItHas) {
+  const SocketLimits limits = a_->socket_limits();
+  const auto of_socket = [&](int name) {
+    int value = 0;
+    socklen_t length = sizeof value;
+    EXPECT_EQ(getsockopt(a_->file_descriptor(), SOL_SOCKET, name, &value, &length), 0);
+    return static_cast<std::uint64_t>(value);
+  };
+  EXPECT_EQ(limits.receive_buffer, of_socket(SO_RCVBUF));
+  EXPECT_EQ(limits.send_buffer, of_socket(SO_SNDBUF));
+  EXPECT_EQ(limits.receive_buffer_asked, EndpointOptions{}.receive_buffer);
+  EXPECT_EQ(limits.send_buffer_asked, EndpointOptions{}.send_buffer);
+  // More than any system allows, whoever asks.
+  EndpointOptions greedy;
+  greedy.send_buffer = std::size_t{1} << 30;
+  KernelNetwork network(greedy);
+  EXPECT_EQ(network.socket_limits().send_buffer, 0u) << "no socket yet";
+  ASSERT_FALSE(network.open(*Address::parse("127.0.0.1:0")));
+  EXPECT_LT(network.socket_limits().send_buffer, network.socket_limits().send_buffer_asked);
+}
+
+// [D183] Paths share a port when no more sockets can be opened, and not because that might happen.
+TEST_P(KernelNetworkTest, SaysHowManyPathsShareAPort) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = dup(0);  // the lowest that is free
+  ASSERT_GE(next, 0);
+  close(next);
+  const rlimit few{static_cast<rlim_t>(next) + 1, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  EXPECT_EQ(a_->socket_limits().paths_sharing, 0u);
+  const std::string text = "hello";
+  const Piece piece{text.data(), text.size()};
+  const Address to = b_->address();
+  std::vector<Outgoing> batch;
+  for (std::uint16_t entropy = 0; entropy < 4; ++entropy)
+    batch.push_back(outgoing(to, piece, entropy, true));
+  EXPECT_EQ(a_->send(batch), SendResult::ok);
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(a_->socket_limits().paths_sharing, 3u);
+  EXPECT_EQ(receive(*b_, 4).size(), 4u);
 }
 
 // [D106] Over IPv6 each source port has a flow label, too: the kernel makes it of the ports, unless it is told not to.
