@@ -164,6 +164,11 @@ struct SetUp {
 
 /// Unused without a key, but for the counter.
 struct Keys {
+  Keys() = default;
+  Keys(const Keys&) = delete;
+  Keys& operator=(const Keys&) = delete;
+  ~Keys();  ///< wipes what its members do not
+
   SendingKeys seal;
   OpeningKeys open;
   std::uint64_t counter = 0;

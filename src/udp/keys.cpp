@@ -54,6 +54,8 @@ EndpointOptions::~EndpointOptions() {
     sodium_memzero(static_cast<void*>(secret), sizeof *secret);
 }
 
+Keys::~Keys() { sodium_memzero(reset.data(), reset.size()); }
+
 Key new_key() {
   STRACK_CHECK(crypto_ready());  // rather no program than a key that everybody knows
   Key key;
