@@ -8,6 +8,7 @@
 #include "cli/mpirun.h"
 #include "cli/perf.h"
 #include "cli/udp_options.h"
+#include "perf/protocol.h"
 #include "transfer/tree.h"
 
 namespace strack::cli {
@@ -189,7 +190,7 @@ std::vector<Command> add_perf(CLI::App& app) {
   perf_client_command
       ->add_option("--connections", perf_client_options.plan.connections, "in parallel")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1'000));
+      ->check(CLI::Range(1u, perf::kMostOfOneSource));
   perf_client_command
       ->add_option("--pattern", perf_client_options.plan.pattern,
                    "stream: one after another; pingpong: each is answered; write: one-sided")

@@ -61,7 +61,8 @@ struct Server::Session {
 void Server::prepare(udp::EndpointOptions& options) {
   static constexpr std::uint32_t kMost = Limits{}.most;
   options.max_connections = 2 * kMost;
-  options.max_connections_per_source = 1000;  // as many as a client may ask for
+  options.max_connections_per_source = kMostOfOneSource;
+  static_assert(kMostOfOneSource <= kMost / 4 * 3);
   options.message_slots = kMaxDepth;
   // So that no connection takes what another one needs.
   options.max_receives = kMost * (kMaxDepth + 2);

@@ -43,7 +43,7 @@ class Server {
 
   /// What peers can cost at most.
   struct Limits {
-    std::size_t most = 1024;  ///< connections; beyond, transfer::Guests says who goes
+    std::size_t most = 1344;  ///< connections; beyond, transfer::Guests says who goes
     /// Until a connection asks for a test; and for it to leave after its report.
     std::chrono::milliseconds patience = std::chrono::seconds(10);
     /// Without a packet of data in a test.
@@ -52,7 +52,8 @@ class Server {
     std::chrono::milliseconds idle = std::chrono::seconds(15);
   };
   /// What an endpoint needs for that: room for those that are being turned away, and less than half of it, as
-  /// much as may be in the middle of set-up, for one source.
+  /// much as may be in the middle of set-up, for one source: as many as a client may ask for, and a quarter is left to
+  /// others.
   static void prepare(udp::EndpointOptions& options);
 
   Server(udp::Endpoint& endpoint, std::function<void(const ServerResult&)> ended, Limits limits)

@@ -503,6 +503,16 @@ TEST(PerfSession, OneSourceDoesNotKeepOthersOut) {
   while (idlers.gone < 1) idlers.poll();
 }
 
+// [D184] Whoever has all that one source may have leaves a quarter, by the limits as they come.
+TEST(PerfSession, OneSourceLeavesAQuarter) {
+  udp::EndpointOptions options;
+  Server::prepare(options);
+  const std::size_t most = Server::Limits{}.most;
+  EXPECT_GE(options.max_connections_per_source, 1'000u) << "as many as a client may ask for";
+  EXPECT_LE(options.max_connections_per_source, most - most / 4);
+  EXPECT_GE(options.max_connections, most);
+}
+
 TEST(PerfSession, WhoAsksForNothingIsSentAway) {
   Server::Limits limits;
   limits.patience = std::chrono::milliseconds(200);
