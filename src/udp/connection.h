@@ -113,6 +113,7 @@ struct PeerPort {
   // [D129] Those of this side's that are being set up, and those that wait for that.
   std::uint32_t asking = 0;
   std::deque<Connection*> to_ask;
+  std::deque<Connection*> line;  ///< [D185] those that wait for their place in the host's silence
 };
 
 /// A peer's host, whichever its port: what all connections to it share.
@@ -192,6 +193,7 @@ struct Liveness {
   bool unanswered = false;   ///< it waits for a sign of life: what it sends is on the host's budget
   bool waiting = false;      ///< for its place
   Instant place = Instant::never();  ///< when it may send one packet; never: it has no place
+  bool in_line = false;              ///< of its port
   Instant last_heard{};
   Instant first_asked{};  ///< by a ping, because of silence
   Instant last_asked{};

@@ -194,6 +194,7 @@ void Engine::retire(Connection& c) {
   forget_peer_id(c);
   leave_port(c);
   stop_asking(c);
+  if (std::exchange(c.life.in_line, false)) std::erase(c.life.port->line, &c);
   if (--c.life.port->connections == 0) c.life.host->ports.erase(c.peer.port);
   if (--c.life.host->connections == 0) hosts_.erase(c.peer);
   c.life.host = nullptr;

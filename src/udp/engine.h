@@ -256,6 +256,7 @@ class Engine {
   // Silence [D55].
   void heard(Connection& c);
   void hurry_others(Host& host);
+  void release_some(PeerPort& port);
   [[nodiscard]] bool may_send(Connection& c);
   [[nodiscard]] bool may_repeat(Connection& c);
   [[nodiscard]] Instant next_question(const Connection& c) const;

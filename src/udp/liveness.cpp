@@ -17,6 +17,8 @@ constexpr std::uint32_t kAskedEnough = 3;
 /// goes another way [D41], and most ways may be dead.
 constexpr std::int64_t kAskEvery = 32;
 constexpr Picoseconds kHurryEvery = ms(10);
+/// [D185] Who is answered lets so many others go who wait: more than the one that a dead path may have cost.
+constexpr int kReleased = 4;
 
 }  // namespace
 
@@ -153,6 +155,7 @@ void Engine::run_timers() {
 /// Something of the peer's has come, and it is the peer's.
 void Engine::heard(Connection& c) {
   c.life.last_heard = c.life.host->last_heard = now_;
+  if (!c.life.port->line.empty()) release_some(*c.life.port);
   if (!c.life.unanswered) return;
   c.life.unanswered = false;
   // It may have nothing under way that would bring it back.
@@ -162,6 +165,22 @@ void Engine::heard(Connection& c) {
     c.life.host->budget.answered();
   } else if (now_ >= c.life.host->hurried_at + kHurryEvery) {
     hurry_others(*c.life.host);
+  }
+}
+
+/// [D185] The endpoint there lives, so those who wait for their places need not: each packet from it lets some of them send
+/// one at once. Where nothing comes, nobody is let go.
+void Engine::release_some(PeerPort& port) {
+  for (int released = 0; released < kReleased && !port.line.empty();) {
+    Connection& c = *port.line.front();
+    port.line.pop_front();
+    c.life.in_line = false;
+    if (!c.life.unanswered || c.life.place <= now_ || c.life.place == Instant::never()) continue;
+    c.life.place = now_;
+    if (c.state < State::half_open) c.set_up.retry_at = std::min(c.set_up.retry_at, now_);
+    if (c.session) c.session->on_peer_heard(now_);
+    rearm(c);
+    ++released;
   }
 }
 
@@ -184,6 +203,7 @@ void Engine::hurry_others(Host& host) {
 bool Engine::may_send(Connection& c) {
   if (!c.life.unanswered) return true;
   if (c.life.place == Instant::never()) c.life.place = c.life.host->budget.take(now_);
+  if (c.life.place > now_ && !std::exchange(c.life.in_line, true)) c.life.port->line.push_back(&c);
   return c.life.place <= now_;
 }
 

@@ -26,6 +26,7 @@ struct SimulatedFaults {
   std::uint32_t dead_entropies = 0;  ///< the first so many lead nowhere
   std::uint32_t spines = 0;  ///< entropies are hashed onto so many ways; 0: there is no such thing
   std::uint32_t dead_spines = 0;  ///< the first so many, for good
+  std::uint32_t slow_spines = 0;  ///< so many behind these: all that goes by them is marked
   std::uint64_t hash_seed = 0;
   Instant spines_die_at = Instant::never();
   Picoseconds stamp_error{0};  ///< arrivals are stamped by a clock that is ahead by this
@@ -43,14 +44,23 @@ struct SimulatedFaults {
   bool unreachable = false;                 ///< hosts know no way to each other
 };
 
-/// Whether a packet between two hosts meets a dead spine: each direction of each pair has a hash of its
-/// own, as with ECMP. Set-up's own socket is spared; it has no other way to go.
-[[nodiscard]] inline bool meets_dead_spine(const SimulatedFaults& faults, const Address& from,
-                                           const Address& to, std::uint16_t entropy) {
-  if (faults.spines == 0 || entropy == kPrimary) return false;
+/// Which spine a packet between two hosts goes by: each direction of each pair has a hash of its own, as with ECMP.
+[[nodiscard]] inline std::uint64_t spine_of(const SimulatedFaults& faults, const Address& from,
+                                            const Address& to, std::uint16_t entropy) {
   const std::uint64_t flow =
       std::uint64_t{from.ip[3]} << 32 | std::uint64_t{to.ip[3]} << 16 | entropy;
-  return mix64(faults.hash_seed ^ mix64(flow)) % faults.spines < faults.dead_spines;
+  return mix64(faults.hash_seed ^ mix64(flow)) % faults.spines;
+}
+/// Whether that is a dead one. Set-up's own socket is spared; it has no other way to go.
+[[nodiscard]] inline bool meets_dead_spine(const SimulatedFaults& faults, const Address& from,
+                                           const Address& to, std::uint16_t entropy) {
+  return faults.spines != 0 && entropy != kPrimary &&
+         spine_of(faults, from, to, entropy) < faults.dead_spines;
+}
+[[nodiscard]] inline bool meets_slow_spine(const SimulatedFaults& faults, const Address& from,
+                                           const Address& to, std::uint16_t entropy) {
+  return faults.slow_spines != 0 && entropy != kPrimary &&
+         spine_of(faults, from, to, entropy) - faults.dead_spines < faults.slow_spines;
 }
 
 inline constexpr std::uint16_t kEntropyPorts = 30'000;
@@ -221,7 +231,9 @@ class SimulatedWorld {
         ++corrupted;
         copy[rng_.below(copy.size())] ^= static_cast<std::uint8_t>(1 << rng_.below(8));
       }
-      const bool marked = out.ect && !perfect && (rng_.chance(faults_.marking) || marks(queued));
+      const bool marked = out.ect && !perfect &&
+                          (rng_.chance(faults_.marking) || marks(queued) ||
+                           meets_slow_spine(faults_, from.address_, *out.to, out.entropy));
       flying_.push({now_ + delay, order_++, to, source, std::move(copy), out.segment, marked});
     }
   }
