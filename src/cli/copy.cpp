@@ -302,13 +302,18 @@ Attempt fetch_once(transfer::Dialled& dialled, const std::shared_ptr<transfer::S
     Worker worker;
     transfer::Receiver receiver(endpoint, worker, store, events, limits);
     receiver.fetch(dialled.connected, what);
+    PathPace paths;
     auto busy_at = Clock::now();
     while (!summary && !stop.load(std::memory_order_relaxed)) {
       turn(endpoint, worker, receiver, busy_at);
       if (summary) break;
       progress = receiver.progress();
-      if (line.due())
-        line.show(progress_text(progress.bytes, progress.of, line.seconds(), "", line.pace));
+      if (!line.due()) continue;
+      const auto arrivals = endpoint.path_arrivals(dialled.connected.connection);
+      paths.note(arrivals, Clock::now());
+      const std::string text =
+          progress_text(progress.bytes, progress.of, line.seconds(), "", line.pace);
+      line.show(text + paths.text(static_cast<std::uint32_t>(arrivals.size()), line.pace));
     }
     line.clear();
   }

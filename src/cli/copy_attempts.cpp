@@ -70,19 +70,41 @@ bool prepare(const std::string& peer_timeout, const transfer::Protection& protec
   return true;
 }
 
+std::string bar_text(double part) {
+  constexpr std::size_t kWidth = 20;
+  const auto filled = static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kWidth);
+  std::string bar(kWidth, ' ');
+  std::fill_n(bar.begin(), filled, '=');
+  if (filled < kWidth) bar[filled] = '>';
+  return '[' + bar + ']';
+}
+
 std::string progress_text(std::uint64_t done, std::uint64_t all, double seconds,
                           const std::string& what, transfer::Pace& pace) {
   const double part =
       all == 0 ? 1 : static_cast<double>(std::min(done, all)) / static_cast<double>(all);
   pace.note(done, Clock::now());
-  return fmt::format("{} of {}  {:.1f} %  {}{}  {}", size_of(done), size_of(all), 100 * part, what,
-                     pace.text(), time_left(seconds, part));
+  return fmt::format("{} {:.1f} %  {} of {}  {}{}  {}", bar_text(part), 100 * part, size_of(done),
+                     size_of(all), what, pace.text(), time_left(seconds, part));
 }
 
 void PathPace::note(const std::vector<udp::PathStatistics>& paths, Clock::time_point now) {
-  Sample& sample = samples_.emplace_back(Sample{now, {}});
+  Sample sample{now, {}};
   for (const udp::PathStatistics& one : paths) sample.packets[one.path] = one.packets;
-  while (samples_.size() > 2 && now - samples_[1].at >= transfer::Pace::kWindow)
+  add(std::move(sample));
+}
+
+void PathPace::note(const std::vector<std::uint64_t>& arrivals, Clock::time_point now) {
+  Sample sample{now, {}};
+  for (std::uint32_t path = 0; path < arrivals.size(); ++path) {
+    if (arrivals[path] > 0) sample.packets[path] = arrivals[path];
+  }
+  add(std::move(sample));
+}
+
+void PathPace::add(Sample sample) {
+  samples_.push_back(std::move(sample));
+  while (samples_.size() > 2 && samples_.back().at - samples_[1].at >= transfer::Pace::kWindow)
     samples_.pop_front();
 }
 

@@ -56,6 +56,8 @@ void turn(udp::Endpoint& endpoint, transfer::Worker& worker, Side& side,
   }
 }
 
+/// "[=====>    ]"; `part` of one.
+[[nodiscard]] std::string bar_text(double part);
 [[nodiscard]] std::string progress_text(std::uint64_t done, std::uint64_t all, double seconds,
                                         const std::string& what, transfer::Pace& pace);
 
@@ -66,6 +68,8 @@ class PathPace {
 
   /// `paths`: as an endpoint counts them, those that packets have taken.
   void note(const std::vector<udp::PathStatistics>& paths, Clock::time_point now);
+  /// `arrivals`: of a side that receives.
+  void note(const std::vector<std::uint64_t>& arrivals, Clock::time_point now);
   /// "  12 of 256 paths, 61.000 Mb/s to 95.000 Mb/s each": those that carried something lately. Nothing before there is
   /// anything to tell.
   [[nodiscard]] std::string text(std::uint32_t of, const transfer::Pace& pace) const;
@@ -75,6 +79,7 @@ class PathPace {
     Clock::time_point at;
     std::map<std::uint32_t, std::uint64_t> packets;  ///< by path
   };
+  void add(Sample sample);
   std::deque<Sample> samples_;
 };
 

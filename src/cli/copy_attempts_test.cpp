@@ -39,6 +39,27 @@ TEST(PathPace, ForgetsWhatIsLongAgo) {
   EXPECT_EQ(paths.text(8, pace), "  1 of 8 paths, 8.000 Mb/s to 8.000 Mb/s each");
 }
 
+// The same of what has come.
+TEST(PathPace, OfASideThatReceives) {
+  const PathPace::Clock::time_point start{};
+  transfer::Pace pace;
+  PathPace paths;
+  pace.note(0, start);
+  paths.note(std::vector<std::uint64_t>{0, 0, 0, 50}, start);
+  pace.note(8'000'000, start + std::chrono::seconds(1));
+  paths.note(std::vector<std::uint64_t>{0, 10, 30, 50}, start + std::chrono::seconds(1));
+  EXPECT_EQ(paths.text(4, pace), "  2 of 4 paths, 16.000 Mb/s to 48.000 Mb/s each");
+}
+
+TEST(ProgressText, HasABar) {
+  EXPECT_EQ(bar_text(0), "[>                   ]");
+  EXPECT_EQ(bar_text(0.5), "[==========>         ]");
+  EXPECT_EQ(bar_text(1), "[====================]");
+  transfer::Pace pace;
+  EXPECT_EQ(progress_text(25, 100, 2, "", pace).substr(0, 46),
+            "[=====>              ] 25.0 %  25 B of 100 B  ");
+}
+
 Attempt attempt(std::uint64_t sent, std::uint64_t again, std::uint64_t kept) {
   Attempt one;
   one.progress.files = 1;

@@ -324,6 +324,10 @@ std::vector<PathStatistics> Endpoint::path_statistics(ConnectionId connection) c
   if (impl_->there) return impl_->there->path_statistics(connection);
   return impl_->here->engine.path_statistics(connection);
 }
+std::vector<std::uint64_t> Endpoint::path_arrivals(ConnectionId connection) const {
+  if (impl_->there) return impl_->there->path_arrivals(connection);
+  return impl_->here->engine.path_arrivals(connection);
+}
 EndpointStatistics Endpoint::statistics() const {
   if (impl_->there) return impl_->there->statistics();
   EndpointStatistics counted = impl_->here->engine.statistics();

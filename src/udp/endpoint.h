@@ -480,6 +480,8 @@ class Endpoint {
   bool keep_path_statistics(ConnectionId connection);
   /// Path by path, those that packets have taken; nothing where no account is kept, or no such connection.
   [[nodiscard]] std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
+  /// Data packets that have come by each of the peer's paths, in their order; nothing as above.
+  [[nodiscard]] std::vector<std::uint64_t> path_arrivals(ConnectionId connection) const;
   /// The connections up now, in no particular order.
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
 
@@ -548,6 +550,7 @@ class ThreadedEndpoint {
   [[nodiscard]] SocketLimits socket_limits() const;
   bool keep_path_statistics(ConnectionId connection);
   [[nodiscard]] std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
+  [[nodiscard]] std::vector<std::uint64_t> path_arrivals(ConnectionId connection) const;
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
 
  private:

@@ -379,6 +379,13 @@ std::vector<PathStatistics> Engine::path_statistics(ConnectionId connection) con
   return c->out.record->paths();
 }
 
+std::vector<std::uint64_t> Engine::path_arrivals(ConnectionId connection) const {
+  const Connection* c = find(connection);
+  if (c == nullptr || !c->out.record) return {};
+  return {c->out.record->arrivals().begin(),
+          c->out.record->arrivals().begin() + c->set_up.theirs.paths};
+}
+
 const EndpointStatistics& Engine::statistics() const {
   const NetworkCounters& n = network_.counters();
   statistics_.send_calls = n.send_calls;

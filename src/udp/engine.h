@@ -82,6 +82,7 @@ class Engine {
   [[nodiscard]] std::optional<ConnectionStatistics> statistics(ConnectionId connection) const;
   bool keep_path_statistics(ConnectionId connection);
   [[nodiscard]] std::vector<PathStatistics> path_statistics(ConnectionId connection) const;
+  [[nodiscard]] std::vector<std::uint64_t> path_arrivals(ConnectionId connection) const;
   [[nodiscard]] const EndpointStatistics& statistics() const;
   [[nodiscard]] std::size_t connections(std::span<ConnectionId> out) const;
   [[nodiscard]] const Address* peer_address(ConnectionId connection) const;

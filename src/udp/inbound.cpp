@@ -115,6 +115,7 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
   }
   Session& session = *c.session;
   if (from.marked) ++c.statistics.marks_received;
+  if (c.out.record) c.out.record->on_arrived(header.path_id);
   if (!session.would_accept(packet)) {
     // A duplicate, acknowledged again, or something that the core drops.
     const core::Arrival arrival = session.on_packet(packet, {.ecn = from.marked}, now_);

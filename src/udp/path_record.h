@@ -33,6 +33,12 @@ class PathRecord {
     one.lowest_rtt_ns = one.lowest_rtt_ns == 0 ? ns : std::min(one.lowest_rtt_ns, ns);
   }
 
+  /// A packet of the peer's has come by its `path`.
+  void on_arrived(core::PathId path) { ++arrived_[path % wire::kMaxPaths]; }
+  [[nodiscard]] const std::array<std::uint64_t, wire::kMaxPaths>& arrivals() const {
+    return arrived_;
+  }
+
   /// Those that packets have gone by.
   [[nodiscard]] std::vector<PathStatistics> paths() const {
     std::vector<PathStatistics> out;
@@ -50,6 +56,7 @@ class PathRecord {
   static constexpr std::uint32_t kRemembered = 1u << 16;
 
   std::array<PathStatistics, wire::kMaxPaths> paths_{};
+  std::array<std::uint64_t, wire::kMaxPaths> arrived_{};
   std::array<std::uint64_t, wire::kMaxPaths> sums_{};
   std::array<std::uint64_t, wire::kMaxPaths> counts_{};
   std::array<std::uint16_t, kRemembered> went_{};

@@ -35,5 +35,13 @@ TEST(PathRecord, PathByPath) {
   EXPECT_EQ(paths[1].lowest_rtt_ns, 10'000u);
 }
 
+TEST(PathRecord, Arrivals) {
+  const auto record = std::make_unique<PathRecord>();
+  for (const int path : {5, 200, 5}) record->on_arrived(static_cast<core::PathId>(path));
+  EXPECT_EQ(record->arrivals()[5], 2u);
+  EXPECT_EQ(record->arrivals()[200], 1u);
+  EXPECT_TRUE(record->paths().empty());
+}
+
 }  // namespace
 }  // namespace strack::udp

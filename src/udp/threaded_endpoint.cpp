@@ -417,6 +417,11 @@ std::vector<PathStatistics> ThreadedEndpoint::path_statistics(ConnectionId conne
   if (shard == nullptr) return {};
   return shard->with([&](Endpoint& e) { return e.path_statistics(local(connection)); });
 }
+std::vector<std::uint64_t> ThreadedEndpoint::path_arrivals(ConnectionId connection) const {
+  Shard* shard = impl_->of(connection);
+  if (shard == nullptr) return {};
+  return shard->with([&](Endpoint& e) { return e.path_arrivals(local(connection)); });
+}
 std::size_t ThreadedEndpoint::connections(std::span<ConnectionId> out) const {
   std::size_t count = 0;
   for (std::size_t number = 0; number < impl_->shards.size(); ++number) {
