@@ -31,16 +31,23 @@ constexpr std::uint32_t kAbortRepeats = 2;
 
 /// Every operation that the connection still owes a completion.
 void Engine::give_back_operations(Connection& c, Status status) {
-  for (; c.out.head != c.out.tail; ++c.out.head) {
+  for (const std::uint32_t head = c.out.head; c.out.head != c.out.tail; ++c.out.head) {
     Outbound& out = c.out.messages[c.out.head & c.out.mask()];
-    if (out.done) continue;
-    const bool sent = out.kind == wire::DataKind::send;
+    out.pieces.reset();
+    // Of a pair, the second stands for both.
+    const bool first_is_open = out.pair == 2 && !is_told(c, c.out.head, head);
+    if (out.pair == 1 || out.source != 0 || out.is_request() || (out.done && !first_is_open))
+      continue;
+    const bool sent = out.kind == wire::DataKind::send && out.pair == 0;
     complete({.kind = sent ? Kind::sent : Kind::written,
               .status = status,
               .connection = c.id,
               .cookie = out.cookie,
               .tag = sent ? out.tag : 0});
   }
+  give_back_reads(c, status);
+  c.out.readings.clear();
+  c.in.asked.clear();
   for (; c.in.floor != c.in.unseen; ++c.in.floor) {
     Inbound& in = c.in.messages[c.in.floor & c.in.mask()];
     if (in.state == InboundState::matched && in.kind == wire::DataKind::send) {
@@ -172,6 +179,7 @@ void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstByte
   }
   if (!c.closing.peer_closed) {
     c.closing.peer_closed = true;
+    give_back_reads(c, Status::connection_closed);  // all that it had to send is here
     complete({.kind = Kind::peer_closed, .connection = c.id});
   }
   maybe_over(c);

@@ -38,9 +38,34 @@ struct Outbound {
   const std::uint8_t* data = nullptr;
   wire::DataKind kind = wire::DataKind::send;
   bool done = false;
-  std::uint64_t tag = 0;  ///< or the region
-  std::uint64_t region_offset = 0;
+  /// [D172] 1, 2: the write of a pair, and the message that tells of it; it completes when both are acknowledged.
+  std::uint8_t pair = 0;
+  std::uint64_t tag = 0;            ///< or the region
+  std::uint64_t region_offset = 0;  ///< of the second of a pair: the length of the first
   std::uint64_t cookie = 0;
+  std::uint64_t source = 0;  ///< the answer to a read: of this region; nobody is told of its end
+  /// In pieces: all of it is here, and `data` is not.
+  std::shared_ptr<const std::vector<std::span<const std::byte>>> pieces{};
+
+  /// [D170] To the peer's endpoint. The cookie is its Reading's.
+  [[nodiscard]] bool is_request() const {
+    return kind == wire::DataKind::write && tag == wire::kRequestRegion;
+  }
+};
+
+/// [D170] A read, from its request until that is acknowledged and answered. By the region that the answer goes to.
+struct Reading {
+  std::array<std::uint8_t, wire::kRequestBytes> request{};
+  std::uint64_t cookie = 0;
+  std::uint64_t length = 0;
+  bool acknowledged = false;
+  bool answered = false;
+};
+
+/// [D170] A read that the peer has asked for, until its answer is queued.
+struct Asked {
+  std::uint32_t message_id = 0;
+  wire::ReadRequest what;
 };
 
 /// A packet whose buffer is not known yet. The payload follows it in memory.
@@ -74,6 +99,11 @@ struct Inbound {
   // [D123] What is behind the first `head` bytes goes elsewhere; 0: nothing does.
   std::size_t head = 0;
   std::span<std::byte> rest;
+  std::shared_ptr<const std::vector<std::span<std::byte>>> pieces{};  ///< instead of `buffer`
+
+  [[nodiscard]] bool is_request() const {
+    return kind == wire::DataKind::write && tag == wire::kRequestRegion;
+  }
 };
 
 /// What has come of a packet that travels in pieces [D43].
@@ -241,7 +271,8 @@ struct Outbox {
   bool called = false;
   Bitmap<wire::kMaxPaths> paths_seen{};
   Picoseconds lowest_rtt = seconds(3'600);
-  std::unique_ptr<PathRecord> record;  ///< where it is wanted
+  std::unique_ptr<PathRecord> record;                   ///< where it is wanted
+  std::unordered_map<std::uint64_t, Reading> readings;  ///< [D170]
 
   [[nodiscard]] std::uint32_t mask() const {
     return static_cast<std::uint32_t>(messages.size()) - 1;
@@ -255,10 +286,12 @@ struct Inbox {
   std::vector<Inbound> messages;  ///< by message id, 2^n
   ReceiveQueue receives;          ///< posted for this connection
   std::vector<Partial> partials;  ///< by PSN; empty until a first piece comes
-  std::uint32_t floor = 0;        ///< the oldest message not reported
-  std::uint32_t unmatched = 0;    ///< the oldest message without a buffer
-  std::uint32_t unseen = 0;       ///< one past the newest seen
-  std::uint32_t granted = 0;      ///< credit told to the peer
+  std::vector<Asked> asked;       ///< [D170]
+  std::uint32_t in_place = 0;   ///< [D170] writes before it are; looked at where something is asked
+  std::uint32_t floor = 0;      ///< the oldest message not reported
+  std::uint32_t unmatched = 0;  ///< the oldest message without a buffer
+  std::uint32_t unseen = 0;     ///< one past the newest seen
+  std::uint32_t granted = 0;    ///< credit told to the peer
   std::size_t held_bytes = 0;
   bool starving = false;  ///< its oldest unmatched message was seen
   bool listed = false;    ///< in the engine's list of the starving, perhaps no longer one

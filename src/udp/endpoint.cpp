@@ -85,6 +85,8 @@ std::string_view text(Kind kind) {
       return "closed";
     case Kind::failed:
       return "failed";
+    case Kind::read:
+      return "read";
   }
   return "?";
 }
@@ -219,6 +221,20 @@ Status Endpoint::post_receive(ConnectionId connection, Match match, std::span<st
   if (impl_->there) return impl_->there->post_receive(connection, match, buffer, cookie);
   return impl_->here->engine.post_receive(connection, match, buffer, cookie);
 }
+Status Endpoint::sendv(ConnectionId connection, std::uint64_t tag, PiecesOut message,
+                       std::uint64_t cookie) {
+  if (impl_->there) return impl_->there->sendv(connection, tag, message, cookie);
+  return impl_->here->engine.sendv(connection, tag, message, cookie);
+}
+Status Endpoint::post_receivev(ConnectionId connection, Match match, PiecesIn buffer,
+                               std::uint64_t cookie) {
+  if (impl_->there) return impl_->there->post_receivev(connection, match, buffer, cookie);
+  return impl_->here->engine.post_receivev(connection, match, buffer, cookie);
+}
+std::optional<Completion> Endpoint::peek(ConnectionId connection, Match match) const {
+  if (impl_->there) return impl_->there->peek(connection, match);
+  return impl_->here->engine.peek(connection, match);
+}
 void Endpoint::set_usher(Usher* usher) {
   if (impl_->here) impl_->here->engine.set_usher(usher);
 }
@@ -226,9 +242,10 @@ std::size_t Endpoint::cancel_receives(std::uint64_t cookie) {
   if (impl_->there) return impl_->there->cancel_receives(cookie);
   return impl_->here->engine.cancel_receives(cookie);
 }
-Outcome<RegionKey> Endpoint::register_region(std::span<std::byte> memory, ConnectionId connection) {
-  if (impl_->there) return impl_->there->register_region(memory, connection);
-  return impl_->here->engine.register_region(memory, connection);
+Outcome<RegionKey> Endpoint::register_region(std::span<std::byte> memory, ConnectionId connection,
+                                             Access access) {
+  if (impl_->there) return impl_->there->register_region(memory, connection, access);
+  return impl_->here->engine.register_region(memory, connection, access);
 }
 Status Endpoint::unregister_region(RegionKey key) {
   if (impl_->there) return impl_->there->unregister_region(key);
@@ -238,6 +255,18 @@ Status Endpoint::write(ConnectionId connection, RegionKey region, std::uint64_t 
                        std::span<const std::byte> bytes, std::uint64_t cookie) {
   if (impl_->there) return impl_->there->write(connection, region, offset, bytes, cookie);
   return impl_->here->engine.write(connection, region, offset, bytes, cookie);
+}
+Status Endpoint::write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                       std::span<const std::byte> bytes, std::uint64_t immediate,
+                       std::uint64_t cookie) {
+  if (impl_->there)
+    return impl_->there->write(connection, region, offset, bytes, immediate, cookie);
+  return impl_->here->engine.write(connection, region, offset, bytes, immediate, cookie);
+}
+Status Endpoint::read(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                      std::span<std::byte> into, std::uint64_t cookie) {
+  if (impl_->there) return impl_->there->read(connection, region, offset, into, cookie);
+  return impl_->here->engine.read(connection, region, offset, into, cookie);
 }
 Status Endpoint::close(ConnectionId connection) {
   if (impl_->there) return impl_->there->close(connection);

@@ -23,7 +23,7 @@
 //     for (const Completion& c : endpoint.completions(done)) handle(c);
 //   }
 //
-// The memory of a message belongs to the endpoint from `send`, `write` or `post_receive` until the
+// The memory of a message belongs to the endpoint from `send`, `write`, `read` or `post_receive` until the
 // completion with its cookie; the endpoint keeps no copy of it.
 //
 // Order. Messages of one connection and direction are matched with posted receives in the order in
@@ -71,6 +71,9 @@ struct RegionKey {
   friend bool operator==(const RegionKey&, const RegionKey&) = default;
 };
 
+/// What peers may do with registered memory.
+enum class Access : std::uint8_t { write = 1, read = 2, both = 3 };
+
 /// Why something was not done. `Status::text` puts it in words.
 enum class Status : std::uint8_t {
   ok,
@@ -89,15 +92,16 @@ enum class Status : std::uint8_t {
   busy,                ///< set-up: the peer has no room for another connection
   not_listening,       ///< set-up: the peer takes no connections
   timed_out,           ///< set-up: no answer within `connect_timeout`
-  access_refused,      ///< the peer wrote outside a region (it sees `protocol_error`)
+  access_refused,      ///< the peer wrote or read outside a region (it sees `protocol_error`)
   protocol_error,      ///< the peer says that this side broke a rule, or the reverse
   keys_exhausted,      ///< 2^40 packets under one key: connect anew
   no_resources,        ///< `max_connections`, `max_receives` or `max_regions` is reached
   peer_restarted,      ///< the peer does not know the connection any more: connect anew
   version_refused,     ///< set-up: the peer speaks another version of the protocol
   transport_refused,   ///< set-up: the peer does not have `EndpointOptions::transport`
-  extension_refused,  ///< set-up: the peer does not know an extension that this side cannot do without
-  unreachable,        ///< set-up: this host knows no way to the peer
+  /// set-up, `read`: the peer does not know an extension that this side cannot do without
+  extension_refused,
+  unreachable,  ///< set-up: this host knows no way to the peer
 };
 [[nodiscard]] std::string_view text(Status status);
 
@@ -148,6 +152,7 @@ enum class Kind : std::uint8_t {
   peer_closed,  ///< the peer will send no more messages; this side may, until its own `close`
   closed,       ///< both sides have closed: nothing was lost in either direction
   failed,       ///< the connection has ended, or never came up, for the reason in `status`
+  read,         ///< a `read` has its bytes, or failed
 };
 [[nodiscard]] std::string_view text(Kind kind);
 
@@ -162,6 +167,11 @@ struct Completion {
       0;  ///< received, sent: the message's; accepted, connected: the peer's user_data
   std::uint64_t length = 0;  ///< received: the message's (with `truncated`, more than the buffer)
 };
+
+/// Of one message, or of a receive's buffer.
+inline constexpr std::size_t kMostMessagePieces = 1024;
+using PiecesOut = std::span<const std::span<const std::byte>>;
+using PiecesIn = std::span<const std::span<std::byte>>;
 
 /// [D123] Is asked where a message goes when its first bytes have come, so that nobody has to copy it from a buffer for
 /// any message to its place.
@@ -422,21 +432,33 @@ class Endpoint {
                             std::span<const std::byte> head, std::span<const std::byte> rest,
                             std::uint64_t cookie);
 
+  /// The same of a message in up to `kMostMessagePieces` pieces; the list of them is copied.
+  [[nodiscard]] Status sendv(ConnectionId connection, std::uint64_t tag, PiecesOut message,
+                             std::uint64_t cookie);
+
   /// Offers a buffer to messages from one connection, or from any. Of several that match a message,
   /// the one posted first takes it, those of the connection itself before those for any. A longer
   /// message is cut off (`truncated`).
   [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
                                     std::span<std::byte> buffer, std::uint64_t cookie);
+  /// The same with a buffer in up to `kMostMessagePieces` pieces, which a message fills in their order. The list is copied.
+  [[nodiscard]] Status post_receivev(ConnectionId connection, Match match, PiecesIn buffer,
+                                     std::uint64_t cookie);
+  /// Of the messages that have begun to come, from one connection or any, and that no receive has been posted for: the
+  /// first that this one would take, as a `received` without a cookie. It stays where it is. With `threads`, of one
+  /// connection only.
+  [[nodiscard]] std::optional<Completion> peek(ConnectionId connection, Match match) const;
   /// [D123] Whom to ask from now on, or nullptr. It must live as long as the endpoint. With `threads` nobody is asked.
   void set_usher(Usher* usher);
   /// Takes back receives posted with this cookie that no message has been matched with; each
   /// completes as `cancelled`. Returns how many.
   std::size_t cancel_receives(std::uint64_t cookie);
 
-  /// Lets peers write into this memory, all connections or one. It must stay until
-  /// `unregister_region` (which takes effect at once: a write under way then ends its connection).
+  /// Lets peers write into this memory, or read it, all connections or one. It must stay until
+  /// `unregister_region` (which takes effect at once: a write or read under way then ends its connection).
   [[nodiscard]] Outcome<RegionKey> register_region(std::span<std::byte> memory,
-                                                   ConnectionId connection = kAnyConnection);
+                                                   ConnectionId connection = kAnyConnection,
+                                                   Access access = Access::write);
   Status unregister_region(RegionKey key);
 
   /// One-sided: puts the bytes at `offset` of a region that the peer has registered. The peer's
@@ -445,6 +467,19 @@ class Endpoint {
   /// `protocol_error` here.
   [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
                              std::span<const std::byte> bytes, std::uint64_t cookie);
+
+  /// [D172] The same, and the peer's program is told: a receive that takes messages with the tag `immediate` completes
+  /// there, with a length of 0, when the bytes are in place. Takes two of the connection's slots.
+  [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                             std::span<const std::byte> bytes, std::uint64_t immediate,
+                             std::uint64_t cookie);
+
+  /// [D170] One-sided: fills `into` from `offset` of a region that the peer has registered for reading. `read` follows.
+  /// It sees all writes that this side has queued before it. The peer's program is not told. As with a write, what is not in a region ends the connection. `would_block` also before the connection is
+  /// up; `extension_refused` if the peer's version has no reads. An answer comes behind what the peer has sent before:
+  /// who lets messages wait without a receive lets his reads wait, too.
+  [[nodiscard]] Status read(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                            std::span<std::byte> into, std::uint64_t cookie);
 
   /// No more will be sent. The connection ends (`closed`) when all that was queued here is
   /// acknowledged and the peer has closed too, or has learnt of it; a peer that still sends gets
@@ -528,11 +563,22 @@ class ThreadedEndpoint {
   [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
                                     std::span<std::byte> buffer, std::uint64_t cookie);
   std::size_t cancel_receives(std::uint64_t cookie);
+  [[nodiscard]] Status sendv(ConnectionId connection, std::uint64_t tag, PiecesOut message,
+                             std::uint64_t cookie);
+  [[nodiscard]] Status post_receivev(ConnectionId connection, Match match, PiecesIn buffer,
+                                     std::uint64_t cookie);
+  [[nodiscard]] std::optional<Completion> peek(ConnectionId connection, Match match) const;
   [[nodiscard]] Outcome<RegionKey> register_region(std::span<std::byte> memory,
-                                                   ConnectionId connection);
+                                                   ConnectionId connection,
+                                                   Access access = Access::write);
   Status unregister_region(RegionKey key);
   [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
                              std::span<const std::byte> bytes, std::uint64_t cookie);
+  [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                             std::span<const std::byte> bytes, std::uint64_t immediate,
+                             std::uint64_t cookie);
+  [[nodiscard]] Status read(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                            std::span<std::byte> into, std::uint64_t cookie);
   Status close(ConnectionId connection);
   Status abort(ConnectionId connection);
 

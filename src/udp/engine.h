@@ -61,12 +61,30 @@ class Engine {
                             std::uint64_t cookie);
   [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
                              std::span<const std::byte> bytes, std::uint64_t cookie);
+  [[nodiscard]] Status sendv(ConnectionId connection, std::uint64_t tag, PiecesOut message,
+                             std::uint64_t cookie);
+  [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                             std::span<const std::byte> bytes, std::uint64_t immediate,
+                             std::uint64_t cookie);
+  [[nodiscard]] Status read(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                            std::span<std::byte> into, std::uint64_t cookie);
   [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
-                                    std::span<std::byte> buffer, std::uint64_t cookie);
+                                    std::span<std::byte> buffer, std::uint64_t cookie) {
+    PostedReceive receive;
+    receive.match = match;
+    receive.buffer = reinterpret_cast<std::uint8_t*>(buffer.data());
+    receive.size = buffer.size();
+    receive.cookie = cookie;
+    return post_receive(connection, receive);
+  }
+  [[nodiscard]] Status post_receivev(ConnectionId connection, Match match, PiecesIn buffer,
+                                     std::uint64_t cookie);
+  [[nodiscard]] std::optional<Completion> peek(ConnectionId connection, Match match) const;
   void set_usher(Usher* usher) { usher_ = usher; }
   std::size_t cancel_receives(std::uint64_t cookie);
   [[nodiscard]] Outcome<RegionKey> register_region(std::span<std::byte> memory,
-                                                   ConnectionId connection);
+                                                   ConnectionId connection,
+                                                   Access access = Access::write);
   Status unregister_region(RegionKey key);
   Status close(ConnectionId connection);
   Status abort(ConnectionId connection);
@@ -97,7 +115,21 @@ class Engine {
     std::uint8_t* memory;
     std::uint64_t size;
     ConnectionId connection;
+    Access access = Access::write;
+    bool answer = false;  ///< [D170] nobody's memory but a read's: written once, and whole
+
+    [[nodiscard]] bool allows(Access wanted, ConnectionId peer, std::uint64_t offset,
+                              std::uint64_t length) const {
+      const auto has = [](Access all, Access one) {
+        return (static_cast<unsigned>(all) & static_cast<unsigned>(one)) != 0;
+      };
+      return has(access, wanted) && (connection == kAnyConnection || connection == peer) &&
+             offset <= size && length <= size - offset &&
+             (!answer || (offset == 0 && length == size));
+    }
   };
+  [[nodiscard]] Status post_receive(ConnectionId connection, const PostedReceive& wanted);
+  [[nodiscard]] std::uint64_t draw_region();
 
   // Set-up (set_up.cpp).
   void on_set_up(const wire::Header& header, wire::ConstBytes datagram, const Incoming& from);
@@ -204,7 +236,18 @@ class Engine {
   [[nodiscard]] bool owes_acks();
   [[nodiscard]] bool may_owe_acks(std::uint64_t completed_before);
 
+  // Reads [D170] (reads.cpp).
+  [[nodiscard]] bool has_requests(const Connection& c) const;
+  [[nodiscard]] bool take_request(Connection& c, Inbound& in, const wire::Data& data);
+  void answer_reads(Connection& c);
+  void finish_read(Connection& c, std::uint64_t region);
+  void give_back_reads(Connection& c, Status status);
+  void acknowledged(Connection& c, std::uint32_t message_id);
+  [[nodiscard]] static bool is_told(const Connection& c, std::uint32_t message_id,
+                                    std::uint32_t head);
+
   // Sending.
+  [[nodiscard]] Status may_queue(ConnectionId id, std::uint32_t slots, Connection*& c) const;
   Status queue(ConnectionId id, const Outbound& message);
   void post(Connection& c);
   void mark_ready(Connection& c);
@@ -322,6 +365,7 @@ class Engine {
   Usher* usher_ = nullptr;
   std::size_t held_bytes_ = 0;
   std::unordered_map<std::uint64_t, Region> regions_;
+  std::size_t reading_ = 0;  ///< of them, those for answers
 
   std::vector<Completion> ring_;  ///< 2^n; completed_ and taken_ count for ever
   std::uint64_t completed_ = 0;

@@ -14,10 +14,38 @@ namespace {
 constexpr std::uint32_t kMostHeldUnexpected = 64;  ///< packets per connection
 constexpr std::int32_t kWidestSack = core::kSackBits / 2;
 
+/// Bytes of a message into a buffer in pieces, from this one on; what does not fit is cut off.
+void scatter(const std::vector<std::span<std::byte>>& pieces, std::uint64_t offset,
+             std::span<const std::uint8_t> from) {
+  for (const std::span<std::byte> piece : pieces) {
+    if (offset >= piece.size()) {
+      offset -= piece.size();
+      continue;
+    }
+    const std::size_t size = std::min<std::size_t>(from.size(), piece.size() - offset);
+    if (size == 0) return;
+    std::memcpy(piece.data() + offset, from.data(), size);
+    from = from.subspan(size);
+    offset = 0;
+  }
+}
+
 }  // namespace
 
-Status Engine::post_receive(ConnectionId connection, Match match_with, std::span<std::byte> buffer,
-                            std::uint64_t cookie) {
+Status Engine::post_receivev(ConnectionId connection, Match match_with, PiecesIn buffer,
+                             std::uint64_t cookie) {
+  if (buffer.size() > kMostMessagePieces) return Status::too_long;
+  if (buffer.size() == 1) return post_receive(connection, match_with, buffer[0], cookie);
+  PostedReceive receive;
+  receive.match = match_with;
+  receive.cookie = cookie;
+  for (const std::span<std::byte> piece : buffer) receive.size += piece.size();
+  receive.pieces =
+      std::make_shared<std::vector<std::span<std::byte>>>(buffer.begin(), buffer.end());
+  return post_receive(connection, receive);
+}
+
+Status Engine::post_receive(ConnectionId connection, const PostedReceive& wanted) {
   Connection* c = nullptr;
   if (connection != kAnyConnection) {
     c = find(connection);
@@ -26,8 +54,7 @@ Status Engine::post_receive(ConnectionId connection, Match match_with, std::span
   if (!room_for_completions()) return Status::would_block;
   PostedReceive* receive = pool_.take();
   if (receive == nullptr) return Status::no_resources;
-  *receive = {match_with, reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.size(), cookie,
-              nullptr};
+  *receive = wanted;
   credit_to_tell_ = !dry_.empty();
   if (c != nullptr) {
     c->in.receives.push(receive);
@@ -48,6 +75,28 @@ Status Engine::post_receive(ConnectionId connection, Match match_with, std::span
   return Status::ok;
 }
 
+std::optional<Completion> Engine::peek(ConnectionId connection, Match match_with) const {
+  const auto look = [&](const Connection& c) -> std::optional<Completion> {
+    for (std::uint32_t m = c.in.unmatched; m != c.in.unseen; ++m) {
+      const Inbound& in = c.in.messages[m & c.in.mask()];
+      if (in.state == InboundState::unseen) break;  // what is to come may be the first
+      if (in.state == InboundState::waiting && match_with.accepts(in.tag))
+        return Completion{
+            .kind = Kind::received, .connection = c.id, .tag = in.tag, .length = in.length};
+    }
+    return std::nullopt;
+  };
+  if (connection != kAnyConnection) {
+    const Connection* c = find(connection);
+    return c != nullptr && !c->has_ended() && c->in.starving ? look(*c) : std::nullopt;
+  }
+  for (const Connection* c : starving_) {
+    if (!c->in.starving || c->has_ended()) continue;
+    if (auto found = look(*c)) return found;
+  }
+  return std::nullopt;
+}
+
 std::size_t Engine::cancel_receives(std::uint64_t cookie) {
   std::size_t cancelled = 0;
   const auto cancel = [&](ReceiveQueue& queue, ConnectionId id) {
@@ -66,22 +115,32 @@ std::size_t Engine::cancel_receives(std::uint64_t cookie) {
   return cancelled;
 }
 
-Outcome<RegionKey> Engine::register_region(std::span<std::byte> memory, ConnectionId connection) {
-  if (regions_.size() >= options_.max_regions) {
-    return Error{"already " + std::to_string(regions_.size()) +
+/// A name that no memory has.
+std::uint64_t Engine::draw_region() {
+  std::uint64_t id = wire::kRequestRegion;
+  while (id == wire::kRequestRegion || regions_.contains(id))
+    id = std::uint64_t{random32()} << 32 | random32();
+  return id;
+}
+
+Outcome<RegionKey> Engine::register_region(std::span<std::byte> memory, ConnectionId connection,
+                                           Access access) {
+  if (regions_.size() - reading_ >= options_.max_regions) {
+    return Error{"already " + std::to_string(regions_.size() - reading_) +
                  " regions. unregister some or raise max_regions"};
   }
   if (connection != kAnyConnection && find(connection) == nullptr)
     return Error{"a region for a connection that does not exist"};
-  std::uint64_t id = 0;
-  while (id == 0 || regions_.contains(id)) id = std::uint64_t{random32()} << 32 | random32();
-  regions_.emplace(
-      id, Region{reinterpret_cast<std::uint8_t*>(memory.data()), memory.size(), connection});
+  const std::uint64_t id = draw_region();
+  regions_.emplace(id, Region{reinterpret_cast<std::uint8_t*>(memory.data()), memory.size(),
+                              connection, access});
   return RegionKey{id};
 }
 
 Status Engine::unregister_region(RegionKey key) {
-  if (regions_.erase(key.id) == 0) return Status::unknown_region;
+  const auto known = regions_.find(key.id);
+  if (known == regions_.end() || known->second.answer) return Status::unknown_region;
+  regions_.erase(known);
   now_ = network_.now();
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     Connection& c = *connections_[i];
@@ -91,6 +150,10 @@ Status Engine::unregister_region(RegionKey key) {
       const Inbound& in = c.in.messages[m & c.in.mask()];
       under_way |= in.state == InboundState::matched && in.kind == wire::DataKind::write &&
                    in.tag == key.id && !in.whole;
+    }
+    for (std::uint32_t m = c.out.head; m != c.out.tail; ++m) {
+      const Outbound& out = c.out.messages[m & c.out.mask()];
+      under_way |= out.source == key.id && !out.done;  // its bytes are being read
     }
     if (under_way) fail(c, Status::access_refused, wire::CloseReason::protocol_error);
   }
@@ -161,8 +224,10 @@ void Engine::on_data(Connection& c, const wire::Header& header, wire::ConstBytes
   ++c.statistics.data_packets_received;
   want_ack(c, packet.psn, packet.timestamp, from.arrival);
   if (arrival.delivered) {
-    in.whole = true;
-    report(c);
+    in.whole = !in.is_request();  // such a one is, when it is answered
+    if (!c.out.readings.empty() && in.kind == wire::DataKind::write) finish_read(c, in.tag);
+    if (!c.in.asked.empty()) answer_reads(c);
+    if (!c.has_ended()) report(c);
   }
   // A mark is news that the sender's choice of paths waits for.
   if (marked && last && c.acks.pending && !c.has_ended()) send_ack(c);
@@ -180,12 +245,13 @@ bool Engine::take_note(Connection& c, Inbound& in, const wire::Data& data) {
     ++statistics_.refused_malformed;
     return false;
   }
-  if (is_write) {
+  if (is_write && data.region == wire::kRequestRegion && has_requests(c)) {
+    if (!take_request(c, in, data)) return false;
+  } else if (is_write) {
     const auto found = regions_.find(data.region);
     const Region* region = found == regions_.end() ? nullptr : &found->second;
-    if (region == nullptr || (region->connection != kAnyConnection && region->connection != c.id) ||
-        data.region_offset > region->size ||
-        packet.message_length > region->size - data.region_offset) {
+    if (region == nullptr ||
+        !region->allows(Access::write, c.id, data.region_offset, packet.message_length)) {
       fail(c, Status::access_refused, wire::CloseReason::protocol_error);
       return false;
     }
@@ -213,7 +279,7 @@ bool Engine::take_note(Connection& c, Inbound& in, const wire::Data& data) {
 /// [D123] Of a message whose first packet has come first, where the user knows of all before it.
 void Engine::show_in(const Connection& c, Inbound& in, const wire::Data& data) {
   if (usher_ == nullptr || in.state != InboundState::matched || in.kind != wire::DataKind::send ||
-      data.piece || data.packet.offset != 0 || data.packet.message_id != c.in.floor ||
+      in.pieces || data.piece || data.packet.offset != 0 || data.packet.message_id != c.in.floor ||
       taken_ < received_ || in.length > in.capacity)
     return;
   const auto place = usher_->place(c.id, in.cookie, in.length, std::as_bytes(data.payload));
@@ -259,6 +325,7 @@ void Engine::match(Connection& c) {
 /// Its packets so far go there; returns whether that is all of it.
 bool Engine::give_buffer(Connection& c, Inbound& in, const PostedReceive& receive) {
   in.buffer = receive.buffer;
+  in.pieces = receive.pieces;
   in.capacity = receive.size;
   in.cookie = receive.cookie;
   in.state = InboundState::matched;
@@ -278,6 +345,7 @@ void Engine::place(Inbound& in, std::uint32_t offset, const std::uint8_t* payloa
     size = kept;
   }
   if (offset >= in.capacity) return;  // longer than its buffer: cut off
+  if (in.pieces) return scatter(*in.pieces, offset, {payload, size});
   std::memcpy(in.buffer + offset, payload, std::min<std::uint64_t>(size, in.capacity - offset));
 }
 
@@ -360,8 +428,9 @@ std::uint32_t Engine::credit(Connection& c) {
       if (state == InboundState::matched || state == InboundState::reported) ++matched;
     }
   }
-  const std::uint32_t wanted =
-      matched + c.in.receives.count() + any_receives_.count() + options_.unexpected_messages;
+  const std::uint32_t wanted = matched + c.in.receives.count() + any_receives_.count() +
+                               options_.unexpected_messages +
+                               static_cast<std::uint32_t>(c.out.readings.size());
   const std::uint32_t limit = c.in.floor + std::min(wanted, options_.message_slots);
   if (ahead(limit, c.in.granted) > 0) c.in.granted = limit;
   return c.in.granted;

@@ -18,12 +18,19 @@ constexpr std::uint32_t kTurn = 16;  ///< of one connection among several
 
 }  // namespace
 
-Status Engine::queue(ConnectionId id, const Outbound& message) {
-  Connection* c = find(id);
+/// Whether so many messages can be.
+Status Engine::may_queue(ConnectionId id, std::uint32_t slots, Connection*& c) const {
+  c = find(id);
   if (c == nullptr || c->has_ended()) return Status::unknown_connection;
   if (c->closing.asked) return Status::closing;
-  if (c->out.tail - c->out.head == c->out.messages.size() || !room_for_completions())
+  if (c->out.tail - c->out.head + slots > c->out.messages.size() || !room_for_completions())
     return Status::would_block;
+  return Status::ok;
+}
+
+Status Engine::queue(ConnectionId id, const Outbound& message) {
+  Connection* c = nullptr;
+  if (const Status status = may_queue(id, 1, c); status != Status::ok) return status;
   c->out.messages[c->out.tail++ & c->out.mask()] = message;
   post(*c);
   return Status::ok;
@@ -46,12 +53,60 @@ Status Engine::write(ConnectionId connection, RegionKey region, std::uint64_t of
                      std::span<const std::byte> bytes, std::uint64_t cookie) {
   if (bytes.size() > 0xffff'ffff || offset > ~std::uint64_t{0} - bytes.size() - 1)
     return Status::too_long;
+  if (region.id == wire::kRequestRegion) return Status::unknown_region;  // no memory's name
   return queue(connection, {.length = static_cast<std::uint32_t>(bytes.size()),
                             .data = reinterpret_cast<const std::uint8_t*>(bytes.data()),
                             .kind = wire::DataKind::write,
                             .tag = region.id,
                             .region_offset = offset,
                             .cookie = cookie});
+}
+
+/// [D172] The bytes, and an empty message behind them.
+Status Engine::write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                     std::span<const std::byte> bytes, std::uint64_t immediate,
+                     std::uint64_t cookie) {
+  Connection* c = nullptr;
+  if (bytes.size() > 0xffff'ffff || offset > ~std::uint64_t{0} - bytes.size() - 1)
+    return Status::too_long;
+  if (region.id == wire::kRequestRegion) return Status::unknown_region;
+  if (options_.message_slots < 2) return Status::no_resources;
+  if (const Status status = may_queue(connection, 2, c); status != Status::ok) return status;
+  c->out.messages[c->out.tail++ & c->out.mask()] = {
+      .length = static_cast<std::uint32_t>(bytes.size()),
+      .data = reinterpret_cast<const std::uint8_t*>(bytes.data()),
+      .kind = wire::DataKind::write,
+      .pair = 1,
+      .tag = region.id,
+      .region_offset = offset,
+      .cookie = cookie};
+  c->out.messages[c->out.tail++ & c->out.mask()] = {
+      .pair = 2, .tag = immediate, .region_offset = bytes.size(), .cookie = cookie};
+  post(*c);
+  return Status::ok;
+}
+
+Status Engine::sendv(ConnectionId connection, std::uint64_t tag, PiecesOut message,
+                     std::uint64_t cookie) {
+  if (message.size() > kMostMessagePieces) return Status::too_long;
+  if (message.empty()) return send(connection, tag, std::span<const std::byte>(), cookie);
+  if (message.size() <= 2) {
+    const auto rest = message.size() == 2 ? message[1] : std::span<const std::byte>();
+    return send(connection, tag, message[0], rest, cookie);
+  }
+  std::uint64_t length = 0;
+  for (const std::span<const std::byte> piece : message) {
+    if (piece.size() > 0xffff'ffff - length) return Status::too_long;
+    length += piece.size();
+  }
+  Connection* c = nullptr;
+  if (const Status status = may_queue(connection, 1, c); status != Status::ok) return status;
+  return queue(connection, {.length = static_cast<std::uint32_t>(length),
+                            .kind = wire::DataKind::send,
+                            .tag = tag,
+                            .cookie = cookie,
+                            .pieces = std::make_shared<std::vector<std::span<const std::byte>>>(
+                                message.begin(), message.end())});
 }
 
 void Engine::take_credit(Connection& c, std::uint32_t credit) {
@@ -109,22 +164,54 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
     c.out.lowest_rtt = std::min(c.out.lowest_rtt, rtt);
   }
   while (const auto id = c.session->poll_completion()) {
-    Outbound& out = c.out.messages[*id & c.out.mask()];
-    out.done = true;
-    const bool sent = out.kind == wire::DataKind::send;
-    ++c.statistics.messages_sent;
-    c.statistics.message_bytes_sent += out.length;
-    complete({.kind = sent ? Kind::sent : Kind::written,
-              .connection = c.id,
-              .cookie = out.cookie,
-              .tag = sent ? out.tag : 0,
-              .length = out.length});
+    acknowledged(c, *id);
   }
   while (c.out.head != c.out.posted && c.out.messages[c.out.head & c.out.mask()].done) ++c.out.head;
+  // Those that wait for a slot come before what the program may want next.
+  if (!c.in.asked.empty()) answer_reads(c);
+  if (c.has_ended()) return;
   take_credit(c, decoded.value().credit);
   post(c);
   mark_ready(c);
   if (c.closing.asked) maybe_close(c);
+}
+
+/// Whether this side's user hears of the end of this message: of a pair of the second alone, when both are done; of what
+/// the endpoint itself has sent, never. `head`: all before it are done.
+bool Engine::is_told(const Connection& c, std::uint32_t message_id, std::uint32_t head) {
+  const Outbound& out = c.out.messages[message_id & c.out.mask()];
+  return out.source == 0 && !out.is_request() &&
+         (out.pair != 2 || ahead(head, message_id - 1) > 0 ||
+          c.out.messages[(message_id - 1) & c.out.mask()].done);
+}
+
+void Engine::acknowledged(Connection& c, std::uint32_t message_id) {
+  Outbound& out = c.out.messages[message_id & c.out.mask()];
+  out.done = true;
+  out.pieces.reset();
+  ++c.statistics.messages_sent;
+  c.statistics.message_bytes_sent += out.length;
+  if (out.is_request()) {
+    const auto reading = c.out.readings.find(out.cookie);
+    STRACK_CHECK(reading != c.out.readings.end());
+    reading->second.acknowledged = true;
+    if (reading->second.answered) c.out.readings.erase(reading);
+    return;
+  }
+  if (out.pair == 1) {
+    const Outbound& second = c.out.messages[(message_id + 1) & c.out.mask()];
+    if (second.done)
+      complete(
+          {.kind = Kind::written, .connection = c.id, .cookie = out.cookie, .length = out.length});
+    return;
+  }
+  if (!is_told(c, message_id, c.out.head)) return;
+  const bool sent = out.kind == wire::DataKind::send && out.pair == 0;
+  complete({.kind = sent ? Kind::sent : Kind::written,
+            .connection = c.id,
+            .cookie = out.cookie,
+            .tag = sent ? out.tag : 0,
+            .length = out.pair == 2 ? out.region_offset : out.length});
 }
 
 bool Engine::transmit() {
@@ -155,6 +242,22 @@ bool Engine::transmit() {
 }
 
 namespace {
+
+/// Bytes of a message in pieces, from this one on.
+void gather(const std::vector<std::span<const std::byte>>& pieces, std::uint64_t offset,
+            std::span<std::uint8_t> out) {
+  for (const std::span<const std::byte> piece : pieces) {
+    if (offset >= piece.size()) {
+      offset -= piece.size();
+      continue;
+    }
+    const std::size_t size = std::min<std::size_t>(out.size(), piece.size() - offset);
+    if (size == 0) return;
+    std::memcpy(out.data(), piece.data() + offset, size);
+    out = out.subspan(size);
+    offset = 0;
+  }
+}
 
 void count_packet(Connection& c, const core::Packet& packet, core::PathId path) {
   if (packet.retransmission) ++c.statistics.retransmissions;
@@ -266,10 +369,14 @@ void Engine::append_data(Connection& c, const core::Packet& packet, bool piece, 
   std::uint8_t* out = scratch_.data() + used;
   const std::uint64_t counter = c.keys.counter++;
   wire::encode_data_front({out, front}, wire::Envelope{c.peer_id, keyed(), counter}, data);
-  // What a packet has of a message's head stands behind its own, and the rest stays where it is.
-  const std::uint32_t apart = std::min<std::uint32_t>(
+  // What a packet has of a message's head, or of one in pieces, stands behind its own, and the rest stays where it is.
+  std::uint32_t apart = std::min<std::uint32_t>(
       message.head_bytes - std::min(message.head_bytes, packet.offset), packet.payload);
   if (apart > 0) std::memcpy(out + front, message.head + packet.offset, apart);
+  if (message.pieces) {
+    gather(*message.pieces, packet.offset, {out + front, packet.payload});
+    apart = packet.payload;
+  }
   const std::uint32_t rest = packet.payload - apart;
   const std::uint8_t* payload =
       rest > 0 ? message.data + (packet.offset + apart - message.head_bytes) : nullptr;

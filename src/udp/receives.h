@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "udp/endpoint.h"
 
@@ -16,6 +19,7 @@ struct PostedReceive {
   std::size_t size = 0;
   std::uint64_t cookie = 0;
   PostedReceive* next = nullptr;
+  std::shared_ptr<const std::vector<std::span<std::byte>>> pieces{};  ///< instead of `buffer`
 };
 
 class ReceivePool {
@@ -33,6 +37,7 @@ class ReceivePool {
     return node;
   }
   void give_back(PostedReceive* node) {
+    node->pieces.reset();
     node->next = free_;
     free_ = node;
   }

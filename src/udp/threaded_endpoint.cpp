@@ -342,11 +342,30 @@ Status ThreadedEndpoint::post_receive(ConnectionId connection, Match match,
     return e.post_receive(id, match, buffer, cookie);
   });
 }
+Status ThreadedEndpoint::sendv(ConnectionId connection, std::uint64_t tag, PiecesOut message,
+                               std::uint64_t cookie) {
+  return impl_->with(
+      connection, [&](Endpoint& e, ConnectionId id) { return e.sendv(id, tag, message, cookie); });
+}
+Status ThreadedEndpoint::post_receivev(ConnectionId connection, Match match, PiecesIn buffer,
+                                       std::uint64_t cookie) {
+  return impl_->with(connection, [&](Endpoint& e, ConnectionId id) {
+    return e.post_receivev(id, match, buffer, cookie);
+  });
+}
+std::optional<Completion> ThreadedEndpoint::peek(ConnectionId connection, Match match) const {
+  Shard* shard = impl_->of(connection);
+  if (shard == nullptr) return std::nullopt;
+  auto found = shard->with([&](Endpoint& e) { return e.peek(local(connection), match); });
+  if (found) found->connection = connection;
+  return found;
+}
 Outcome<RegionKey> ThreadedEndpoint::register_region(std::span<std::byte> memory,
-                                                     ConnectionId connection) {
+                                                     ConnectionId connection, Access access) {
   Shard* shard = impl_->of(connection);
   if (shard == nullptr) return Error{"a region of a ThreadedEndpoint belongs to a connection"};
-  return shard->with([&](Endpoint& e) { return e.register_region(memory, local(connection)); });
+  return shard->with(
+      [&](Endpoint& e) { return e.register_region(memory, local(connection), access); });
 }
 Status ThreadedEndpoint::unregister_region(RegionKey key) {
   // Keys are random: one of them has it, or none.
@@ -366,6 +385,19 @@ Status ThreadedEndpoint::write(ConnectionId connection, RegionKey region, std::u
                                std::span<const std::byte> bytes, std::uint64_t cookie) {
   return impl_->with(connection, [&](Endpoint& e, ConnectionId id) {
     return e.write(id, region, offset, bytes, cookie);
+  });
+}
+Status ThreadedEndpoint::write(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                               std::span<const std::byte> bytes, std::uint64_t immediate,
+                               std::uint64_t cookie) {
+  return impl_->with(connection, [&](Endpoint& e, ConnectionId id) {
+    return e.write(id, region, offset, bytes, immediate, cookie);
+  });
+}
+Status ThreadedEndpoint::read(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                              std::span<std::byte> into, std::uint64_t cookie) {
+  return impl_->with(connection, [&](Endpoint& e, ConnectionId id) {
+    return e.read(id, region, offset, into, cookie);
   });
 }
 Status ThreadedEndpoint::close(ConnectionId connection) {

@@ -95,7 +95,7 @@ void run(FuzzInput& input) {
     if (stage == 2) settle(us(25));  // challenged
     if (stage >= 3) {
       settle(ms(1));
-      region = server.register_region(region_bytes, kAnyConnection).value();
+      region = server.register_region(region_bytes, kAnyConnection, Access::both).value();
       STRACK_CHECK(server.post_receive(kAnyConnection, Match::any(), buffer, 1) == Status::ok);
       STRACK_CHECK(client.send(made.value(), 1, message, 1) == Status::ok);
       STRACK_CHECK(client.send(made.value(), 2, message, 2) == Status::ok);

@@ -138,6 +138,14 @@ inline std::string describe(const Packet& packet) {
     } else {
       text.hex("data.tag", data->tag, 16);
     }
+    if (data->kind == DataKind::write && data->region == kRequestRegion) {
+      if (const auto request = decode_request(data->payload)) {
+        text.number("request.length", request.value().length);
+        text.hex("request.region", request.value().region, 16);
+        text.number("request.offset", request.value().offset);
+        text.hex("request.reply_region", request.value().reply_region, 16);
+      }
+    }
     text.number("data.payload_length", data->packet.payload);
     text.bytes("data.payload", data->payload);
   } else if (const auto* body = std::get_if<SackBody>(&packet.body)) {

@@ -163,6 +163,19 @@ struct Data {
   ConstBytes payload;               ///< decoded: within the datagram
 };
 
+/// [D170] A write to this region is a request to the peer's endpoint, where both sides have the extension: no memory has
+/// this name.
+inline constexpr std::uint64_t kRequestRegion = 0;
+inline constexpr std::size_t kRequestBytes = 32;
+
+/// The payload of such a message: bytes of a region of the peer's are to be written to one of this side's.
+struct ReadRequest {
+  std::uint64_t region = 0;  ///< the peer's; not 0
+  std::uint64_t offset = 0;
+  std::uint64_t reply_region = 0;  ///< this side's, as large as `length`; not 0
+  std::uint32_t length = 0;
+};
+
 struct SackBody {
   core::Sack sack;
   std::uint32_t credit = 0;  ///< the peer may start messages with ids before this
@@ -224,6 +237,9 @@ inline constexpr std::size_t kTermsBytes = 72;
 inline constexpr std::uint16_t kCriticalExtensions = 0xff00;
 /// Keys follow from the counter [D96].
 inline constexpr std::uint16_t kRekeying = 0x0001;
+/// Requests to the endpoint itself [D170].
+inline constexpr std::uint16_t kRequests = 0x0002;
+inline constexpr std::uint16_t kKeyedExtensions = kRequests | kRekeying;
 /// The hosts' own keys: set if and only if the header says so, too [D95].
 inline constexpr std::uint16_t kHostKeys = 0x0100;
 
@@ -314,6 +330,8 @@ struct Reset {
 // --- Decoding: `header` from decode_header, `body` what follows it, opened and without its tag -----
 
 [[nodiscard]] Result<Data, DecodeFault> decode_data(const Header& header, ConstBytes body);
+/// Of a whole message to kRequestRegion.
+[[nodiscard]] Result<ReadRequest, DecodeFault> decode_request(ConstBytes payload);
 [[nodiscard]] Result<SackBody, DecodeFault> decode_sack(const Header& header, ConstBytes body);
 [[nodiscard]] Result<core::Packet, DecodeFault> decode_probe(const Header& header, ConstBytes body);
 [[nodiscard]] Result<Ping, DecodeFault> decode_ping(const Header& header, ConstBytes body);
@@ -349,6 +367,7 @@ std::size_t encode_data_front(MutableBytes out, const Envelope& envelope, const 
 /// Of a ping's body, without its padding.
 inline constexpr std::size_t kPingFields = 12;
 
+[[nodiscard]] std::array<std::uint8_t, kRequestBytes> encode_request(const ReadRequest& request);
 std::size_t encode(MutableBytes out, const Envelope& envelope, const Data& data);
 std::size_t encode(MutableBytes out, const Envelope& envelope, const SackBody& sack);
 /// A probe.

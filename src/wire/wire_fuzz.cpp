@@ -24,6 +24,13 @@ void run(ConstBytes datagram) {
     STRACK_CHECK(!name(decoded.error()).empty());
     return;
   }
+  // [D170] What a request says is in its bytes, and all of them count.
+  if (const auto* data = std::get_if<Data>(&decoded.value().body)) {
+    if (const auto request = decode_request(data->payload)) {
+      const auto same = encode_request(request.value());
+      STRACK_CHECK(std::equal(same.begin(), same.end(), data->payload.begin()));
+    }
+  }
   testing::Buffer again = testing::encode(decoded.value());
   STRACK_CHECK_OP(again.size(), ==, datagram.size());
   // A tag is not the decoder's to keep.

@@ -58,6 +58,42 @@ Packet plain_packet(Type type, bool keyed, bool host = false) {
 }
 
 // Whatever the fields, they come back as they were, and the bytes as well.
+// [D170] A request for a read, byte for byte, and each way in which it can be wrong.
+TEST(WireRequest, SaysWhatIsToBeRead) {
+  const ReadRequest asked{.region = 0x0102'0304'0506'0708,
+                          .offset = 0x1112'1314'1516'1718,
+                          .reply_region = 0x2122'2324'2526'2728,
+                          .length = 0x3132'3334};
+  const std::array<std::uint8_t, kRequestBytes> bytes = encode_request(asked);
+  const std::array<std::uint8_t, kRequestBytes> expected{
+      1,    0,    0,    0,    0x31, 0x32, 0x33, 0x34, 1,    2,    3,
+      4,    5,    6,    7,    8,    0x11, 0x12, 0x13, 0x14, 0x15, 0x16,
+      0x17, 0x18, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28};
+  EXPECT_EQ(bytes, expected);
+  const auto back = decode_request(bytes);
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back.value().region, asked.region);
+  EXPECT_EQ(back.value().offset, asked.offset);
+  EXPECT_EQ(back.value().reply_region, asked.reply_region);
+  EXPECT_EQ(back.value().length, asked.length);
+  const auto fault = [&](std::size_t from, std::size_t count, std::uint8_t value) {
+    auto changed = bytes;
+    std::fill_n(changed.begin() + static_cast<std::ptrdiff_t>(from), count, value);
+    const auto decoded = decode_request(changed);
+    return decoded.ok() ? std::string_view("none") : name(decoded.error());
+  };
+  EXPECT_EQ(decode_request(ConstBytes(bytes).first(31)).error(), DecodeFault::too_short);
+  std::array<std::uint8_t, kRequestBytes + 1> longer{};
+  EXPECT_EQ(decode_request(longer).error(), DecodeFault::too_long);
+  EXPECT_EQ(fault(0, 1, 0), "field_not_allowed") << "no kind";
+  EXPECT_EQ(fault(0, 1, 2), "field_not_allowed") << "a kind that nobody knows";
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(fault(i, 1, 1), "reserved_not_zero");
+  EXPECT_EQ(fault(8, 8, 0), "field_not_allowed") << "of no region";
+  EXPECT_EQ(fault(24, 8, 0), "field_not_allowed") << "to no region";
+  EXPECT_EQ(fault(16, 8, 0xff), "beyond_region");
+  EXPECT_EQ(fault(4, 4, 0), "none") << "nothing can be read, too";
+}
+
 TEST(Wire, RoundTrip_AnyPacketOfEachType) {
   RandomPackets random(7, payload_bytes());
   for (const Type type : testing::kAllTypes) {

@@ -109,6 +109,8 @@ def decode(packet):
             fields[name] = {"d": str(value), "x": f"0x{value:0{2 * size}x}", "b": raw.hex()}[form]
         at += size
     check(kind, keyed, flags, number, fields, body[at:])
+    if kind == "data" and flags & 2 and number["data.region"] == 0:
+        fields.update(request(body[at:]))
     if kind == "data":
         fields.update({"data.payload_length": str(len(body) - at), "data.payload": body[at:].hex()})
     elif kind == "ping":
@@ -117,6 +119,14 @@ def decode(packet):
         fields["hello.size"] = str(len(packet))
     fields.pop("reject.reserved", None)
     return fields
+
+
+def request(payload):
+    """What a write to region 0 asks for; nothing where it is no request."""
+    asked, source, at, reply = (int.from_bytes(payload[a:b], "big") for a, b in ((4, 8), (8, 16), (16, 24), (24, 32)))
+    if len(payload) != 32 or payload[:4] != bytes([1, 0, 0, 0]) or 0 in (source, reply) or at + asked >= 2**64:
+        return {}
+    return {"request.length": str(asked), "request.region": f"0x{source:016x}", "request.offset": str(at), "request.reply_region": f"0x{reply:016x}"}
 
 
 def check(kind, keyed, flags, number, fields, rest):

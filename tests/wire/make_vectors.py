@@ -57,6 +57,10 @@ def data(psn, timestamp, message_id, length, offset, payload, tag=None, region=N
     else:
         body += struct.pack(">Q", tag)
         fields["data.tag"] = f"0x{tag:016x}"
+    if write and region[0] == 0 and len(payload) == 32 and payload[:4] == bytes([1, 0, 0, 0]):
+        asked, source, at, reply = struct.unpack(">4xIQQQ", payload)
+        fields.update({"request.length": str(asked), "request.region": f"0x{source:016x}", "request.offset": str(at),
+                       "request.reply_region": f"0x{reply:016x}"})
     fields["data.payload_length"] = str(len(payload))
     fields["data.payload"] = payload.hex()
     return session("data", body + payload, fields, flags=retransmission | write << 1 | piece << 2, **rest)
@@ -331,6 +335,11 @@ VALID = {
     "data-send-retransmitted": data(TOP, TOP, TOP, TOP, TOP - 3, b"end", tag=2**64 - 1, retransmission=1, path=255),
     "data-write": data(77, 1, 4, 5, 0, b"hello", region=(0xFEEDFACECAFEBEEF, 2**40), path=128),
     "data-write-at-the-end": data(78, 2, 5, 1, 0, b"!", region=(1, 2**64 - 2), retransmission=1),
+    "data-read-request": data(81, 4, 8, 32, 0, struct.pack(">IIQQQ", 1 << 24, 20000, 0xFEEDFACECAFEBEEF, 2**40, 0x0123456789ABCDEF),
+                              region=(0, 0), path=3),
+    "data-read-request-of-nothing": data(82, 4, 9, 32, 0, struct.pack(">IIQQQ", 1 << 24, 0, 1, 2**64 - 1, 2), region=(0, 0)),
+    "data-read-request-sealed": data(83, 4, 10, 32, 0, struct.pack(">IIQQQ", 1 << 24, TOP, 1, 0, 2**64 - 1), region=(0, 0), counter=22),
+    "data-write-to-nobody": data(84, 4, 11, 5, 0, b"hello", region=(0, 0)),
     "data-piece": data(79, 3, 6, 9000, 4224, bytes(range(8)), tag=5, piece=1, path=6),
     "data-piece-of-a-write": data(80, 3, 7, 9000, 0, b"first", region=(3, 4), retransmission=1, piece=1),
     "data-send-sealed": data(1001, 5, 3, 8, 0, b"in clear", tag=42, path=9, counter=0),

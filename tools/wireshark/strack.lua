@@ -78,6 +78,10 @@ field("uint32", "data.offset", "Offset in the message", base.DEC)
 field("uint64", "data.tag", "Tag", base.HEX)
 field("uint64", "data.region", "Region", base.HEX)
 field("uint64", "data.region_offset", "Offset in the region", base.DEC)
+field("uint32", "request.length", "Request: bytes to read", base.DEC)
+field("uint64", "request.region", "Request: region to read", base.HEX)
+field("uint64", "request.offset", "Request: offset in it", base.DEC)
+field("uint64", "request.reply_region", "Request: region to write them to", base.HEX)
 field("uint32", "data.payload_length", "Payload length", base.DEC)
 field("bytes", "data.payload", "Payload", base.NONE)
 
@@ -315,6 +319,12 @@ function show.data(tree, tvb, pinfo, found)
     where = "tag 0x" .. tvb(28, 8):uint64():tohex()
   end
   local payload = tvb:len() - at
+  -- A write to region 0 is a request to the endpoint. Of a read there is one kind.
+  if found.write and payload == 32 and tvb(28, 8):uint64() == UInt64(0) and tvb(at, 4):uint() == 0x01000000 then
+    add_all(tree, tvb, at + 4, {
+      { "request.length", 4 }, { "request.region", 8 }, { "request.offset", 8 }, { "request.reply_region", 8 } })
+    where = string.format("read of %u bytes of region 0x%s", tvb(at + 4, 4):uint(), tvb(at + 8, 8):uint64():tohex())
+  end
   tree:add(F["data.payload_length"], payload):set_generated()
   if payload > 0 then tree:add(F["data.payload"], tvb(at, payload)) end
   local offset = tvb(8 + 16, 4):uint()
