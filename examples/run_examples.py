@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs one of the examples over loopback, and checks what it says.
 
-usage: run_examples.py hello|write|allreduce|closed_loop|network_backend PROGRAM
+usage: run_examples.py hello|write|read|allreduce|closed_loop|network_backend PROGRAM
 """
 
 import os
@@ -58,6 +58,10 @@ def write(program):
     expect("10 writes, 1000000 bytes in place\n", good([program]))
 
 
+def read(program):
+    expect('"may I read that\\?" 1000000 bytes read\n', good([program]))
+
+
 def allreduce(program):
     for ranks, floats in ((2, 0), (3, 1), (3, 1000), (4, 1_000_000)):
         printed = good([program, str(ranks), str(floats)])
@@ -95,7 +99,7 @@ def network_backend(program):
 
 
 if __name__ == "__main__":
-    EXAMPLES = {"hello": hello, "write": write, "allreduce": allreduce, "closed_loop": closed_loop,
+    EXAMPLES = {"hello": hello, "write": write, "read": read, "allreduce": allreduce, "closed_loop": closed_loop,
                 "network_backend": network_backend}
     if len(sys.argv) != 3 or sys.argv[1] not in EXAMPLES:
         sys.exit(__doc__)

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "capi/calls.h"
 #include "capi/endpoint.h"
 #include "capi/status_texts.h"
 #include "capi/strack.h"
@@ -23,176 +24,10 @@
 
 namespace {
 
-namespace udp = strack::udp;
+using namespace strack::capi;
 using strack::capi::kStatusTexts;
 using strack::capi::StatusText;
 using udp::ConnectionId;
-
-// --- Values of both sides -------------------------------------------------------------------------
-
-// Switches without a default, so that the compiler says when the endpoint has learnt a new value. The
-// numbers of the C side are promised and do not follow the order of the other.
-
-strack_status status_of(udp::Status status) {
-  switch (status) {
-    case udp::Status::ok:
-      return STRACK_OK;
-    case udp::Status::would_block:
-      return STRACK_WOULD_BLOCK;
-    case udp::Status::unknown_connection:
-      return STRACK_UNKNOWN_CONNECTION;
-    case udp::Status::closing:
-      return STRACK_CLOSING;
-    case udp::Status::too_long:
-      return STRACK_TOO_LONG;
-    case udp::Status::unknown_region:
-      return STRACK_UNKNOWN_REGION;
-    case udp::Status::truncated:
-      return STRACK_TRUNCATED;
-    case udp::Status::cancelled:
-      return STRACK_CANCELLED;
-    case udp::Status::connection_closed:
-      return STRACK_CONNECTION_CLOSED;
-    case udp::Status::peer_dead:
-      return STRACK_PEER_DEAD;
-    case udp::Status::peer_aborted:
-      return STRACK_PEER_ABORTED;
-    case udp::Status::refused:
-      return STRACK_REFUSED;
-    case udp::Status::key_refused:
-      return STRACK_KEY_REFUSED;
-    case udp::Status::busy:
-      return STRACK_BUSY;
-    case udp::Status::not_listening:
-      return STRACK_NOT_LISTENING;
-    case udp::Status::timed_out:
-      return STRACK_TIMED_OUT;
-    case udp::Status::access_refused:
-      return STRACK_ACCESS_REFUSED;
-    case udp::Status::protocol_error:
-      return STRACK_PROTOCOL_ERROR;
-    case udp::Status::keys_exhausted:
-      return STRACK_KEYS_EXHAUSTED;
-    case udp::Status::no_resources:
-      return STRACK_NO_RESOURCES;
-    case udp::Status::peer_restarted:
-      return STRACK_PEER_RESTARTED;
-    case udp::Status::version_refused:
-      return STRACK_VERSION_REFUSED;
-    case udp::Status::transport_refused:
-      return STRACK_TRANSPORT_REFUSED;
-    case udp::Status::extension_refused:
-      return STRACK_EXTENSION_REFUSED;
-    case udp::Status::unreachable:
-      return STRACK_UNREACHABLE;
-  }
-  return STRACK_INTERNAL;
-}
-
-std::uint32_t kind_of(udp::Kind kind) {
-  switch (kind) {
-    case udp::Kind::sent:
-      return STRACK_SENT;
-    case udp::Kind::written:
-      return STRACK_WRITTEN;
-    case udp::Kind::received:
-      return STRACK_RECEIVED;
-    case udp::Kind::connected:
-      return STRACK_CONNECTED;
-    case udp::Kind::accepted:
-      return STRACK_ACCEPTED;
-    case udp::Kind::peer_closed:
-      return STRACK_PEER_CLOSED;
-    case udp::Kind::closed:
-      return STRACK_CLOSED;
-    case udp::Kind::failed:
-      return STRACK_FAILED;
-  }
-  return 0;
-}
-
-strack_completion completion_of(const udp::Completion& from) {
-  strack_completion to{};
-  to.kind = kind_of(from.kind);
-  to.status = status_of(from.status);
-  to.connection = static_cast<strack_connection>(from.connection);
-  to.cookie = from.cookie;
-  to.tag = from.tag;
-  to.length = from.length;
-  return to;
-}
-
-std::span<const std::byte> bytes(const void* data, std::size_t length) {
-  return {static_cast<const std::byte*>(data), length};
-}
-std::span<std::byte> bytes(void* data, std::size_t length) {
-  return {static_cast<std::byte*>(data), length};
-}
-
-// --- Texts ----------------------------------------------------------------------------------------
-
-/// The caller's buffer for what went wrong; may be none.
-class Complaint {
- public:
-  Complaint() = default;
-  Complaint(char* buffer, std::size_t size) : buffer_(buffer), size_(buffer == nullptr ? 0 : size) {
-    say("");
-  }
-  void say(std::string_view text) {
-    if (size_ == 0) return;
-    const std::size_t length = std::min(text.size(), size_ - 1);
-    std::memcpy(buffer_, text.data(), length);
-    buffer_[length] = '\0';
-  }
-
- private:
-  char* buffer_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-/// A whole text for the caller, or none of it.
-std::int64_t give_text(std::string_view text, char* buffer, std::size_t size) {
-  if (text.size() >= size) {
-    buffer[0] = '\0';
-    return STRACK_BUFFER_TOO_SMALL;
-  }
-  std::memcpy(buffer, text.data(), text.size());
-  buffer[text.size()] = '\0';
-  return static_cast<std::int64_t>(text.size());
-}
-
-bool is_text_buffer(const char* buffer, std::size_t size) { return buffer != nullptr && size > 0; }
-
-// --- Calls ----------------------------------------------------------------------------------------
-
-/// Runs `call`, whose result is a number or a negative status. Whatever is thrown becomes a status.
-template <class Call>
-auto guarded(Complaint complaint, Call&& call) noexcept -> decltype(call()) {
-  using Number = decltype(call());
-  try {
-    return std::forward<Call>(call)();
-  } catch (const std::bad_alloc&) {
-    complaint.say("out of memory");
-    return static_cast<Number>(STRACK_NO_MEMORY);
-  } catch (const std::exception& thrown) {
-    complaint.say(thrown.what());
-    return static_cast<Number>(STRACK_INTERNAL);
-  } catch (...) {
-    return static_cast<Number>(STRACK_INTERNAL);
-  }
-}
-
-template <class Call>
-auto guarded(Call&& call) noexcept -> decltype(call()) {
-  return guarded(Complaint{}, std::forward<Call>(call));
-}
-
-strack_status invalid(Complaint& complaint, std::string_view text) {
-  complaint.say(text);
-  return STRACK_INVALID_ARGUMENT;
-}
-
-constexpr std::string_view kNoEndpoint = "endpoint is NULL. it needs what strack_open stored";
 
 // --- Structs that travel with their size ----------------------------------------------------------
 
@@ -292,9 +127,9 @@ const char* strack_error_text(strack_status status) {
 
 const char* strack_kind_text(uint32_t kind) {
   // By their numbers, which begin with 1 and are promised.
-  static_assert(STRACK_SENT == 1 && STRACK_FAILED == 8);
-  constexpr std::array kTexts{"sent",     "written",     "received", "connected",
-                              "accepted", "peer closed", "closed",   "failed"};
+  static_assert(STRACK_SENT == 1 && STRACK_READ == 9);
+  constexpr std::array kTexts{"sent",        "written", "received", "connected", "accepted",
+                              "peer closed", "closed",  "failed",   "read"};
   return kind >= 1 && kind <= kTexts.size() ? kTexts[kind - 1] : "not a kind of this library";
 }
 
@@ -350,7 +185,7 @@ strack_status strack_open(const strack_options* options, strack_endpoint** endpo
       complaint.say(opened.error().text);
       return STRACK_FAILED_CALL;
     }
-    *endpoint = new strack_endpoint{std::move(opened.value())};
+    *endpoint = new strack_endpoint{.endpoint = std::move(opened.value())};
     return STRACK_OK;
   });
 }
@@ -480,7 +315,7 @@ int64_t strack_connections(const strack_endpoint* endpoint, strack_connection* c
   });
 }
 
-// --- Messages and writes --------------------------------------------------------------------------
+// --- Messages --------------------------------------------------------------------------
 
 strack_status strack_send(strack_endpoint* endpoint, strack_connection connection, uint64_t tag,
                           const void* message, size_t length, uint64_t cookie) {
@@ -505,42 +340,6 @@ int64_t strack_cancel_receives(strack_endpoint* endpoint, uint64_t cookie) {
   if (endpoint == nullptr) return STRACK_INVALID_ARGUMENT;
   return guarded(
       [&] { return static_cast<std::int64_t>(endpoint->endpoint.cancel_receives(cookie)); });
-}
-
-strack_status strack_register_region(strack_endpoint* endpoint, strack_connection connection,
-                                     void* memory, size_t length, strack_region* region,
-                                     char* error, size_t error_size) {
-  Complaint complaint(error, error_size);
-  if (region == nullptr) return invalid(complaint, "region is NULL. it needs a place to store");
-  *region = 0;
-  if (endpoint == nullptr) return invalid(complaint, kNoEndpoint);
-  if (memory == nullptr) return invalid(complaint, "memory is NULL. a region needs memory");
-  return guarded(complaint, [&]() -> strack_status {
-    const auto registered =
-        endpoint->endpoint.register_region(bytes(memory, length), ConnectionId{connection});
-    if (!registered) {
-      complaint.say(registered.error().text);
-      return STRACK_FAILED_CALL;
-    }
-    *region = registered.value().id;
-    return STRACK_OK;
-  });
-}
-
-strack_status strack_unregister_region(strack_endpoint* endpoint, strack_region region) {
-  if (endpoint == nullptr) return STRACK_INVALID_ARGUMENT;
-  return guarded(
-      [&] { return status_of(endpoint->endpoint.unregister_region(udp::RegionKey{region})); });
-}
-
-strack_status strack_write(strack_endpoint* endpoint, strack_connection connection,
-                           strack_region region, uint64_t offset, const void* data, size_t length,
-                           uint64_t cookie) {
-  if (endpoint == nullptr || (data == nullptr && length > 0)) return STRACK_INVALID_ARGUMENT;
-  return guarded([&] {
-    return status_of(endpoint->endpoint.write(ConnectionId{connection}, udp::RegionKey{region},
-                                              offset, bytes(data, length), cookie));
-  });
 }
 
 // --- Work and its results -------------------------------------------------------------------------
@@ -571,6 +370,7 @@ int64_t strack_completions(strack_endpoint* endpoint, strack_completion* complet
     while (count < capacity) {
       const std::size_t room = std::min(some.size(), capacity - count);
       const auto taken = endpoint->endpoint.completions(std::span(some).first(room));
+      for (const udp::Completion& one : taken) endpoint->addresses.on(one, endpoint->endpoint);
       std::transform(taken.begin(), taken.end(), completions + count, completion_of);
       count += taken.size();
       if (taken.size() < room) break;

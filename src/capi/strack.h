@@ -29,7 +29,7 @@
  *   }
  *   strack_destroy(endpoint);
  *
- * Memory. What is handed to strack_send(), strack_write(), strack_post_receive() or
+ * Memory. What is handed to strack_send(), strack_write(), strack_read(), strack_post_receive() or
  * strack_register_region() belongs to the endpoint until the completion with its cookie, the
  * unregistering, or strack_destroy(). Everything else (options, texts, addresses) is copied.
  *
@@ -72,7 +72,7 @@ extern "C" {
 /* --- Versions ----------------------------------------------------------------------------------- */
 
 /** The version of this header: one more with every addition to it. */
-#define STRACK_API_VERSION 3u
+#define STRACK_API_VERSION 4u
 
 /** The STRACK_API_VERSION that the library was built with. Never less than the header's, or the library
  * is older than the header and may lack some of its functions. */
@@ -103,14 +103,14 @@ enum {
   STRACK_BUSY = -13,              /**< set-up: the peer has no room for another connection */
   STRACK_NOT_LISTENING = -14,     /**< set-up: the peer takes no connections */
   STRACK_TIMED_OUT = -15,         /**< set-up: no answer within `connect_timeout_ms` */
-  STRACK_ACCESS_REFUSED = -16,    /**< the peer wrote outside a region */
+  STRACK_ACCESS_REFUSED = -16,    /**< the peer wrote or read outside a region */
   STRACK_PROTOCOL_ERROR = -17,    /**< the peer says that this side broke a rule, or the reverse */
   STRACK_KEYS_EXHAUSTED = -18,    /**< 2^40 packets under one key: connect anew */
   STRACK_NO_RESOURCES = -19,      /**< max_connections, max_receives or max_regions is reached */
   STRACK_PEER_RESTARTED = -20,    /**< the peer does not know the connection: connect anew */
   STRACK_VERSION_REFUSED = -21,   /**< set-up: the peer speaks another version of the protocol */
   STRACK_TRANSPORT_REFUSED = -22, /**< set-up: the peer does not have this transport */
-  STRACK_EXTENSION_REFUSED = -23, /**< set-up: the peer does not know an extension that is needed */
+  STRACK_EXTENSION_REFUSED = -23, /**< the peer does not know an extension that is needed */
   STRACK_UNREACHABLE = -24,       /**< set-up: this host has no route to the peer */
 
   /* What only this interface reports. */
@@ -134,7 +134,7 @@ typedef uint64_t strack_connection;
 /** In strack_post_receive: a message from whichever connection comes first. */
 #define STRACK_ANY_CONNECTION UINT64_C(0)
 
-/** Names registered memory towards peers. Unpredictable; hand it to those who may write there. */
+/** Names registered memory towards peers. Unpredictable; hand it to those who may write or read there. */
 typedef uint64_t strack_region;
 
 #define STRACK_KEY_SIZE 32
@@ -293,10 +293,48 @@ STRACK_EXPORT strack_status strack_post_receive(strack_endpoint* endpoint,
  * as STRACK_CANCELLED. Returns how many. */
 STRACK_EXPORT int64_t strack_cancel_receives(strack_endpoint* endpoint, uint64_t cookie);
 
-/* --- One-sided writes --------------------------------------------------------------------------- */
+/** A piece of memory. */
+typedef struct strack_iovec {
+  void* base; /**< only read where a message is sent from it */
+  size_t length;
+} strack_iovec;
 
-/** Lets peers write into this memory: one connection, or STRACK_ANY_CONNECTION. It must stay until
- * strack_unregister_region (which takes effect at once: a write under way then ends its connection). */
+/** The most pieces of a message, or of a receive. */
+#define STRACK_MOST_PIECES 1024
+
+/** As strack_send and strack_post_receive, with memory in pieces: a message is gathered from them, a buffer is filled in
+ * their order. The list itself is copied. Since version 4. */
+STRACK_EXPORT strack_status strack_sendv(strack_endpoint* endpoint, strack_connection connection,
+                                         uint64_t tag, const strack_iovec* pieces, size_t count,
+                                         uint64_t cookie);
+STRACK_EXPORT strack_status strack_post_receivev(strack_endpoint* endpoint,
+                                                 strack_connection connection, uint64_t tag,
+                                                 uint64_t tag_mask, const strack_iovec* pieces,
+                                                 size_t count, uint64_t cookie);
+
+struct strack_completion;
+/** Of the messages that have begun to come, and that no receive has been posted for: stores the first that
+ * strack_post_receive with the same words would take, as its completion will be, without a cookie, and returns 1; 0: there is
+ * none. It stays where it is. With `threads`, of one connection only. Since version 4. */
+STRACK_EXPORT int32_t strack_peek(const strack_endpoint* endpoint, strack_connection connection,
+                                  uint64_t tag, uint64_t tag_mask,
+                                  struct strack_completion* message);
+
+/* --- One-sided writes and reads ----------------------------------------------------------------- */
+
+/** What peers may do with registered memory. */
+#define STRACK_ACCESS_WRITE 1u
+#define STRACK_ACCESS_READ 2u
+
+/** Lets peers do that, one or both, with this memory: one connection, or STRACK_ANY_CONNECTION. It must stay until
+ * strack_unregister_region (which takes effect at once: a write or read under way then ends its connection). Since version 4. */
+STRACK_EXPORT strack_status strack_register_memory(strack_endpoint* endpoint,
+                                                   strack_connection connection, void* memory,
+                                                   size_t length, uint32_t access,
+                                                   strack_region* region, char* error,
+                                                   size_t error_size);
+
+/** The same with STRACK_ACCESS_WRITE. */
 STRACK_EXPORT strack_status strack_register_region(strack_endpoint* endpoint,
                                                    strack_connection connection, void* memory,
                                                    size_t length, strack_region* region,
@@ -312,6 +350,57 @@ STRACK_EXPORT strack_status strack_write(strack_endpoint* endpoint, strack_conne
                                          strack_region region, uint64_t offset, const void* bytes,
                                          size_t length, uint64_t cookie);
 
+/** The same, and the peer's program is told: a receive there that takes messages with the tag `immediate` completes, with a
+ * length of 0, when the bytes are in place. Takes two of the connection's slots. Since version 4. */
+STRACK_EXPORT strack_status strack_write_with_data(strack_endpoint* endpoint,
+                                                   strack_connection connection,
+                                                   strack_region region, uint64_t offset,
+                                                   const void* bytes, size_t length,
+                                                   uint64_t immediate, uint64_t cookie);
+
+/** Fills `memory` from `offset` of a region that the peer has registered with STRACK_ACCESS_READ; STRACK_READ with this cookie
+ * follows. It sees all writes that this side has queued before it on the connection. The peer's program is not told, but its
+ * endpoint must be polled, as for everything. A read of what is not in the region fails and takes the connection with it.
+ * STRACK_WOULD_BLOCK also before the connection is up; STRACK_EXTENSION_REFUSED if the peer's library is older than reads.
+ * Answers come behind what the peer has sent before: who lets messages wait without a receive lets his reads wait, too.
+ * Since version 4. */
+STRACK_EXPORT strack_status strack_read(strack_endpoint* endpoint, strack_connection connection,
+                                        strack_region region, uint64_t offset, void* memory,
+                                        size_t length, uint64_t cookie);
+
+/* --- Address vectors ---------------------------------------------------------------------------- */
+
+/** Names an address that the endpoint knows; 0: none. Another one is given to each that is inserted, also where an earlier one
+ * was removed. Since version 4, as all of this section. */
+typedef uint64_t strack_address;
+
+/** Thousands of peers, and connections to those that something is sent to: an address takes about 100 bytes, and nothing else
+ * until then. Inserts `count` of them: "192.0.2.7:4794", "[2001:db8::7]:4794", or names, which ask the resolver and may block; without
+ * a port they get `default_port`. Stores a handle for each, 0 for one that is no address, of the first of which `error` tells.
+ * Returns how many were inserted. */
+STRACK_EXPORT int64_t strack_av_insert(strack_endpoint* endpoint, const char* const* addresses,
+                                       size_t count, uint16_t default_port, strack_address* handles,
+                                       char* error, size_t error_size);
+/** The address again, numeric. Returns the text's length. */
+STRACK_EXPORT int64_t strack_av_lookup(const strack_endpoint* endpoint, strack_address handle,
+                                       char* address, size_t size);
+/** Forgets it, and closes its connection as strack_close does: what was queued still goes. */
+STRACK_EXPORT strack_status strack_av_remove(strack_endpoint* endpoint, strack_address handle);
+
+/** The connection to that address: the one that is there, or a new one, whose STRACK_CONNECTED or STRACK_FAILED has the handle
+ * as its cookie. A peer that connects from an address that is here, and has no connection yet, is found by it, too: one that listens
+ * comes from where it listens. After one has ended the next call makes another. */
+STRACK_EXPORT strack_status strack_av_connection(strack_endpoint* endpoint, strack_address handle,
+                                                 strack_connection* connection, char* error,
+                                                 size_t error_size);
+/** The address that a connection is to; 0: none that is here. */
+STRACK_EXPORT strack_address strack_av_find(const strack_endpoint* endpoint,
+                                            strack_connection connection);
+/** strack_send over strack_av_connection. */
+STRACK_EXPORT strack_status strack_av_send(strack_endpoint* endpoint, strack_address handle,
+                                           uint64_t tag, const void* message, size_t length,
+                                           uint64_t cookie);
+
 /* --- Work and its results ----------------------------------------------------------------------- */
 
 /** What has happened: strack_completion's `kind`. */
@@ -323,7 +412,8 @@ enum {
   STRACK_ACCEPTED = 5,    /**< a peer has connected to `listen` */
   STRACK_PEER_CLOSED = 6, /**< the peer will send no more messages; this side may */
   STRACK_CLOSED = 7,      /**< both sides have closed: nothing was lost in either direction */
-  STRACK_FAILED = 8       /**< the connection has ended, or never came up; `status` says why */
+  STRACK_FAILED = 8,      /**< the connection has ended, or never came up; `status` says why */
+  STRACK_READ = 9         /**< a read has its bytes, or failed */
 };
 
 /** One thing that has happened. Completions of a connection's operations come before its STRACK_CLOSED
@@ -333,7 +423,8 @@ typedef struct strack_completion {
   uint32_t kind;
   strack_status status;
   strack_connection connection;
-  uint64_t cookie; /**< of the operation; connected and its failed: of strack_connect */
+  uint64_t
+      cookie; /**< of the operation; connected and its failed: of strack_connect, or the strack_address */
   uint64_t tag;    /**< received, sent: the message's; accepted, connected: the peer's user_data */
   uint64_t length; /**< received: the message's (when truncated, more than the buffer) */
   uint64_t reserved[3]; /**< 0 */
