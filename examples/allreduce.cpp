@@ -144,6 +144,7 @@ class Rank {
           ++closed_;
           break;
         case Kind::written:
+        case Kind::read:
         case Kind::peer_closed:
         case Kind::failed:
           break;

@@ -257,6 +257,7 @@ void Rdm::on(const udp::Completion& completion) {
       if (found != links_.end()) met(*found->second, completion.tag);
       return;
     case udp::Kind::written:
+    case udp::Kind::read:  // it makes neither
       return;
     case udp::Kind::sent:
       sent(reinterpret_cast<Outgoing*>(completion.cookie), completion.status);
