@@ -26,7 +26,8 @@ namespace {
 
 struct Tally {
   std::uint64_t seeds = 0, messages = 0, datagrams = 0, lost = 0, duplicated = 0, corrupted = 0;
-  std::uint64_t retransmissions = 0, held = 0, unplaced = 0, forged = 0, replayed = 0, stalls = 0;
+  std::uint64_t retransmissions = 0, held = 0, unplaced = 0, forged = 0, replayed = 0, stalls = 0,
+                reads = 0;
   std::uint64_t timeouts = 0, probes = 0;
   Picoseconds slowest{0};  ///< from the last fault to the end
 };
@@ -143,6 +144,8 @@ struct Direction {
     bool write = false;
     std::uint64_t offset = 0;
     int completed = 0;
+    std::vector<std::byte> read_back{};  ///< of a write: what a read behind it has found
+    int reads = 0;
   };
   std::vector<Planned> messages;
   std::size_t next_to_send = 0;
@@ -215,6 +218,7 @@ class Day {
     tally.held += total_.held;
     tally.unplaced += total_.unplaced;
     tally.stalls += total_.stalls;
+    tally.reads += total_.reads;
     tally.timeouts += total_.timeouts;
     tally.probes += total_.probes;
   }
@@ -250,7 +254,7 @@ class Day {
       d.messages.push_back(std::move(m));
     }
     d.region.resize(written);
-    auto key = receiver.register_region(d.region, receiving);
+    auto key = receiver.register_region(d.region, receiving, Access::both);
     STRACK_CHECK(static_cast<bool>(key));
     d.key = key.value();
     for (std::size_t i = d.posting_order.size(); i > 1; --i) {
@@ -282,7 +286,7 @@ class Day {
         Direction& out = pair.into[1 - side];
         std::size_t sends = rng_.below(20);
         for (; sends > 0 && out.next_to_send < out.messages.size(); --sends) {
-          const Direction::Planned& m = out.messages[out.next_to_send];
+          Direction::Planned& m = out.messages[out.next_to_send];
           const std::uint64_t cookie = p << 32 | out.next_to_send;
           const Status status =
               m.write ? engine.write(pair.id[side], out.key, m.offset, m.bytes, cookie)
@@ -290,6 +294,12 @@ class Day {
           if (status == Status::would_block) break;
           STRACK_CHECK(status == Status::ok);
           ++out.next_to_send;
+          // [D170] What is read behind a write is what was written; a peer that has closed answers no more.
+          if (!m.write || rng_.below(2) == 0) continue;
+          m.read_back.resize(m.bytes.size());
+          const Status asked = engine.read(pair.id[side], out.key, m.offset, m.read_back, cookie);
+          STRACK_CHECK(asked == Status::ok || asked == Status::would_block ||
+                       asked == Status::connection_closed);
         }
         if (out.next_to_send == out.messages.size() && !pair.closing[side] && rng_.below(4) == 0) {
           pair.closing[side] = true;
@@ -321,6 +331,7 @@ class Day {
                  static_cast<double>(world_.now().ps) / 1e12, engine, text(c.kind), text(c.status),
                  static_cast<std::uint64_t>(c.connection), c.cookie, c.tag, c.length);
     }
+    if (c.kind == Kind::read) return on_read(engine, c);
     if (c.status != Status::ok) tell_where_it_stands();
     STRACK_CHECK_OP(static_cast<int>(c.status), ==, 0);
     Pair& pair = pair_of(engine, c.connection);
@@ -380,10 +391,22 @@ class Day {
         total_.probes += s->probes_sent;
         return;
       }
+      case Kind::read:
       case Kind::failed:
         break;
     }
     STRACK_CHECK(false);
+  }
+
+  void on_read(std::size_t engine, const Completion& c) {
+    Pair& pair = pair_of(engine, c.connection);
+    Direction::Planned& m = pair.into[engine == 0 ? 1 : 0].messages[c.cookie & 0xffff'ffff];
+    ++m.reads;
+    STRACK_CHECK_OP(m.reads, ==, 1);
+    if (c.status == Status::connection_closed) return;  // the peer had said that it sends no more
+    STRACK_CHECK_OP(static_cast<int>(c.status), ==, 0);
+    STRACK_CHECK(m.read_back == m.bytes);
+    ++total_.reads;
   }
 
   /// For whoever looks at a seed that has not come to its end.
@@ -495,12 +518,13 @@ int main(int argc, char** argv) {
     set_replay_hint(nullptr);
   }
   fmt::print(
-      "{} seeds of {} from {}: {} messages, {} datagrams, {} lost, {} doubled, {} corrupted; {} "
+      "{} seeds of {} from {}: {} messages, {} reads, {} datagrams, {} lost, {} doubled, {} "
+      "corrupted; {} "
       "retransmissions, {} timeouts, {} probes, {} held, {} unplaced, {} credit stalls, {} forged, "
       "{} replayed; all over at most {:.1f} s after the last fault\n",
-      tally.seeds, transport, first, tally.messages, tally.datagrams, tally.lost, tally.duplicated,
-      tally.corrupted, tally.retransmissions, tally.timeouts, tally.probes, tally.held,
-      tally.unplaced, tally.stalls, tally.forged, tally.replayed,
+      tally.seeds, transport, first, tally.messages, tally.reads, tally.datagrams, tally.lost,
+      tally.duplicated, tally.corrupted, tally.retransmissions, tally.timeouts, tally.probes,
+      tally.held, tally.unplaced, tally.stalls, tally.forged, tally.replayed,
       static_cast<double>(tally.slowest.count()) / 1e12);
   return 0;
 }
