@@ -44,7 +44,7 @@ endforeach()
 
 # Libraries and headers. Two exports, since a program that links the shared library needs no libsodium to
 # build.
-install(FILES src/capi/strack.h src/udp/endpoint.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/strack COMPONENT libstrack-dev)
+install(FILES src/capi/strack.h src/udp/endpoint.h src/udp/endpoint_statistics.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/strack COMPONENT libstrack-dev)
 install(TARGETS libstrack EXPORT strackTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libstrack NAMELINK_COMPONENT libstrack-dev)
 install(TARGETS libstrack_static EXPORT strackStaticTargets

@@ -51,6 +51,24 @@ static strack_completion work_until(strack_endpoint* endpoint, strack_endpoint* 
   return done;
 }
 
+/* A handle for `owner`, and its connection, which opens with the first message. */
+static strack_connection connection_to(strack_endpoint* reader, strack_endpoint* owner,
+                                       strack_address* handle) {
+  char why[256];
+  char text[STRACK_ADDRESS_SIZE];
+  const char* addresses[1];
+  strack_connection connection;
+  strack_local_address(owner, text, sizeof text);
+  addresses[0] = text;
+  if (strack_av_insert(reader, addresses, 1, STRACK_DEFAULT_PORT, handle, why, sizeof why) != 1) {
+    die("no address", why);
+  }
+  if (strack_av_connection(reader, *handle, &connection, why, sizeof why) != STRACK_OK) {
+    die("cannot connect", why);
+  }
+  return connection;
+}
+
 /* The reader's question, in three pieces. */
 static void ask(strack_endpoint* reader, strack_connection to) {
   strack_iovec pieces[3] = {{"may I ", 6}, {"read ", 5}, {"that?", 5}};
@@ -63,8 +81,6 @@ int main(void) {
   unsigned char* memory = malloc(LENGTH);
   unsigned char* into = calloc(1, LENGTH);
   char why[256];
-  char text[STRACK_ADDRESS_SIZE];
-  const char* addresses[1];
   char question[32] = {0};
   strack_address to_owner;
   strack_connection connection;
@@ -79,15 +95,7 @@ int main(void) {
   for (i = 0; i < LENGTH; ++i) memory[i] = (unsigned char)(i * 31 + i / 251);
 
   /* The reader knows the owner by a handle; nothing has been sent yet. */
-  strack_local_address(owner, text, sizeof text);
-  addresses[0] = text;
-  if (strack_av_insert(reader, addresses, 1, STRACK_DEFAULT_PORT, &to_owner, why, sizeof why) !=
-      1) {
-    die("no address", why);
-  }
-  if (strack_av_connection(reader, to_owner, &connection, why, sizeof why) != STRACK_OK) {
-    die("cannot connect", why);
-  }
+  connection = connection_to(reader, owner, &to_owner);
   need(strack_post_receive(reader, connection, TAG_OFFER, STRACK_EXACT_TAG, &region, sizeof region,
                            0),
        "cannot post a receive");

@@ -24,6 +24,21 @@
 #include "workload/amount.h"
 
 namespace strack::cli {
+namespace {
+
+/// `metrics`: where they are to be had, if anywhere.
+void say_where(const PerfServerOptions& options, const udp::Endpoint& endpoint,
+               const std::string& metrics) {
+  fmt::print("listening at {}{}{}\n", endpoint.local_address(),
+             options.bind.empty() && !options.transport.protection.keyed() &&
+                     !options.transport.protection.insecure
+                 ? ", for this host only: --key-file or --insecure opens it to others"
+                 : "",
+             metrics.empty() ? "" : fmt::format(", metrics at http://{}/metrics", metrics));
+  std::fflush(stdout);
+}
+
+}  // namespace
 
 Result<udp::EndpointOptions, std::string> endpoint_options(const PerfTransport& transport) {
   udp::EndpointOptions out;
@@ -89,15 +104,7 @@ int perf_server(const PerfServerOptions& options) {
   }
   std::atomic<bool>& stop = stop_on_signals();
   keys.listen();
-  if (!options.json) {
-    fmt::print("listening at {}{}{}\n", endpoint.local_address(),
-               options.bind.empty() && !options.transport.protection.keyed() &&
-                       !options.transport.protection.insecure
-                   ? ", for this host only: --key-file or --insecure opens it to others"
-                   : "",
-               metrics ? fmt::format(", metrics at http://{}/metrics", metrics->address()) : "");
-    std::fflush(stdout);
-  }
+  if (!options.json) say_where(options, endpoint, metrics ? metrics->address() : "");
   const auto tell = [&](const udp::SocketLimits& limits) {
     for (const std::string& hint : perf::hints(limits, endpoint_settings.paths))
       fmt::print(stderr, "hint: {}\n", hint);

@@ -381,14 +381,7 @@ class Day {
       case Kind::closed: {
         STRACK_CHECK(!pair.closed[side] && pair.closing[side] && pair.closing[1 - side]);
         pair.closed[side] = true;
-        const auto s = pair.engine[side]->statistics(c.connection);
-        STRACK_CHECK(s.has_value());
-        total_.retransmissions += s->retransmissions;
-        total_.held += s->packets_held;
-        total_.unplaced += s->packets_unplaced;
-        total_.stalls += s->credit_stalls;
-        total_.timeouts += s->timeouts;
-        total_.probes += s->probes_sent;
+        count(pair.engine[side]->statistics(c.connection));
         return;
       }
       case Kind::read:
@@ -396,6 +389,16 @@ class Day {
         break;
     }
     STRACK_CHECK(false);
+  }
+
+  void count(const std::optional<ConnectionStatistics>& of) {
+    STRACK_CHECK(of.has_value());
+    total_.retransmissions += of->retransmissions;
+    total_.held += of->packets_held;
+    total_.unplaced += of->packets_unplaced;
+    total_.stalls += of->credit_stalls;
+    total_.timeouts += of->timeouts;
+    total_.probes += of->probes_sent;
   }
 
   void on_read(std::size_t engine, const Completion& c) {

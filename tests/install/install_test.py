@@ -110,7 +110,7 @@ class InstallTest(unittest.TestCase):
                      "cmake/strack/strackConfig.cmake", "cmake/strack/strackConfigVersion.cmake"):
             self.assertTrue((self.lib / name).is_file(), name)
         self.assertEqual(sorted(path.name for path in (self.prefix / "include").rglob("*.h")),
-                         ["endpoint.h", "strack.h"])
+                         ["endpoint.h", "endpoint_statistics.h", "strack.h"])
         self.assertEqual(os.readlink(self.lib / "libstrack.so"), f"libstrack.so.{MAJOR}")
         self.assertEqual(os.readlink(self.lib / f"libstrack.so.{MAJOR}"), f"libstrack.so.{VERSION}")
 
