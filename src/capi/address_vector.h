@@ -1,4 +1,4 @@
-// [D171] Addresses of peers by handles, and the connections to those that something is sent to. An entry costs its bytes; a
+// [D149] Addresses of peers by handles, and the connections to those that something is sent to. An entry costs its bytes; a
 // connection opens when it is first asked for, and again after it has ended. Any thread may call it.
 #pragma once
 

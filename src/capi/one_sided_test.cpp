@@ -23,7 +23,7 @@ strack_region expose(const Handle& endpoint, std::string& memory, std::uint32_t 
   return region;
 }
 
-// [D170] What the peer has registered for reading is read; what it has for writing only takes the connection.
+// [D148] What the peer has registered for reading is read; what it has for writing only takes the connection.
 TEST(OneSided, AReadOfARegion) {
   Pair pair;
   ASSERT_NO_FATAL_FAILURE(pair.connect_both());
@@ -66,7 +66,7 @@ TEST(OneSided, AccessIsReadWriteOrBoth) {
   }
 }
 
-// [D172] The receive that is told of a write completes when the bytes are in place.
+// [D150] The receive that is told of a write completes when the bytes are in place.
 TEST(OneSided, AWriteThatTells) {
   Pair pair;
   ASSERT_NO_FATAL_FAILURE(pair.connect_both());
@@ -187,7 +187,7 @@ TEST(AddressVector, ThousandsCostBytes) {
   EXPECT_EQ(statistics.connections, 0u);
 }
 
-// [D171] The first message opens the connection, later ones use it; the peer answers by its own vector over the same one; after
+// [D149] The first message opens the connection, later ones use it; the peer answers by its own vector over the same one; after
 // its end the next message opens another; with the address the connection goes.
 TEST(AddressVector, ConnectsWhenItIsUsed) {
   strack_options options = defaults();

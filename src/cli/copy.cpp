@@ -77,7 +77,7 @@ void say_where(Course& course, const CopyOptions& options, const transfer::Remot
                const std::atomic<bool>& stop) {
   if (!options.ssh) {
     course.addresses = [&course, &options, remote] {
-      // [D180] They may have been changed since the last attempt; if what is there now is of no use, what was has to do.
+      // [D141] They may have been changed since the last attempt; if what is there now is of no use, what was has to do.
       if (udp::EndpointOptions keys;
           options.protection.key_file != "-" && transfer::protect(options.protection, keys)) {
         course.settings.key = keys.key;

@@ -12,7 +12,7 @@ namespace strack::cli {
 /// call, never as a signal.
 std::atomic<bool>& stop_on_signals();
 
-/// [D180] After it, for commands that listen: SIGHUP sets the flag that is returned, each time, and stops only where the
+/// [D141] After it, for commands that listen: SIGHUP sets the flag that is returned, each time, and stops only where the
 /// terminal has gone that the program was started from.
 std::atomic<bool>& read_again_on_hangup();
 

@@ -1,4 +1,4 @@
-// [D180] A listener takes keys that were changed, when their files tell it or a SIGHUP does.
+// [D141] A listener takes keys that were changed, when their files tell it or a SIGHUP does.
 #pragma once
 
 #include <atomic>

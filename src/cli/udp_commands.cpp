@@ -75,7 +75,7 @@ void add_threads(CLI::App* command, std::uint32_t& threads) {
       ->check(CLI::Range(0, 64));
 }
 
-/// [D182]
+/// [D143]
 void add_burst(CLI::App* command, std::uint32_t& burst) {
   command
       ->add_option("--burst", burst,

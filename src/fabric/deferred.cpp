@@ -1,4 +1,4 @@
-// [D153] Operations that wait for a counter: by flag, by alias, or in a domain's queue of work.
+// [D137] Operations that wait for a counter: by flag, by alias, or in a domain's queue of work.
 #include <unistd.h>
 
 #include <algorithm>

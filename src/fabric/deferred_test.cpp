@@ -59,7 +59,7 @@ class DeferredTest : public ::testing::Test {
   fid_cntr*& other_ = counters_[2];
 };
 
-// [D153] What is triggered begins when its counter has come so far, and not before; its memory is read then.
+// [D137] What is triggered begins when its counter has come so far, and not before; its memory is read then.
 TEST_F(DeferredTest, ASendWaitsForItsCounter) {
   fi_triggered_context context = after(2);
   ASSERT_EQ(receive(5), 0);
@@ -80,7 +80,7 @@ TEST_F(DeferredTest, ASendWaitsForItsCounter) {
   EXPECT_EQ(World::next(world_[0].tx).err, 0);
 }
 
-// [D153] A counter that jumps lets them begin by threshold, those of one threshold as they came.
+// [D137] A counter that jumps lets them begin by threshold, those of one threshold as they came.
 TEST_F(DeferredTest, TheyBeginInTheOrderOfTheirThresholds) {
   std::array<fi_triggered_context, 4> contexts{after(30), after(10), after(20), after(10)};
   for (std::size_t i = 0; i < contexts.size(); ++i) ASSERT_EQ(send(i, contexts[i]), 0);
@@ -92,7 +92,7 @@ TEST_F(DeferredTest, TheyBeginInTheOrderOfTheirThresholds) {
   }
 }
 
-// [D153] More than an endpoint takes at once: the rest begins when there is room, with nothing lost.
+// [D137] More than an endpoint takes at once: the rest begins when there is room, with nothing lost.
 TEST_F(DeferredTest, MoreThanThereIsRoomFor) {
   constexpr std::size_t kMany = 3 * kQueueSize;
   fi_triggered_context context = after(1);
@@ -127,7 +127,7 @@ TEST_F(DeferredTest, OtherOperationsWaitToo) {
   EXPECT_EQ(memory, 77u);
 }
 
-// [D153] A counter may be moved by what comes to another endpoint, whose program asks for nothing of this one.
+// [D137] A counter may be moved by what comes to another endpoint, whose program asks for nothing of this one.
 TEST_F(DeferredTest, AnotherEndpointsCounterStartsIt) {
   std::uint64_t memory = 0;
   const std::uint64_t key = world_.expose(&memory, 8, 3);
@@ -143,7 +143,7 @@ TEST_F(DeferredTest, AnotherEndpointsCounterStartsIt) {
   world_.regions.clear();
 }
 
-// [D153] What waits can be taken back, by its context, and ends as cancelled; an endpoint takes it along when it goes.
+// [D137] What waits can be taken back, by its context, and ends as cancelled; an endpoint takes it along when it goes.
 TEST_F(DeferredTest, WhatWaitsCanBeCancelled) {
   fi_triggered_context context = after(1);
   ASSERT_EQ(send(5, context), 0);
@@ -163,7 +163,7 @@ TEST_F(DeferredTest, WhatWaitsCanBeCancelled) {
   EXPECT_TRUE(World::nothing(world_[0].tx));
 }
 
-// [D153] What cannot wait is refused, and so is what does not say for what.
+// [D137] What cannot wait is refused, and so is what does not say for what.
 TEST_F(DeferredTest, WhatCannotWaitIsRefused) {
   fi_triggered_context context = after(1);
   EXPECT_EQ(send(5, context, FI_TRIGGER | FI_INJECT), -FI_EOPNOTSUPP);
@@ -225,7 +225,7 @@ TEST_F(DeferredTest, AnAliasHasItsOwnFlags) {
   EXPECT_EQ(fi_close(&alias->fid), 0);
 }
 
-// [D153] Work of a domain's queue counts where it says and tells nobody else, unless it says so.
+// [D137] Work of a domain's queue counts where it says and tells nobody else, unless it says so.
 TEST_F(DeferredTest, WorkCountsWhereItSays) {
   std::uint64_t memory = 5;
   const std::uint64_t key = world_.expose(&memory, 8, 3);
@@ -306,7 +306,7 @@ TEST_F(DeferredTest, WorkCountsWhereItSays) {
   EXPECT_EQ(fi_cntr_read(end_), 10u);
 }
 
-// [D153] Failures bring a counter of work on as well, and count as failures where work ends.
+// [D137] Failures bring a counter of work on as well, and count as failures where work ends.
 TEST_F(DeferredTest, FailuresCount) {
   fi_rma_iov nowhere{0, 8, 99};
   fi_op_rma rma{world_[0].ep, {&bytes_, nullptr, 1, 1, &nowhere, 1, nullptr, 0}, 0};
@@ -324,7 +324,7 @@ TEST_F(DeferredTest, FailuresCount) {
   EXPECT_EQ(World::next(world_[0].tx).err, FI_ECANCELED);
 }
 
-// [D153] Counters can set one another going.
+// [D137] Counters can set one another going.
 TEST_F(DeferredTest, CountersFollowCounters) {
   fi_op_cntr to_end{end_, 7};
   fi_op_cntr to_other{other_, 3};
@@ -344,7 +344,7 @@ TEST_F(DeferredTest, CountersFollowCounters) {
   EXPECT_EQ(fi_cntr_read(other_), 4u);
 }
 
-// [D153] Work can be taken back, one by one or all of it, and makes no sense without a counter of its domain.
+// [D137] Work can be taken back, one by one or all of it, and makes no sense without a counter of its domain.
 TEST_F(DeferredTest, WorkIsCancelledOrRefused) {
   fi_op_cntr to_end{end_, 1};
   std::array<fi_deferred_work, 3> all{};

@@ -85,7 +85,7 @@ int close_region(fid* inner) {
   return 0;
 }
 
-/// [D150] Memory belongs to the domain and not to an endpoint, so that counters are all that it can be bound to.
+/// [D134] Memory belongs to the domain and not to an endpoint, so that counters are all that it can be bound to.
 int bind_region(fid* inner, fid* other, std::uint64_t flags) {
   auto& region = self<Region, fid_mr>(inner);
   if (other == nullptr || other->fclass != FI_CLASS_CNTR) return -FI_EINVAL;

@@ -183,7 +183,7 @@ int enable(Ep& ep) {
   return 0;
 }
 
-/// [D151] What operations may ask for by default.
+/// [D135] What operations may ask for by default.
 std::uint64_t allowed(const Ep& ep, bool tx) {
   return (tx ? kTxFlags : kRxFlags) | (ep.caps & FI_TRIGGER);
 }
@@ -335,7 +335,7 @@ fi_ops_ep stx_operations{.size = sizeof(fi_ops_ep),
 
 }  // namespace
 
-/// [D152] Every endpoint has a queue of its own, so that nothing is short when they share one.
+/// [D136] Every endpoint has a queue of its own, so that nothing is short when they share one.
 int open_stx(fid_domain* outer, fi_tx_attr* attr, fid_stx** out, void* context) {
   if (attr != nullptr && !is_offered(*attr)) return -FI_EINVAL;
   auto stx = std::make_unique<Stx>();
@@ -364,7 +364,7 @@ int open_alias(Handle& of, std::uint64_t flags, fid** out) {
 }
 
 void Ep::done(const Done& done) {
-  // [D153] Work counts where it says, and not at the endpoint.
+  // [D137] Work counts where it says, and not at the endpoint.
   auto* const work = static_cast<fi_deferred_work*>(done.work);
   Cntr* cntr = work == nullptr ? counters[static_cast<std::size_t>(done.counted)]
                                : static_cast<Cntr*>(work->completion_cntr);

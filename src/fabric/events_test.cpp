@@ -49,7 +49,7 @@ class RegionEvents : public ::testing::Test {
   std::array<fid_cntr*, 3> counters_{};
 };
 
-// [D150] Each write counts at its region and nowhere else: short ones, long ones and injected ones.
+// [D134] Each write counts at its region and nowhere else: short ones, long ones and injected ones.
 TEST_F(RegionEvents, WritesCountAtTheirRegion) {
   ASSERT_EQ(bind(0, 0, FI_REMOTE_WRITE), 0);
   ASSERT_EQ(bind(1, 1, FI_REMOTE_WRITE), 0);
@@ -67,7 +67,7 @@ TEST_F(RegionEvents, WritesCountAtTheirRegion) {
   EXPECT_EQ(value(1), 1u);
 }
 
-// [D150] Whoever waits at the counter moves the endpoints of its domain, those that came later too.
+// [D134] Whoever waits at the counter moves the endpoints of its domain, those that came later too.
 TEST_F(RegionEvents, WaitingMakesProgress) {
   ASSERT_EQ(bind(0, 0, FI_REMOTE_WRITE), 0);
   world_.add(0);
@@ -81,7 +81,7 @@ TEST_F(RegionEvents, WaitingMakesProgress) {
   EXPECT_NE(late.looked, before);
 }
 
-// [D150] Atomics that change a value count as writes, those that bring one back as reads; one counter for both
+// [D134] Atomics that change a value count as writes, those that bring one back as reads; one counter for both
 // counts an operation once.
 TEST_F(RegionEvents, AtomicsCountByWhatTheyDo) {
   ASSERT_EQ(bind(0, 0, FI_REMOTE_WRITE), 0);
@@ -110,7 +110,7 @@ TEST_F(RegionEvents, AtomicsCountByWhatTheyDo) {
   EXPECT_EQ(value(2), 3u);
 }
 
-// [D150] An operation in several pieces is one event of each region that it names.
+// [D134] An operation in several pieces is one event of each region that it names.
 TEST_F(RegionEvents, AnOperationIsOneEventOfARegion) {
   ASSERT_EQ(bind(0, 0, FI_REMOTE_WRITE), 0);
   ASSERT_EQ(bind(1, 1, FI_REMOTE_WRITE), 0);
@@ -127,7 +127,7 @@ TEST_F(RegionEvents, AnOperationIsOneEventOfARegion) {
   EXPECT_EQ(value(1), 1u);
 }
 
-// [D150] What is refused counts nowhere.
+// [D134] What is refused counts nowhere.
 TEST_F(RegionEvents, WhatIsRefusedIsNoEvent) {
   ASSERT_EQ(bind(0, 0, FI_REMOTE_WRITE | FI_REMOTE_READ), 0);
   EXPECT_EQ(write(100, 1, 299'950), FI_EACCES);
@@ -137,7 +137,7 @@ TEST_F(RegionEvents, WhatIsRefusedIsNoEvent) {
   EXPECT_EQ(value(0), 0u);
 }
 
-// [D150] Memory is bound to counters of its own domain, to one for each kind, and these stay as long as it does.
+// [D134] Memory is bound to counters of its own domain, to one for each kind, and these stay as long as it does.
 TEST_F(RegionEvents, WhatCanBeBound) {
   EXPECT_EQ(bind(0, 0, 0), -FI_EBADFLAGS);
   EXPECT_EQ(bind(0, 0, FI_REMOTE_WRITE | FI_SEND), -FI_EBADFLAGS);
@@ -177,7 +177,7 @@ TEST_F(RegionEvents, CountersGoBeforeTheirEndpoints) {
   EXPECT_EQ(write(100, 1), 0);
 }
 
-// [D150] An endpoint's own counters count what comes to it, whatever memory it is for.
+// [D134] An endpoint's own counters count what comes to it, whatever memory it is for.
 TEST(EndpointEvents, CountWhatPeersDo) {
   World world(1, FI_MSG | FI_RMA | FI_RMA_EVENT);
   std::array<fid_cntr*, 2> counters{};
@@ -210,7 +210,7 @@ TEST(EndpointEvents, CountWhatPeersDo) {
   for (fid_cntr* one : counters) EXPECT_EQ(fi_close(&one->fid), 0);
 }
 
-// [D151] A flag that means nothing here is refused by every call that takes flags, and by what sets defaults.
+// [D135] A flag that means nothing here is refused by every call that takes flags, and by what sets defaults.
 TEST(Flags, UnknownOnesAreRefused) {
   World world(1, FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC);
   std::uint64_t value = 7;
@@ -255,7 +255,7 @@ TEST(Flags, UnknownOnesAreRefused) {
   EXPECT_EQ(found, 0u);
 }
 
-// [D152] Endpoints that share a transmit context send with its defaults, and cannot do without one.
+// [D136] Endpoints that share a transmit context send with its defaults, and cannot do without one.
 TEST(SharedContext, EndpointsSendByIt) {
   World world(1, FI_MSG);
   fi_info* info = fi_dupinfo(world.info);

@@ -47,7 +47,7 @@ inline constexpr Missing kMissing;
 inline constexpr std::size_t kQueueSize = 1'024;
 inline constexpr std::size_t kLongestMessage = 0xffff'ffff;
 
-/// [D151] What operations may ask for by default.
+/// [D135] What operations may ask for by default.
 inline constexpr std::uint64_t kTxFlags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
                                           FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE;
 inline constexpr std::uint64_t kRxFlags = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
@@ -131,7 +131,7 @@ struct Fabric : fid_fabric {
 
 struct Region : fid_mr {
   Domain* domain = nullptr;
-  // [D150] What peers do to it counts there.
+  // [D134] What peers do to it counts there.
   Cntr* reads = nullptr;
   Cntr* writes = nullptr;
   std::byte* memory = nullptr;
@@ -143,7 +143,7 @@ struct Region : fid_mr {
 /// An operation of an Rdm's.
 using Action = int (Rdm::*)(const Request&);
 
-/// [D153] What is to be done when a counter has come so far: an operation of an endpoint's, or a counter's change.
+/// [D137] What is to be done when a counter has come so far: an operation of an endpoint's, or a counter's change.
 struct Deferred {
   Cntr* counter = nullptr;
   std::uint64_t threshold = 0;
@@ -174,17 +174,17 @@ struct Domain : fid_domain {
   std::mutex values;     ///< atomics: one at a time, whichever endpoint they come to
   std::mutex eps_mutex;  ///< taken before an endpoint's
   std::vector<Ep*> eps;
-  std::vector<Cntr*> region_counters;  ///< [D150] which all of these endpoints make progress for
+  std::vector<Cntr*> region_counters;  ///< [D134] which all of these endpoints make progress for
 
   std::mutex deferred_mutex;
-  std::list<Deferred> deferred;  ///< [D153] by threshold, and as they came
+  std::list<Deferred> deferred;  ///< [D137] by threshold, and as they came
   /// Takes back what is chosen, and says how many.
   std::size_t take_back(const std::function<bool(const Deferred&)>& chosen,
                         std::vector<Deferred>* taken = nullptr);
 };
 int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);
 extern fi_ops_mr memory_operations;
-/// [D153] Puts it in its place, and lets it begin where its time has come.
+/// [D137] Puts it in its place, and lets it begin where its time has come.
 void defer(Deferred one);
 int control_domain(fid* domain, int command, void* arg);
 
@@ -252,12 +252,12 @@ struct Cntr : fid_cntr {
   std::atomic<std::uint64_t> errors{0};
   std::atomic<std::uint64_t> seen{0};                          ///< by a poll set
   std::atomic<std::uint64_t> shown_value{0}, shown_errors{0};  ///< as the program knows them
-  std::atomic<std::size_t> waited_for{0};  ///< [D153] by so many that are deferred
+  std::atomic<std::size_t> waited_for{0};  ///< [D137] by so many that are deferred
   Progressed progressed;
 
   void add(std::uint64_t n, bool failed);
   void set(std::uint64_t to, bool failed);
-  /// [D153] After a change: lets begin what has waited for it.
+  /// [D137] After a change: lets begin what has waited for it.
   void fire();
   [[nodiscard]] bool has_news() const { return value != shown_value || errors != shown_errors; }
 };
@@ -266,7 +266,7 @@ int open_cntr(fid_domain* domain, fi_cntr_attr* attr, fid_cntr** cntr, void* con
 int open_poll(fid_domain* domain, fi_poll_attr* attr, fid_poll** poll);
 int try_wait(fid_fabric* fabric, fid** fids, int count);
 
-/// [D152] A transmit context that endpoints share: what they send has its defaults.
+/// [D136] A transmit context that endpoints share: what they send has its defaults.
 struct Stx : fid_stx {
   Domain* domain = nullptr;
   std::uint64_t flags = 0;
@@ -279,7 +279,7 @@ struct Handle : fid_ep {
   Ep* whole = nullptr;
   std::uint64_t tx_flags = 0;
   std::uint64_t rx_flags = 0;
-  const Deferred* when = nullptr;  ///< [D153] for work of a domain's queue: all that goes by it is
+  const Deferred* when = nullptr;  ///< [D137] for work of a domain's queue: all that goes by it is
 };
 int open_alias(Handle& of, std::uint64_t flags, fid** alias);
 
@@ -323,15 +323,15 @@ struct Ep : Handle, Host {
   void keep();
 
   std::mutex due_mutex;
-  std::deque<Deferred> due;  ///< [D153] whose time has come
+  std::deque<Deferred> due;  ///< [D137] whose time has come
   std::atomic<bool> has_due{false};
   void wake();
   void give(Deferred one);
-  /// [D153] Makes of a request what its counter decides on. With the endpoint's lock, as `begin_due`.
+  /// [D137] Makes of a request what its counter decides on. With the endpoint's lock, as `begin_due`.
   int defer(const Handle& handle, Action action, const Request& request);
   void begin_due();
   void failed(const Deferred& one, int error);
-  /// [D153] Whether something that was deferred was taken back.
+  /// [D137] Whether something that was deferred was taken back.
   bool cancel_deferred(const void* context);
   /// Null: no such name.
   [[nodiscard]] Peer* peer_of(fi_addr_t name);

@@ -87,7 +87,7 @@ struct Request {
   /// FI_TAGGED or FI_MSG; FI_INJECT, FI_REMOTE_CQ_DATA, FI_DELIVERY_COMPLETE, FI_MULTI_RECV
   std::uint64_t flags = 0;
   bool report = true;    ///< in the completion queue, if it succeeds
-  void* work = nullptr;  ///< [D153] of a domain's queue: it counts where that says
+  void* work = nullptr;  ///< [D137] of a domain's queue: it counts where that says
   fi_op op = FI_MIN;
   fi_datatype datatype = FI_INT8;
 };
@@ -109,7 +109,7 @@ struct Done {
   Peer* source = nullptr;
   int error = 0;
   std::uint64_t excess = 0;  ///< bytes that the receive had no room for
-  void* work = nullptr;      ///< [D153] the request's
+  void* work = nullptr;      ///< [D137] the request's
 };
 
 /// Who owns an Rdm: is told what is done, and knows registered memory.
@@ -119,7 +119,7 @@ class Host {
   virtual void done(const Done& done) = 0;
   /// Null where that memory is not registered for all of `access` (FI_REMOTE_READ, FI_REMOTE_WRITE).
   [[nodiscard]] virtual std::byte* region(const Segment& segment, std::uint64_t access) = 0;
-  /// [D150] A peer has read (FI_REMOTE_READ) or changed (FI_REMOTE_WRITE) this memory, or both.
+  /// [D134] A peer has read (FI_REMOTE_READ) or changed (FI_REMOTE_WRITE) this memory, or both.
   virtual void accessed(std::span<const Segment> segments, std::uint64_t how) = 0;
   /// Held while values are changed in place, by whichever endpoint.
   [[nodiscard]] virtual std::unique_lock<std::mutex> alone() = 0;

@@ -4,7 +4,7 @@ namespace strack::fabric {
 namespace {
 
 constexpr std::uint64_t kKind = FI_TAGGED | FI_MSG;
-/// [D151] What one call may ask for besides.
+/// [D135] What one call may ask for besides.
 constexpr std::uint64_t kSendFlags = kTxFlags | kKind | FI_REMOTE_CQ_DATA;
 constexpr std::uint64_t kReceiveFlags = kRxFlags | kKind | FI_PEEK | FI_CLAIM | FI_DISCARD;
 
@@ -61,7 +61,7 @@ ssize_t receive_pieces(fid_ep* outer, std::uint64_t kind, const Pieces& local, f
   if (flags == kDefaultFlags) flags = handle.rx_flags;
   if ((flags & ~(kReceiveFlags | (ep.caps & FI_TRIGGER))) != 0) return -FI_EBADFLAGS;
   const bool waits = handle.when != nullptr || (flags & FI_TRIGGER) != 0;
-  // [D153] These are answered at once, or several times.
+  // [D137] These are answered at once, or several times.
   if (waits && (flags & (FI_PEEK | FI_CLAIM | FI_DISCARD | FI_MULTI_RECV)) != 0)
     return -FI_EOPNOTSUPP;
   Request request;

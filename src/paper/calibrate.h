@@ -34,7 +34,7 @@ struct Side {
 struct Calibration {
   std::set<std::string> held_out;   ///< rows
   std::set<std::string> leave_out;  ///< values of axes: runs that are too long, or say nothing
-  /// [D161] row -> "key=value", for the search alone: a network that is large enough for what the row asks. Then claims
+  /// [D133] row -> "key=value", for the search alone: a network that is large enough for what the row asks. Then claims
   /// count that a smaller scale would leave out.
   std::map<std::string, std::vector<std::string>> set;
   std::vector<Side> sides;

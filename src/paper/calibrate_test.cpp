@@ -50,7 +50,7 @@ TEST_F(CalibrateTest, ReadsItsFileAndNamesMistakes) {
   EXPECT_TRUE(load_calibration(fs::path(STRACK_PAPER_ROWS) / "CALIBRATE"));
 }
 
-// [D161] Points by name, runs that one side leaves out, and settings of a row in the search.
+// [D133] Points by name, runs that one side leaves out, and settings of a row in the search.
 TEST_F(CalibrateTest, ReadsPointsAndSettings) {
   const auto loaded = load_calibration(
       write("CALIBRATE",

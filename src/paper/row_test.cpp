@@ -232,7 +232,7 @@ TEST(PaperRows, AreWhole) {
   }
 }
 
-/// [D160] A rule that nothing can fail says nothing: where the paper has a number neither nothing at all nor any
+/// [D132] A rule that nothing can fail says nothing: where the paper has a number neither nothing at all nor any
 /// amount of it is that number, and where it has words one of the two is not what they say.
 TEST(PaperRows, EveryRuleCanFail) {
   const auto rows = load_rows(STRACK_PAPER_ROWS);

@@ -60,7 +60,7 @@ void Client::prepare(udp::EndpointOptions& settings, const Plan& plan) {
   // Every message of a ping-pong has a receive, every connection two for what the server says.
   settings.max_receives =
       std::max<std::uint32_t>(settings.max_receives, plan.connections * (plan.depth + 2));
-  settings.answers_first = true;  // [D141]
+  settings.answers_first = true;  // [D139]
 }
 
 Client::Client(const udp::EndpointOptions& settings, const Plan& plan, Events events)

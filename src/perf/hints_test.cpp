@@ -29,7 +29,7 @@ TEST(PerfHints, NothingWhereNothingIsInTheWay) {
   EXPECT_TRUE(hints({}, plan(), {}, {}, {}).empty()) << "nothing was sent";
 }
 
-// [D183] What the sockets got counts, and not what the system is said to allow.
+// [D144] What the sockets got counts, and not what the system is said to allow.
 TEST(PerfHints, SmallBuffersNameTheirSetting) {
   udp::SocketLimits limits;
   limits.receive_buffer_asked = std::uint64_t{8} << 20;

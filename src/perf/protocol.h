@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kControlTag = 1;
 inline constexpr std::uint64_t kDataTag = 2;
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 30;
 inline constexpr std::uint32_t kMaxDepth = 1024;
-/// Connections of one client, and so of one source at a server [D184].
+/// Connections of one client, and so of one source at a server [D145].
 inline constexpr std::uint32_t kMostOfOneSource = 1000;
 inline constexpr std::size_t kMaxPathsTold = 256;  ///< by a server
 

@@ -66,7 +66,7 @@ void Server::prepare(udp::EndpointOptions& options) {
   options.message_slots = kMaxDepth;
   // So that no connection takes what another one needs.
   options.max_receives = kMost * (kMaxDepth + 2);
-  options.answers_first = true;  // [D141]
+  options.answers_first = true;  // [D139]
 }
 
 void Server::look_for_silence(Clock::time_point now) {

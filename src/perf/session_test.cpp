@@ -120,7 +120,7 @@ TEST(PerfSession, ThreadsOnBothSides) {
   EXPECT_EQ(result.received_messages, 60u);
 }
 
-// [D141] Both sides answer before they acknowledge, and have room for all that a test has under way.
+// [D139] Both sides answer before they acknowledge, and have room for all that a test has under way.
 TEST(PerfSession, AnswersGoFirst) {
   udp::EndpointOptions of_server;
   Server::prepare(of_server);
@@ -503,7 +503,7 @@ TEST(PerfSession, OneSourceDoesNotKeepOthersOut) {
   while (idlers.gone < 1) idlers.poll();
 }
 
-// [D184] Whoever has all that one source may have leaves a quarter, by the limits as they come.
+// [D145] Whoever has all that one source may have leaves a quarter, by the limits as they come.
 TEST(PerfSession, OneSourceLeavesAQuarter) {
   udp::EndpointOptions options;
   Server::prepare(options);

@@ -1,4 +1,4 @@
-// [D180] Notices that the files of an endpoint's keys have changed, and has the endpoint take the new ones. Who listens
+// [D141] Notices that the files of an endpoint's keys have changed, and has the endpoint take the new ones. Who listens
 // asks now and then.
 #pragma once
 

@@ -32,7 +32,7 @@ struct Files {
   }
 };
 
-// [D180] A change is seen when it has come to an end; each once.
+// [D141] A change is seen when it has come to an end; each once.
 TEST(KeyWatch, SeesChanges) {
   Files files;
   KeyWatch watch(files.protection);

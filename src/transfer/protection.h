@@ -23,7 +23,7 @@ struct Protection {
   [[nodiscard]] bool keyed() const { return !key_file.empty() || !identity_file.empty(); }
 };
 
-/// [D180] While a key is changed: beside its file, the one that is to come and the one that was. Connections are taken by
+/// [D141] While a key is changed: beside its file, the one that is to come and the one that was. Connections are taken by
 /// all of them.
 inline constexpr std::array<std::string_view, 2> kOtherKeys{".new", ".old"};
 

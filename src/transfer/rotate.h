@@ -1,4 +1,4 @@
-// [D180] A key is changed in three steps, so that nobody is ever without one: the next one is made and taken beside it, it
+// [D141] A key is changed in three steps, so that nobody is ever without one: the next one is made and taken beside it, it
 // is used, the last one is taken no longer. What `strack key rotate` does to files; KeyWatch sees it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// [D180] Keys of an endpoint that is open are changed: nobody who has the old or the new one is ever turned away, and what
+// [D141] Keys of an endpoint that is open are changed: nobody who has the old or the new one is ever turned away, and what
 // is under way goes on.
 #include <algorithm>
 #include <array>

@@ -38,7 +38,7 @@ struct Outbound {
   const std::uint8_t* data = nullptr;
   wire::DataKind kind = wire::DataKind::send;
   bool done = false;
-  /// [D172] 1, 2: the write of a pair, and the message that tells of it; it completes when both are acknowledged.
+  /// [D150] 1, 2: the write of a pair, and the message that tells of it; it completes when both are acknowledged.
   std::uint8_t pair = 0;
   std::uint64_t tag = 0;            ///< or the region
   std::uint64_t region_offset = 0;  ///< of the second of a pair: the length of the first
@@ -47,13 +47,13 @@ struct Outbound {
   /// In pieces: all of it is here, and `data` is not.
   std::shared_ptr<const std::vector<std::span<const std::byte>>> pieces{};
 
-  /// [D170] To the peer's endpoint. The cookie is its Reading's.
+  /// [D148] To the peer's endpoint. The cookie is its Reading's.
   [[nodiscard]] bool is_request() const {
     return kind == wire::DataKind::write && tag == wire::kRequestRegion;
   }
 };
 
-/// [D170] A read, from its request until that is acknowledged and answered. By the region that the answer goes to.
+/// [D148] A read, from its request until that is acknowledged and answered. By the region that the answer goes to.
 struct Reading {
   std::array<std::uint8_t, wire::kRequestBytes> request{};
   std::uint64_t cookie = 0;
@@ -62,7 +62,7 @@ struct Reading {
   bool answered = false;
 };
 
-/// [D170] A read that the peer has asked for, until its answer is queued.
+/// [D148] A read that the peer has asked for, until its answer is queued.
 struct Asked {
   std::uint32_t message_id = 0;
   wire::ReadRequest what;
@@ -143,7 +143,7 @@ struct PeerPort {
   // [D129] Those of this side's that are being set up, and those that wait for that.
   std::uint32_t asking = 0;
   std::deque<Connection*> to_ask;
-  std::deque<Connection*> line;  ///< [D185] those that wait for their place in the host's silence
+  std::deque<Connection*> line;  ///< [D146] those that wait for their place in the host's silence
 };
 
 /// A peer's host, whichever its port: what all connections to it share.
@@ -209,7 +209,7 @@ struct Keys {
   Instant renew_after{};           ///< [D105] and no sooner, while there are counters left
   std::uint32_t renewal_ping = 0;  ///< the first that is surely sealed with this one
   bool followed = true;            ///< the peer has answered it, or a later one
-  /// By which it was set up [D180]; the endpoint may have others by now.
+  /// By which it was set up [D141]; the endpoint may have others by now.
   std::shared_ptr<const OwnKey> own;
   // [D95] Of a peer with a key of its own.
   noise::PublicKey peer{};
@@ -272,7 +272,7 @@ struct Outbox {
   Bitmap<wire::kMaxPaths> paths_seen{};
   Picoseconds lowest_rtt = seconds(3'600);
   std::unique_ptr<PathRecord> record;                   ///< where it is wanted
-  std::unordered_map<std::uint64_t, Reading> readings;  ///< [D170]
+  std::unordered_map<std::uint64_t, Reading> readings;  ///< [D148]
 
   [[nodiscard]] std::uint32_t mask() const {
     return static_cast<std::uint32_t>(messages.size()) - 1;
@@ -286,8 +286,8 @@ struct Inbox {
   std::vector<Inbound> messages;  ///< by message id, 2^n
   ReceiveQueue receives;          ///< posted for this connection
   std::vector<Partial> partials;  ///< by PSN; empty until a first piece comes
-  std::vector<Asked> asked;       ///< [D170]
-  std::uint32_t in_place = 0;   ///< [D170] writes before it are; looked at where something is asked
+  std::vector<Asked> asked;       ///< [D148]
+  std::uint32_t in_place = 0;   ///< [D148] writes before it are; looked at where something is asked
   std::uint32_t floor = 0;      ///< the oldest message not reported
   std::uint32_t unmatched = 0;  ///< the oldest message without a buffer
   std::uint32_t unseen = 0;     ///< one past the newest seen

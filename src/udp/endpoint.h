@@ -221,7 +221,7 @@ struct EndpointOptions {
   /// connection is then with a peer known by its public key, and who learns a private key later cannot read what
   /// was said before.
   std::optional<Key> identity;
-  /// [D180] While keys are changed: further shared keys, or further identities of this host, by which connections are
+  /// [D141] While keys are changed: further shared keys, or further identities of this host, by which connections are
   /// taken, too. Those that start here use `key` or `identity`.
   std::array<std::optional<Key>, 2> other_keys;
   /// With an identity: the public keys of those whose connections are taken. To others it is silent.
@@ -328,7 +328,7 @@ class Endpoint {
   /// `peer`: with an identity, whom to expect there, if not the options' peer.
   [[nodiscard]] Outcome<ConnectionId> connect(std::string_view address, std::uint64_t cookie = 0,
                                               const std::optional<Key>& peer = std::nullopt);
-  /// [D180] From now on connections are made with these options' `key` or `identity`, `other_keys`, `trusted` and `peer`;
+  /// [D141] From now on connections are made with these options' `key` or `identity`, `other_keys`, `trusted` and `peer`;
   /// their other members are not looked at. Those that are up, or half up, stay as they are, also where their key is
   /// not among the new ones. Says what is wrong, and changes nothing: keys of another kind, for one. Nobody in `trusted`
   /// is no mistake here: nobody new gets in.
@@ -379,13 +379,13 @@ class Endpoint {
   [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
                              std::span<const std::byte> bytes, std::uint64_t cookie);
 
-  /// [D172] The same, and the peer's program is told: a receive that takes messages with the tag `immediate` completes
+  /// [D150] The same, and the peer's program is told: a receive that takes messages with the tag `immediate` completes
   /// there, with a length of 0, when the bytes are in place. Takes two of the connection's slots.
   [[nodiscard]] Status write(ConnectionId connection, RegionKey region, std::uint64_t offset,
                              std::span<const std::byte> bytes, std::uint64_t immediate,
                              std::uint64_t cookie);
 
-  /// [D170] One-sided: fills `into` from `offset` of a region that the peer has registered for reading. `read` follows.
+  /// [D148] One-sided: fills `into` from `offset` of a region that the peer has registered for reading. `read` follows.
   /// It sees all writes that this side has queued before it. The peer's program is not told. As with a write, what is not in a region ends the connection. `would_block` also before the connection is
   /// up; `extension_refused` if the peer's version has no reads. An answer comes behind what the peer has sent before:
   /// who lets messages wait without a receive lets his reads wait, too.

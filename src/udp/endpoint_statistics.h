@@ -87,7 +87,7 @@ struct EndpointStatistics {
   std::uint64_t held_bytes = 0;  ///< the pool's memory now in use
 };
 
-/// [D183] What the system has given an endpoint of what it asked for; of several threads, the least.
+/// [D144] What the system has given an endpoint of what it asked for; of several threads, the least.
 struct SocketLimits {
   std::uint64_t receive_buffer =
       0;  ///< bytes, as the kernel counts them; 0: there is no socket yet

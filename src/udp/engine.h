@@ -116,7 +116,7 @@ class Engine {
     std::uint64_t size;
     ConnectionId connection;
     Access access = Access::write;
-    bool answer = false;  ///< [D170] nobody's memory but a read's: written once, and whole
+    bool answer = false;  ///< [D148] nobody's memory but a read's: written once, and whole
 
     [[nodiscard]] bool allows(Access wanted, ConnectionId peer, std::uint64_t offset,
                               std::uint64_t length) const {
@@ -236,7 +236,7 @@ class Engine {
   [[nodiscard]] bool owes_acks();
   [[nodiscard]] bool may_owe_acks(std::uint64_t completed_before);
 
-  // Reads [D170] (reads.cpp).
+  // Reads [D148] (reads.cpp).
   [[nodiscard]] bool has_requests(const Connection& c) const;
   [[nodiscard]] bool take_request(Connection& c, Inbound& in, const wire::Data& data);
   void answer_reads(Connection& c);
@@ -322,7 +322,7 @@ class Engine {
   Transports transports_;
   const Transport* transport_;  ///< of connections that start here
   KeyLimits key_limits_;
-  /// All of one kind [D95]. The first is that of connections that start here; by the others they are taken, too [D180].
+  /// All of one kind [D95]. The first is that of connections that start here; by the others they are taken, too [D141].
   std::vector<std::shared_ptr<const OwnKey>> keyring_;
   std::uint32_t reset_turn_ = 0;  ///< whose turn it is to make a reset with
   std::vector<Key> trusted_;      ///< with an identity: who may come; in order

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kMostInBurst = 64;
                                                     std::uint32_t asked = 0) {
   if (asked != 0) return asked;
   // A slower link is on the way: what hides in the noise takes longer than a burst may. So may what was not measured
-  // [D182].
+  // [D143].
   if (measured.full_rtt <= ps(0) || measured.full_rtt - measured.rtt > kSchedulingNoise / 2)
     return 1;
   const std::int64_t in_time =

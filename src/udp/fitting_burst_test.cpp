@@ -33,7 +33,7 @@ TEST(FittingBurst, FollowsTheLinksRate) {
   EXPECT_EQ(fitting_burst(over(mbps(200)), 1'472), 1u);
 }
 
-// [D114] [D182] Where full packets are found to take longer than noise does, whatever rate was told.
+// [D114] [D143] Where full packets are found to take longer than noise does, whatever rate was told.
 TEST(FittingBurst, IsOneWhereASlowerLinkIsFound) {
   EXPECT_EQ(fitting_burst(over(gbps(10), us(100)), 8'228), 7u);
   EXPECT_EQ(fitting_burst(over(gbps(10), us(101)), 8'228), 1u);

@@ -138,7 +138,7 @@ void Engine::take_keys(const EndpointOptions& options) {
   }
 }
 
-/// [D180]
+/// [D141]
 std::optional<Error> Engine::change_keys(const EndpointOptions& options) {
   if (options.key && options.identity)
     return Error{"both key and identity are set. give one of them"};
@@ -280,7 +280,7 @@ void Engine::meet(const wire::Header& header, const wire::Terms& terms,
 }
 
 /// Of a reset that says that one of this endpoint's ids is unknown [D46] [D97]. Which key the peer knows is not known here:
-/// while there are several, each has its turn [D180].
+/// while there are several, each has its turn [D141].
 wire::Mac Engine::reset_mac(std::uint32_t id, wire::ConstBytes packet) {
   const OwnKey& key = *keyring_[reset_turn_++ % keyring_.size()];
   Address own = came_to_.is_any() ? network_.address() : came_to_;

@@ -17,7 +17,7 @@ constexpr std::uint32_t kAskedEnough = 3;
 /// goes another way [D41], and most ways may be dead.
 constexpr std::int64_t kAskEvery = 32;
 constexpr Picoseconds kHurryEvery = ms(10);
-/// [D185] Who is answered lets so many others go who wait: more than the one that a dead path may have cost.
+/// [D146] Who is answered lets so many others go who wait: more than the one that a dead path may have cost.
 constexpr int kReleased = 4;
 
 }  // namespace
@@ -168,7 +168,7 @@ void Engine::heard(Connection& c) {
   }
 }
 
-/// [D185] The endpoint there lives, so those who wait for their places need not: each packet from it lets some of them send
+/// [D146] The endpoint there lives, so those who wait for their places need not: each packet from it lets some of them send
 /// one at once. Where nothing comes, nobody is let go.
 void Engine::release_some(PeerPort& port) {
   for (int released = 0; released < kReleased && !port.line.empty();) {

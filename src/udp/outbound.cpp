@@ -12,7 +12,7 @@
 namespace strack::udp {
 namespace {
 
-/// [D140] Packets sent before it is looked again for what has arrived, but for the last burst's rest.
+/// [D138] Packets sent before it is looked again for what has arrived, but for the last burst's rest.
 constexpr std::uint32_t kSendBudget = 32;
 constexpr std::uint32_t kTurn = 16;  ///< of one connection among several
 
@@ -62,7 +62,7 @@ Status Engine::write(ConnectionId connection, RegionKey region, std::uint64_t of
                             .cookie = cookie});
 }
 
-/// [D172] The bytes, and an empty message behind them.
+/// [D150] The bytes, and an empty message behind them.
 Status Engine::write(ConnectionId connection, RegionKey region, std::uint64_t offset,
                      std::span<const std::byte> bytes, std::uint64_t immediate,
                      std::uint64_t cookie) {
@@ -285,7 +285,7 @@ std::uint32_t Engine::transmit(Connection& c, std::uint32_t budget) {
     return 0;
   }
   Session& sender = *c.session;
-  // [D140] Never cut short by the budget: a part costs a system call as a whole one does.
+  // [D138] Never cut short by the budget: a part costs a system call as a whole one does.
   const std::uint32_t burst = c.life.unanswered ? 1 : burst_of(c);
   std::uint32_t sent = 0;
   std::optional<core::Packet> next = sender.poll_transmit(network_.now());

@@ -1,4 +1,4 @@
-// [D45] [D181] Set-up never blocks data: what a listener says to those who have proved little is never waited for, and
+// [D45] [D142] Set-up never blocks data: what a listener says to those who have proved little is never waited for, and
 // leaves by all its ports.
 #include <array>
 #include <cstdint>
@@ -124,7 +124,7 @@ void expect_no_patience(const std::map<wire::Type, Watched::Seen>& seen,
   EXPECT_EQ(seen.at(wire::Type::sack).impatient, 0);
 }
 
-// [D45] [D181] Neither challenges nor rejects, resets or accepts.
+// [D45] [D142] Neither challenges nor rejects, resets or accepts.
 TEST(Patience, NotForStrangers) {
   using wire::Type;
   {

@@ -1,4 +1,4 @@
-// [D170] Reads: a request to the peer's endpoint, which it answers with a write. At the reader's side the answer's place is
+// [D148] Reads: a request to the peer's endpoint, which it answers with a write. At the reader's side the answer's place is
 // a region of its own, which is written once; at the other an answer waits until all writes before its request are in
 // place and there is a slot for it. A request that is not answered keeps its message id, so that the peer's credit bounds
 // how many there are.

@@ -44,7 +44,7 @@ class Reads : public ::testing::TestWithParam<bool> {
   Duo duo;
 };
 
-// [D170] Bytes of the peer's memory, of none to many packets, from anywhere in it; the peer's program is told nothing.
+// [D148] Bytes of the peer's memory, of none to many packets, from anywhere in it; the peer's program is told nothing.
 TEST_P(Reads, FetchWhatIsThere) {
   auto memory = pattern(20'000);
   const RegionKey region = expose(memory, Access::read);
@@ -68,7 +68,7 @@ TEST_P(Reads, FetchWhatIsThere) {
   }
 }
 
-// [D170] A read sees the writes that were queued before it, whatever is lost and overtaken on the way.
+// [D148] A read sees the writes that were queued before it, whatever is lost and overtaken on the way.
 TEST_P(Reads, SeeEarlierWrites) {
   SimulatedFaults faults;
   faults.loss = Ratio{1, 20};
@@ -203,7 +203,7 @@ TEST_P(Reads, SayWhatCannotBe) {
   EXPECT_EQ(duo.client().unregister_region(RegionKey{5}), Status::unknown_region);
 }
 
-// [D172] The bytes are in place when the receive that is told of them completes; the writer hears of both as one.
+// [D150] The bytes are in place when the receive that is told of them completes; the writer hears of both as one.
 TEST_P(Reads, WritesThatTell) {
   SimulatedFaults faults;
   faults.loss = Ratio{1, 10};

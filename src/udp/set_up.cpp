@@ -477,7 +477,7 @@ void Engine::send_accept(Connection& c, std::uint32_t copies) {
                                         {scratch_.data(), n - wire::kTagBytes}));
   }
   c.set_up.accepts_sent += copies;
-  // [D181] Who asks has not proved much, without a key nothing but its address; and asks again.
+  // [D142] Who asks has not proved much, without a key nothing but its address; and asks again.
   for (std::uint32_t i = 0; i < copies; ++i)
     send_plain({scratch_.data(), n}, c.peer, c.local, ++c.set_up.path, false);
 }

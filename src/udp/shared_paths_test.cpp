@@ -114,7 +114,7 @@ Picoseconds cost_of_a_dead_spine(const std::string& transport, std::uint64_t see
   return crowd.send(0, 1) - healthy;
 }
 
-// [D74] [D185] What costs one connection a millisecond or two costs a thousand a few timeouts and no more, though all that
+// [D74] [D146] What costs one connection a millisecond or two costs a thousand a few timeouts and no more, though all that
 // was under way may have been lost, and they wait for each other. Some of these took half a second, or more than five.
 TEST_P(SharedPaths, ADeadSpineCostsAThousandLittleMoreThanOne) {
   Picoseconds one{0};
@@ -129,7 +129,7 @@ TEST_P(SharedPaths, ADeadSpineCostsAThousandLittleMoreThanOne) {
   EXPECT_LE(thousand, 50 * one);
 }
 
-// [D185] Which paths are slow each connection finds out by itself, with a packet or two by each of them: marks come and go
+// [D146] Which paths are slow each connection finds out by itself, with a packet or two by each of them: marks come and go
 // with queues, and what one has seen says little about the next moment.
 TEST_P(SharedPaths, EachFindsSlowPathsByItself) {
   SimulatedFaults faults = crowd_faults(4, 0, 3);

@@ -294,7 +294,7 @@ class Day {
           if (status == Status::would_block) break;
           STRACK_CHECK(status == Status::ok);
           ++out.next_to_send;
-          // [D170] What is read behind a write is what was written; a peer that has closed answers no more.
+          // [D148] What is read behind a write is what was written; a peer that has closed answers no more.
           if (!m.write || rng_.below(2) == 0) continue;
           m.read_back.resize(m.bytes.size());
           const Status asked = engine.read(pair.id[side], out.key, m.offset, m.read_back, cookie);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kShares = 2;
 /// [D129] Connections to one port of a peer.
 constexpr std::uint32_t kAskingAtATime = 128;
-/// [D185] A host that was heard so lately, on any connection, is not silent.
+/// [D146] A host that was heard so lately, on any connection, is not silent.
 constexpr Picoseconds kLately = ms(10);
 
 }  // namespace
@@ -45,7 +45,7 @@ void Engine::recount(Connection& c) {
 }
 
 /// One at a time, which calls the next when it has sent. Where there is room since nobody answers, the next one is as
-/// careful [D55]; unless others are answered, and only some ways are dead [D185].
+/// careful [D55]; unless others are answered, and only some ways are dead [D146].
 void Engine::call_next(PeerPort& port, bool unanswered) {
   if (port.called || port.queue.empty()) return;
   Connection& next = *port.queue.front();

@@ -1,4 +1,4 @@
-// Bursts that go whole, however much is sent before it is looked for what has arrived [D140].
+// Bursts that go whole, however much is sent before it is looked for what has arrived [D138].
 #include <algorithm>
 #include <vector>
 
@@ -52,7 +52,7 @@ class WholeBursts : public ::testing::TestWithParam<bool> {
   Duo duo_{in_sevens()};
 };
 
-// [D140] One connection alone sends five bursts of seven before it looks again; none is cut short by the budget of 32.
+// [D138] One connection alone sends five bursts of seven before it looks again; none is cut short by the budget of 32.
 TEST_P(WholeBursts, NoneIsCutShort) {
   duo_.connect();
   send(duo_.id[1]);
@@ -60,7 +60,7 @@ TEST_P(WholeBursts, NoneIsCutShort) {
   EXPECT_EQ(sent(), (std::vector<std::size_t>{7, 7, 7, 7, 7}));
 }
 
-// [D140] Of several, each has a turn of 16 packets and the rest of its last burst; what is left is the last one's.
+// [D138] Of several, each has a turn of 16 packets and the rest of its last burst; what is left is the last one's.
 TEST_P(WholeBursts, SeveralTakeTurns) {
   duo_.connect();
   const auto other = duo_.client().connect(duo_.hosts[0]->address(), 6);
@@ -75,7 +75,7 @@ TEST_P(WholeBursts, SeveralTakeTurns) {
   EXPECT_EQ(second, 14u);
 }
 
-// [D140] Packets that each are larger than the one before go alone, and no more of them than the budget.
+// [D138] Packets that each are larger than the one before go alone, and no more of them than the budget.
 TEST_P(WholeBursts, TheBudgetHoldsWhereNothingFitsTogether) {
   duo_.connect();
   for (std::size_t i = 0; i < 60; ++i)
@@ -88,7 +88,7 @@ TEST_P(WholeBursts, TheBudgetHoldsWhereNothingFitsTogether) {
   EXPECT_LE(at_once, 33u);
 }
 
-// [D140] [D55] Whoever waits for a sign of life sends single packets, whatever its bursts are.
+// [D138] [D55] Whoever waits for a sign of life sends single packets, whatever its bursts are.
 TEST_P(WholeBursts, NoneGoesIntoSilence) {
   duo_.connect();
   duo_.world.faults().silent_from = duo_.world.now();

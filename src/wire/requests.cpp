@@ -1,4 +1,4 @@
-// [D170] What is asked of a peer's endpoint: the payload of a write to kRequestRegion.
+// [D148] What is asked of a peer's endpoint: the payload of a write to kRequestRegion.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -163,7 +163,7 @@ struct Data {
   ConstBytes payload;               ///< decoded: within the datagram
 };
 
-/// [D170] A write to this region is a request to the peer's endpoint, where both sides have the extension: no memory has
+/// [D148] A write to this region is a request to the peer's endpoint, where both sides have the extension: no memory has
 /// this name.
 inline constexpr std::uint64_t kRequestRegion = 0;
 inline constexpr std::size_t kRequestBytes = 32;
@@ -237,7 +237,7 @@ inline constexpr std::size_t kTermsBytes = 72;
 inline constexpr std::uint16_t kCriticalExtensions = 0xff00;
 /// Keys follow from the counter [D96].
 inline constexpr std::uint16_t kRekeying = 0x0001;
-/// Requests to the endpoint itself [D170].
+/// Requests to the endpoint itself [D148].
 inline constexpr std::uint16_t kRequests = 0x0002;
 inline constexpr std::uint16_t kKeyedExtensions = kRequests | kRekeying;
 /// The hosts' own keys: set if and only if the header says so, too [D95].

@@ -24,7 +24,7 @@ void run(ConstBytes datagram) {
     STRACK_CHECK(!name(decoded.error()).empty());
     return;
   }
-  // [D170] What a request says is in its bytes, and all of them count.
+  // [D148] What a request says is in its bytes, and all of them count.
   if (const auto* data = std::get_if<Data>(&decoded.value().body)) {
     if (const auto request = decode_request(data->payload)) {
       const auto same = encode_request(request.value());

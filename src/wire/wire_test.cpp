@@ -58,7 +58,7 @@ Packet plain_packet(Type type, bool keyed, bool host = false) {
 }
 
 // Whatever the fields, they come back as they were, and the bytes as well.
-// [D170] A request for a read, byte for byte, and each way in which it can be wrong.
+// [D148] A request for a read, byte for byte, and each way in which it can be wrong.
 TEST(WireRequest, SaysWhatIsToBeRead) {
   const ReadRequest asked{.region = 0x0102'0304'0506'0708,
                           .offset = 0x1112'1314'1516'1718,

@@ -356,7 +356,7 @@ class Attack:
 
     def harm(self):
         """What must not be, however fast the flow is; or None."""
-        if self.make is stuffing and self.fullest > 0.5:  # a quarter [D191], and what the flow has in it
+        if self.make is stuffing and self.fullest > 0.5:  # a quarter [D140], and what the flow has in it
             return f"{100 * self.fullest:.0f} % of a send buffer of the server's is full of answers to strangers"
         return None
 

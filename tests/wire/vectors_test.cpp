@@ -22,7 +22,7 @@ std::string fields_of(const Vector& vector) {
   return text;
 }
 
-// [D186]
+// [D147]
 TEST(WireVectors, ValidOnesDecodeToTheirFieldsAndBack) {
   std::set<Type> types;
   for (const Vector& vector : read_vectors("valid.txt")) {

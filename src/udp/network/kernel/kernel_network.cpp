@@ -435,7 +435,7 @@ SendResult KernelNetwork::send(std::span<const Outgoing> batch) {
     // As many as go to one socket, in one call.
     const std::uint16_t entropy = batch[done].entropy;
     const int fd = entropy_socket(entropy);
-    // [D191] Strangers who cannot be reached as fast as they ask leave most of the buffer to connections.
+    // [D140] Strangers who cannot be reached as fast as they ask leave most of the buffer to connections.
     if (!batch[done].patient && !has_room_for_strangers(fd)) {
       if (worst == SendResult::ok) worst = SendResult::lost;
       ++counters_.send_full;

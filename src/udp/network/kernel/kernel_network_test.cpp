@@ -106,7 +106,7 @@ TEST_P(KernelNetworkTest, EachEntropyIsASourcePortOfItsOwn) {
   EXPECT_EQ(got.back().from.port, a_->address().port);
 }
 
-// [D183] Buffers are those that the socket has.
+// [D144] Buffers are those that the socket has.
 TEST_P(KernelNetworkTest, SaysWhatBuffersItHas) {
   const SocketLimits limits = a_->socket_limits();
   const auto of_socket = [&](int name) {
@@ -128,7 +128,7 @@ TEST_P(KernelNetworkTest, SaysWhatBuffersItHas) {
   EXPECT_LT(network.socket_limits().send_buffer, network.socket_limits().send_buffer_asked);
 }
 
-// [D183] Paths share a port when no more sockets can be opened, and not because that might happen.
+// [D144] Paths share a port when no more sockets can be opened, and not because that might happen.
 TEST_P(KernelNetworkTest, SaysHowManyPathsShareAPort) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -351,7 +351,7 @@ int table_size() {
 }
 
 // The table of descriptors grows before the first packet is sent and not on its way: among threads that takes long.
-// [D191] What strangers are told may use a quarter of a send buffer, and connections all of it.
+// [D140] What strangers are told may use a quarter of a send buffer, and connections all of it.
 TEST_F(SendBufferTest, StrangersLeaveMostOfIt) {
   sockaddr_in sink{};
   sink.sin_family = AF_INET;
