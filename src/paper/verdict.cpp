@@ -28,7 +28,7 @@ std::string value_text(double value, const std::string& unit) {
   if (!std::isfinite(value)) return value > 0 ? "any" : "none";
   const double size = std::abs(value);
   // Enough to see on which side of a limit near 1 it is, and that a small number is not 0.
-  const bool fine = (size > 0.9 && size < 1.1) || (size > 0 && size < 0.1);
+  const bool fine = (size > 0.9 && size < 1.105) || (size > 0 && size < 0.1);
   const int digits = size >= 100 ? 0 : size >= 10 ? 1 : fine ? 3 : 2;
   std::string text = fmt::format("{:.{}f}", value, digits);
   if (text.find('.') != text.npos) {
