@@ -190,7 +190,7 @@ std::vector<Command> add_perf(CLI::App& app) {
   perf_client_command
       ->add_option("--connections", perf_client_options.plan.connections, "in parallel")
       ->capture_default_str()
-      ->check(CLI::Range(1u, perf::kMostOfOneSource));
+      ->check(CLI::Range(1, static_cast<int>(perf::kMostOfOneSource)));
   perf_client_command
       ->add_option("--pattern", perf_client_options.plan.pattern,
                    "stream: one after another; pingpong: each is answered; write: one-sided")

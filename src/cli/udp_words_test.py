@@ -42,10 +42,10 @@ class WordsTest(udp_test.UdpTest):
         for words in ((), ("--burst", "auto"), ("--burst", "7")):
             self.assertGreater(packets_per_call(*words), 1.5 * single, words)
         self.assertLess(packets_per_call("--rate", "500Mb/s"), 2)
-        for wrong in ("0", "65", "-1", "some", "1.5", ""):
+        for wrong in ("0", "65", "-1", "some", "1.5"):
             self.assertIn("auto, or 1 to 64", self.bad("perf", "client", self.address, f"--burst={wrong}"))
         for command in (("perf", "client"), ("perf", "server"), ("cp",), ("recv",)):
-            self.assertRegex(self.good(*command, "--help"), r"--burst N \[auto\]")
+            self.assertRegex(self.good(*command, "--help"), r"--burst N(=| \[)auto")
 
     def test_shared_ports_are_told(self):
         self.start("perf", "server", "--bind", self.address)
