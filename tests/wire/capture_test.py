@@ -97,7 +97,7 @@ class Capture:
 
 def run_test(program, port, options, count, size):
     """A server and a client over loopback; what the client says of it."""
-    server = subprocess.Popen([program, "perf", "server", "--bind", f"127.0.0.1:{port}", "--once", *options],
+    server = subprocess.Popen([program, "perf", "server", "--bind", f"127.0.0.1:{port}", "--once", "--burst", "1", *options],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         wait_until_bound(server, port)
