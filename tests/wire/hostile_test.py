@@ -164,7 +164,7 @@ class Stranger:
 
 
 def transfer(world, program, key, count):
-    done = subprocess.run(world.command(0, program, "perf", "client", f"{SERVER}:{PORT}", "--key-file", key, "--json",
+    done = subprocess.run(world.command(0, program, "perf", "client", f"{SERVER}:{PORT}", "--key-file", key, "--json", "--burst", "1",
                                         "--size", "1MB", "--count", str(count), "--paths", "16"),
                           capture_output=True, text=True, timeout=PATIENCE, check=False)
     if done.returncode != 0:
