@@ -10,6 +10,7 @@ namespace {
 
 constexpr Picoseconds kLinger = seconds(1);
 constexpr std::uint32_t kAbortRepeats = 2;
+constexpr int kLastWords = 8;
 
 [[nodiscard]] Status status_of(wire::CloseReason reason) {
   switch (reason) {
@@ -163,9 +164,9 @@ void Engine::on_close(Connection& c, const wire::Header& header, wire::ConstByte
     ++statistics_.refused_malformed;
     return;
   }
-  // The last word: the program may leave right after it, and then nobody answers the peer's
-  // repetitions. So it goes two ways.
-  const int copies = in_order && c.closing.acked ? 2 : 1;
+  // [D151] The last word: the program may leave right after it, or when its own close is answered, and then
+  // nobody answers the peer's repetitions. So it goes several ways.
+  const int copies = in_order ? kLastWords : 1;
   for (int i = 0; i < copies; ++i) {
     send_small(c, c.session->ways.next(now_), false,
                [&](wire::MutableBytes out, const wire::Envelope& envelope) {
