@@ -29,6 +29,7 @@ NO_JSON = {
     "workload draw": "prints or writes a picture",
     "workload make": "prints or writes a scenario",
     "report": "writes a page, and prints its name; --csv FOLDER has every figure",
+    "key rotate": "writes files, and says what to do next",
     "paper run": "makes result files; `paper status` and `sim summary` say what is in them",
     "paper calibrate": "writes points.csv, and prints its name",
     "paper report": "writes a page; --data and --csv are its tables, `paper status --json` its verdicts",

@@ -229,7 +229,7 @@ TEST(Hints, EveryBitThatIsNotOfferedIsRefused) {
   EXPECT_EQ(offered->tx_attr->msg_order, FI_ORDER_SAS);
   EXPECT_EQ(offered->tx_attr->comp_order, FI_ORDER_NONE);
   for (const std::uint64_t missing :
-       {FI_MULTICAST, FI_COLLECTIVE, FI_HMEM, FI_NAMED_RX_CTX, FI_FENCE, FI_TRIGGER})
+       {FI_MULTICAST, FI_COLLECTIVE, FI_HMEM, FI_NAMED_RX_CTX, FI_FENCE})
     EXPECT_EQ(offered->caps & missing, 0u) << missing;
   for (unsigned i = 0; i < 64; ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i;

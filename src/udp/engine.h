@@ -301,6 +301,7 @@ class Engine {
   void heard(Connection& c);
   void hurry_others(Host& host);
   void release_some(PeerPort& port);
+  void take_place(Connection& c);
   [[nodiscard]] bool may_send(Connection& c);
   [[nodiscard]] bool may_repeat(Connection& c);
   [[nodiscard]] Instant next_question(const Connection& c) const;

@@ -191,19 +191,24 @@ void Engine::hurry_others(Host& host) {
   for (const auto& other : connections_) {
     Connection& c = *other;
     if (c.life.host != &host || !c.life.unanswered) continue;
-    c.life.place = host.budget.take(now_);
+    take_place(c);
     if (c.state < State::half_open) c.set_up.retry_at = std::min(c.set_up.retry_at, c.life.place);
     if (c.session) c.session->on_peer_heard(now_);
     rearm(c);
   }
 }
 
+/// [D55] A place in the host's silence; until it comes, an answer to others may let it go [D146].
+void Engine::take_place(Connection& c) {
+  c.life.place = c.life.host->budget.take(now_);
+  if (c.life.place > now_ && !std::exchange(c.life.in_line, true)) c.life.port->line.push_back(&c);
+}
+
 /// [D55] Whether one packet may go out to a peer that is perhaps not there; if not, it has a place
 /// for it.
 bool Engine::may_send(Connection& c) {
   if (!c.life.unanswered) return true;
-  if (c.life.place == Instant::never()) c.life.place = c.life.host->budget.take(now_);
-  if (c.life.place > now_ && !std::exchange(c.life.in_line, true)) c.life.port->line.push_back(&c);
+  if (c.life.place == Instant::never()) take_place(c);
   return c.life.place <= now_;
 }
 

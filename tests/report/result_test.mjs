@@ -39,6 +39,7 @@ inspect = 1
 title = "A small row"
 group = "Small"
 claim = "Two to one."
+section = "Evaluation"
 [paper.measures]
 flows_done = "SELECT count(*) FROM flows WHERE end_ps IS NOT NULL"
 [[paper.runs]]

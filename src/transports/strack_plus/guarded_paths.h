@@ -14,8 +14,10 @@ namespace strack::core {
 
 class GuardedPlusPaths {
  public:
-  /// `health` must outlive it.
-  constexpr explicit GuardedPlusPaths(PathHealth& health) : health_(&health) {}
+  /// `health` must outlive it. `start`: another one for each connection. Where many begin with the same entropy and it is dead,
+  /// nobody is heard, and in silence no path is to blame: a thousand would lose a packet each by it.
+  constexpr explicit GuardedPlusPaths(PathHealth& health, std::uint8_t start = 0)
+      : paths_(start), health_(&health) {}
 
   constexpr PathId next(const PlusParams& params, const Departure& packet) {
     return health_->usable(paths_.next(params, packet), packet.purpose, packet.psn, packet.now);
@@ -41,7 +43,7 @@ class GuardedPlusPaths {
   [[nodiscard]] constexpr std::uint32_t barred() const { return health_->barred(); }
 
  private:
-  PlusPaths paths_{};
+  PlusPaths paths_;
   PathHealth* health_;
 };
 

@@ -22,6 +22,10 @@ class PlusPaths {
   constexpr PathId next(const PlusParams& params, const Departure& packet) {
     return next(params, packet.cwnd_packets, packet.now);
   }
+  constexpr PlusPaths() = default;
+  /// [D131] Its rotation begins behind this one, and not where all others' do.
+  constexpr explicit PlusPaths(std::uint8_t start) : rotation_(start) {}
+
   /// The entropy for a packet, given the window in packets.
   constexpr PathId next(const PlusParams& params, std::uint32_t cwnd_packets, Instant now) {
     if (params.avoid && now >= forget_at_) {  // [PLUS.avoid.forget]

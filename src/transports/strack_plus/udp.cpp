@@ -146,7 +146,8 @@ void PlusSession::start_sending(const Measured& told, std::weak_ptr<KnownPaths>&
   // [P.window] It starts with one BDP; the room above is for what the hosts' own delays turn out to be.
   const Bytes most = send_params_.max_cwnd;
   send_params_.max_cwnd = std::clamp(send_params_.bdp, send_params_.min_cwnd, most);
-  sender_.emplace(send_params_, slots_, first_, core::NoEvents{}, core::GuardedPlusPaths(health_));
+  sender_.emplace(send_params_, slots_, first_, core::NoEvents{},
+                  core::GuardedPlusPaths(health_, static_cast<std::uint8_t>(first_.value)));
   send_params_.max_cwnd = most;
 }
 
