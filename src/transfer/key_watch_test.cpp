@@ -1,5 +1,7 @@
 #include "transfer/key_watch.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -137,6 +139,38 @@ TEST(Rotate, ASharedKey) {
   fs::permissions(file, fs::perms::group_read, fs::perm_options::add);
   fs::remove(file + ".new");
   EXPECT_NE(protect(protection, after).value()->find("can be read by others"), std::string::npos);
+}
+
+// What has to be waited for is never waited for, and what is half copied stops nobody who starts; who runs keeps what it had.
+TEST(OtherKeys, MayBeBroken) {
+  Files files;
+  const std::string next = files.id + ".new";
+  ASSERT_EQ(::mkfifo(next.c_str(), 0600), 0);
+  udp::EndpointOptions options;
+  const auto warned = protect(files.protection, options);
+  ASSERT_TRUE(warned.ok()) << warned.error();
+  ASSERT_TRUE(warned.value().has_value());
+  EXPECT_NE(warned.value()->find("no plain file"), std::string::npos) << *warned.value();
+  EXPECT_FALSE(options.other_keys[0].has_value());
+  EXPECT_FALSE(protect(files.protection, options, /*again=*/true).ok());
+  fs::remove(next);
+
+  const std::string shared = (files.folder / "job").string();
+  std::ofstream(shared) << std::string(64, 'a') << "\n";
+  std::ofstream(shared + ".new") << "abc";
+  const Protection by_key{shared, false, {}, {}, {}};
+  EXPECT_TRUE(protect(by_key, options).ok());
+  EXPECT_FALSE(protect(by_key, options, /*again=*/true).ok());
+}
+
+// Of a link the old key would stay where it leads.
+TEST(Rotation, LinksAreRefused) {
+  Files files;
+  const std::string link = (files.folder / "link").string();
+  fs::create_symlink(files.id, link);
+  EXPECT_FALSE(begin_rotation(link).ok());
+  EXPECT_FALSE(fs::exists(link + ".new"));
+  EXPECT_FALSE(use_next_key(link).ok());
 }
 
 }  // namespace

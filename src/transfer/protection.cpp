@@ -45,6 +45,15 @@ bool is_there(const std::string& name) {
   return ::lstat(name.c_str(), &found) == 0;
 }
 
+/// Nothing is read of what has to be waited for, such as a FIFO: it would hold up every connection.
+std::optional<std::string> not_plain(const std::string& name) {
+  struct stat found {};
+  if (::stat(name.c_str(), &found) != 0)
+    return fmt::format("key file {}: {}", name, std::strerror(errno));
+  if (S_ISREG(found.st_mode)) return std::nullopt;
+  return fmt::format("key file {}: it is no plain file", name);
+}
+
 Warning both(const Warning& first, const Warning& second) {
   if (!first || !second) return first ? first : second;
   return *first + ". " + *second;
@@ -67,8 +76,13 @@ Result<Warning, std::string> protect_by_identity(const Protection& protection,
   for (std::size_t i = 0; i < kOtherKeys.size(); ++i) {
     const std::string other_name = name + std::string(kOtherKeys[i]);
     if (!is_there(other_name)) continue;
-    const auto other = read_identity(other_name);
-    if (!other) return other.error();
+    auto other = not_plain(other_name) ? Result<Identity, std::string>(*not_plain(other_name))
+                                       : read_identity(other_name);
+    if (!other && again) return other.error();
+    if (!other) {  // half copied, perhaps: whoever connects does not need it
+      warning = both(warning, other.error());
+      continue;
+    }
     options.other_keys[i] = other.value().secret;
     if (other.value().readable_by_others())
       warning = both(warning, warn_of_readers("identity", other_name, other.value().mode));
@@ -154,9 +168,10 @@ Result<std::optional<std::string>, std::string> protect(const Protection& protec
   for (std::size_t i = 0; i < kOtherKeys.size() && warning && name != "-"; ++i) {
     const std::string other_name = name + std::string(kOtherKeys[i]);
     if (!is_there(other_name)) continue;
-    const auto other = read_shared_key(other_name, options.other_keys[i]);
-    if (!other) return other.error();
-    warning = both(warning.value(), other.value());
+    const auto other = not_plain(other_name) ? Result<Warning, std::string>(*not_plain(other_name))
+                                             : read_shared_key(other_name, options.other_keys[i]);
+    if (!other && again) return other.error();
+    warning = both(warning.value(), other ? other.value() : Warning(other.error()));
   }
   return warning;
 }

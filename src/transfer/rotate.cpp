@@ -27,6 +27,13 @@ bool is_there(const std::string& file) {
   return ::lstat(file.c_str(), &found) == 0;
 }
 
+/// Of a link the old key would stay where it leads.
+std::optional<std::string> is_link(const std::string& file) {
+  struct stat found {};
+  if (::lstat(file.c_str(), &found) != 0 || !S_ISLNK(found.st_mode)) return std::nullopt;
+  return fmt::format("{} is a symbolic link: name the file that it leads to", file);
+}
+
 std::string still_there(const std::string& file) {
   return fmt::format(
       "{} is there: an earlier change has not come to its end. `strack key rotate {} --end` ends "
@@ -62,6 +69,7 @@ Result<Made, std::string> write_shared(const std::string& file) {
 }  // namespace
 
 Result<Made, std::string> begin_rotation(const std::string& file) {
+  if (const auto problem = is_link(file)) return *problem;
   const auto kind = look_at(file);
   if (!kind) return kind.error();
   if (is_there(last_of(file))) return still_there(file);
@@ -76,6 +84,7 @@ Result<Made, std::string> begin_rotation(const std::string& file) {
 }
 
 Result<Made, std::string> use_next_key(const std::string& file) {
+  if (const auto problem = is_link(file)) return *problem;
   const auto kind = look_at(file);
   if (!kind) return kind.error();
   if (is_there(last_of(file))) return still_there(file);

@@ -58,8 +58,8 @@ Result<core::StrackParams, core::ParamError> derive_params(const Measured& measu
 
   params.max_paths = measured.paths;
   // Bursts take every burst-th turn of the rotation: with an odd number of paths they still reach
-  // all.
-  if (burst > 1 && params.max_paths > 1 && params.max_paths % 2 == 0) --params.max_paths;
+  // all. Of two, one less would be none to choose from.
+  if (burst > 1 && params.max_paths > 2 && params.max_paths % 2 == 0) --params.max_paths;
   // [A2.L18] The share of each real path is that of the entropies in use: the more, the more even.
   params.min_paths = params.max_paths;
   if (measured.oblivious) params.path_policy = core::PathPolicy::oblivious;

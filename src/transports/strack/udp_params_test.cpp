@@ -128,6 +128,8 @@ TEST(DeriveParams, BurstsGetAnOddNumberOfPaths) {
   EXPECT_EQ(derive_params(bursty).value().max_paths, 64u);
   bursty.burst = 8;
   EXPECT_EQ(derive_params(bursty).value().max_paths, 63u);
+  bursty.paths = 2;
+  EXPECT_EQ(derive_params(bursty).value().max_paths, 2u) << "one would be none to choose from";
   bursty.paths = 1;
   EXPECT_EQ(derive_params(bursty).value().max_paths, 1u);
 }
