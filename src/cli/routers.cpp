@@ -91,7 +91,7 @@ std::string next_router(int socket, bool& more) {
              : error->ee_origin == SO_EE_ORIGIN_ICMP6 && error->ee_type == kTimeExceeded6;
     if (!exceeded) continue;
     std::array<char, INET6_ADDRSTRLEN> text{};
-    const sockaddr* who = SO_EE_OFFENDER(error);
+    const auto* who = reinterpret_cast<const sockaddr*>(error + 1);  // SO_EE_OFFENDER
     const void* address =
         who->sa_family == AF_INET6
             ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(who)->sin6_addr)

@@ -118,7 +118,7 @@ TEST(Rotate, AnIdentityInThreeSteps) {
 TEST(Rotate, ASharedKey) {
   const TemporaryFolder folder;
   const std::string file = (folder / "key").string();
-  write_file(file, std::string(64, '1') + "\n");
+  write_file(file, std::string(64, '1'));
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
   const Protection protection{file, false, {}, {}, {}};
   const auto made = begin_rotation(file);
