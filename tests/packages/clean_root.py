@@ -62,7 +62,7 @@ def configured_mirror():
     said = subprocess.run(["apt-get", "indextargets", "--format", "$(CODENAME) $(SITE)", "Created-By: Packages"], capture_output=True, text=True,
                           check=False).stdout
     found = re.search(r"^bookworm (\S+)$", said, re.M)
-    return found[1] if found else "http://deb.debian.org/debian"
+    return found[1] if found else None
 
 
 def run(*command, **options):
@@ -122,7 +122,8 @@ def main():
         return skip("no debootstrap here")
     root = pathlib.Path(tempfile.mkdtemp(prefix="strack_root_"))
     try:
-        made = run("debootstrap", "--variant=minbase", "bookworm", root, options.mirror)
+        # Without one debootstrap takes its own.
+        made = run("debootstrap", "--variant=minbase", "bookworm", root, *([options.mirror] if options.mirror else []))
         if made.returncode != 0:
             return skip("debootstrap: " + (made.stdout.strip().splitlines() or ["nothing said"])[-1])
         return 0 if use_as_a_system(root, packages) else 1
