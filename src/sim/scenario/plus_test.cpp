@@ -39,6 +39,7 @@ TEST(StrackPlusKeys, DefaultsAreTheLinks) {
   EXPECT_EQ(p.target_full, 3 * p.net_base_rtt / 2);
   EXPECT_EQ(p.late, 4 * p.net_base_rtt);
   EXPECT_EQ(p.late_for, 100 * p.net_base_rtt);
+  EXPECT_EQ(p.late_after, 2u);
   EXPECT_EQ(p.ring_sparse, 16u);
   EXPECT_EQ(p.probe_self, (Ratio{5, 2}));
 }
@@ -56,6 +57,7 @@ target_full_us = 10
 ring_sparse = 7
 late_us = 31
 late_for_us = 501
+late_after = 3
 probe_self = 1.25
 sack_packets = 3
 sack_on_epsn = true
@@ -84,6 +86,7 @@ rto_us = 222
   EXPECT_EQ(p.ring_sparse, 7u);
   EXPECT_EQ(p.late, us(31));
   EXPECT_EQ(p.late_for, us(501));
+  EXPECT_EQ(p.late_after, 3u);
   EXPECT_EQ(p.probe_self, (Ratio{5, 4}));
   EXPECT_EQ(p.sack_packets, 3u);
   EXPECT_TRUE(p.sack_on_epsn);

@@ -148,6 +148,11 @@ constexpr sim::Key kKeys[] = {
          .fallback = "\"100 RTT\"",
          .needs = "a time is from 0 to an hour, such as late_for_us = \"100 RTT\"",
          .help = "How long."}),
+    param<&Params::late_after>({.name = "late_after",
+                                .kind = Kind::integer,
+                                .fallback = "2",
+                                .needs = "it is from 1 to 255 packets, such as late_after = 2",
+                                .help = "So many have to be late before that is believed."}),
     param<&Params::probe_interval>(
         {.name = "probe_interval_us",
          .kind = Kind::time,

@@ -30,6 +30,7 @@ struct PlusParams : StrackParams {
   Picoseconds rack{0};             ///< [PLUS.rack] 0: order alone
   Picoseconds late{0};             ///< [PLUS.late] rack after one that was only late; 0: as before
   Picoseconds late_for{0};         ///< [PLUS.late]
+  std::uint32_t late_after = 2;    ///< [PLUS.late] packets that were late before that is believed
   Picoseconds target_full{0};      ///< [PLUS.target.full] 0: target_qdelay for any window
   bool relative_probe = true;      ///< [PLUS.probe.verdict] false: as the paper
   bool probe_patience = false;     ///< [PLUS.probe.again] false: a probe_interval
@@ -57,6 +58,7 @@ struct PlusParams : StrackParams {
         ParamRange{&PlusParams::late, "late", ps(0), seconds(3'600),
                    "0 for none, or a time up to an hour"},
         ParamRange{&PlusParams::late_for, "late_for", ps(0), seconds(3'600), "from 0 to an hour"},
+        ParamRange{&PlusParams::late_after, "late_after", 1, 255, "from 1 to 255 packets"},
         ParamRange{&PlusParams::target_full, "target_full", ps(0), seconds(10),
                    "0 for none, or a delay up to 10 s"},
         AnyValue{&PlusParams::relative_probe},

@@ -115,9 +115,10 @@ class PlusSender {
     heard_ = true;
     silent_ = false;
 
-    was_late_ = is_first_copy(ack, age, now);
+    late_now_ = 0;
+    count_first_copies(ack, age, now);
     const Bytes acked = take_in(ack, now);
-    if (was_late_) late_until_ = now + params_->late_for;  // [PLUS.late]
+    believe_late(now);
     last_rtt_ = rtt;
     if (asks_itself()) {
       probe_at_ = now + self_wait();
@@ -135,7 +136,8 @@ class PlusSender {
       const Picoseconds qdelay = window_.measured_qdelay(rtt);
       const Bytes achieved = achieved_.update(ack.for_probe ? bytes(0) : acked, window_.base_rtt(),
                                               params_->target_qdelay, now);
-      window_.adjust_cwnd(*params_, target(), {ack.ecn, qdelay, acked, achieved}, now, events_);
+      window_.adjust_cwnd(*params_, target(qdelay), {ack.ecn, qdelay, acked, achieved}, now,
+                          events_);
     }
     if (ack.for_probe) judge_by_probe(ack, age, now);
     judge_by_order(now);
@@ -253,9 +255,11 @@ class PlusSender {
     return inflight_ <= std::int64_t{params_->ring_sparse} * params_->mtu && port_is_busy();
   }
 
-  /// [PLUS.target.full] It falls in proportion to the window.
-  [[nodiscard]] constexpr Picoseconds target() const {
-    if (params_->target_full == ps(0)) return params_->target_qdelay;
+  /// [PLUS.target.full] It falls in proportion to the window, as long as the queue is within a small one's.
+  [[nodiscard]] constexpr Picoseconds target(Picoseconds qdelay) const {
+    if (params_->target_full == ps(0) ||
+        std::max(qdelay, window_.avg_qdelay()) >= params_->target_qdelay)
+      return params_->target_qdelay;
     return params_->target_qdelay -
            ps(mul_div((params_->target_qdelay - params_->target_full).value, window_.cwnd().value,
                       params_->max_cwnd.value));
@@ -392,7 +396,7 @@ class PlusSender {
     acked_bytes_ += payload;
     if constexpr (Paths::kRemembers) paths_.arrived(psn);
     if (lost_.test(psn.value)) {  // it was only late
-      was_late_ = true;
+      note_late();
       lost_.clear(psn.value);
       --lost_count_;
     } else {
@@ -459,17 +463,31 @@ class PlusSender {
           LossDeclared{cause, from, judged_, std::int64_t{lost_count_ - before} * params_->mtu});
   }
 
-  /// [PLUS.late] What triggered the SACK left before it was last sent: the packet had been sent again for nothing.
-  [[nodiscard]] constexpr bool is_first_copy(const PlusAck& ack, Picoseconds age,
-                                             Instant now) const {
-    if (ack.for_probe || units(age) >= kStamps) return false;
-    const Psn psn = ack.echoes[ack.count - 1u].psn;
-    if (psn < epsn_ || psn >= judged_ || acked_.test(psn.value)) return false;
-    const auto since = static_cast<std::uint8_t>(unit(now) - sent_at_[pair(psn)]);
-    return units(age) > since + 2;
+  /// [PLUS.late] Packets that had been sent again for nothing: it is their first copies that have come. What is sent
+  /// again asks for a SACK, so it is the last that this one tells of, and the SACK's time says which copy it is. Any
+  /// other is a first copy; and the packet had been sent again, if it left less than a base RTT ago.
+  constexpr void count_first_copies(const PlusAck& ack, Picoseconds age, Instant now) {
+    for (std::uint32_t i = 0; i < ack.count; ++i) {
+      const Psn psn = ack.echoes[i].psn;
+      if (psn < epsn_ || psn >= judged_ || acked_.test(psn.value) || lost_.test(psn.value))
+        continue;
+      const bool last = i + 1u == ack.count && !ack.for_probe;
+      if (last && units(age) >= kStamps) continue;
+      const auto since = static_cast<std::uint8_t>(unit(now) - sent_at_[pair(psn)]);
+      if (units(last ? age : window_.base_rtt()) > since + 2) note_late();
+    }
+  }
+  constexpr void note_late() {
+    if (late_now_ < 0xff) ++late_now_;
+  }
+  constexpr void believe_late(Instant now) {
+    if (late_now_ == 0) return;
+    late_seen_ =
+        static_cast<std::uint8_t>(std::min((now < late_until_ ? late_seen_ : 0) + late_now_, 0xff));
+    late_until_ = now + params_->late_for;
   }
   [[nodiscard]] constexpr bool tolerant(Instant now) const {
-    return params_->late > ps(0) && now < late_until_;
+    return params_->late > ps(0) && late_seen_ >= params_->late_after && now < late_until_;
   }
 
   /// [PLUS.order] One has arrived whose PSN is a window higher: a distance, so that what is missing in between counts
@@ -569,7 +587,8 @@ class PlusSender {
   std::uint8_t since_sack_ = 0;  ///< data packets that have left, up to sack_packets
   bool port_busy_ = false;       ///< since the last SACK a probe's time came too soon
   bool tail_ = false;            ///< the next probe is the last packet's
-  bool was_late_ = false;        ///< a packet of this SACK was called lost
+  std::uint8_t late_now_ = 0;    ///< [PLUS.late] packets of this SACK that had been called lost
+  std::uint8_t late_seen_ = 0;   ///< and of those before
   bool heard_ = false;           ///< since the last timeout, or EPSN's last step
   bool silent_ = false;          ///< and not between the last timeout and the time before
   [[no_unique_address]] Events events_;

@@ -128,8 +128,13 @@ def over_bound(summary):
     return summary["max_fct_ps"] / summary["ideal_fct_ps"]
 
 
-def measure(program, key, file, words, kept):
-    """The run's time over its bound; from the file that was kept of it, if there is one."""
+def named(text):
+    """A file's name."""
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower())
+
+
+def measure(program, key, file, words, kept, read):
+    """The run's time over its bound, or what `read` finds in its result file; from what was kept of it, if there is something."""
     if kept.is_file():
         found = json.loads(kept.read_text())
         if found["key"] == key:
@@ -141,7 +146,7 @@ def measure(program, key, file, words, kept):
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode not in (0, 1):  # 1: it was not finished in time
         raise RuntimeError(f"{' '.join(command)}: status {done.returncode}\n{done.stderr}")
-    over = over_bound(json.loads(done.stdout)[0])
+    over = read(result) if read else over_bound(json.loads(done.stdout)[0])
     result.unlink()
     kept.write_text(json.dumps({"key": key, "over": over}))
     return over
@@ -166,11 +171,11 @@ class Study:
         self.complete = True
         folder.mkdir(parents=True, exist_ok=True)
 
-    def one(self, file, words, name):
+    def one(self, file, words, name, read=None):
         if time.monotonic() > self.deadline:
             return None
         key = hashlib.sha256("\n".join([self.binary, file.read_text(), *words]).encode()).hexdigest()
-        return measure(self.program, key, file, words, self.folder / (re.sub(r"[^a-z0-9.]+", "-", name.lower()) + ".json"))
+        return measure(self.program, key, file, words, self.folder / (named(name) + ".json"), read)
 
     def results(self, asked):
         """{(row, column): values by seed}, of {(row, column, seed): (file, settings)}; what is not done in time is left out."""
@@ -195,7 +200,7 @@ class Study:
         """{(goal, scheme): values by seed}"""
         asked = {}
         for name, (hosts, text, _, schemes) in GOALS.items():
-            file = self.folder / (re.sub(r"[^a-z0-9.]+", "-", name.lower()) + ".toml")
+            file = self.folder / (named(name) + ".toml")
             file.write_text(HOSTS[hosts] + text + 'record.flows = 0\nrecord.queues = false\nrecord.links = false\nrun.end_ms = 100\n')
             for scheme in schemes:
                 for seed in SEEDS:
