@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/interrupt.h"
+#include "cli/paper_rows.h"
 #include "cli/paper_status.h"
 #include "cli/pool_progress.h"
 #include "cli/scratch.h"
@@ -21,7 +22,6 @@
 #include "paper/calibrate.h"
 #include "paper/csv_table.h"
 #include "paper/evidence.h"
-#include "paper/own_rows.h"
 #include "paper/paper_report.h"
 #include "paper/row.h"
 #include "report/save.h"
@@ -34,54 +34,6 @@ namespace strack::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path results_folder(const PaperOptions& options) {
-  return options.results.empty() ? fs::path("results") / ("paper-" + options.scale)
-                                 : options.results;
-}
-
-/// Where the program's own rows lie, for who runs them.
-fs::path rows_beside(const PaperOptions& options) { return results_folder(options) / "rows"; }
-
-/// The folder of the rows. Where there is none, the rows that the program carries are put beside the
-/// results; with `own` in that folder.
-Result<fs::path, std::string> rows_folder(const PaperOptions& options, const fs::path& own) {
-  std::error_code ignored;
-  if (fs::is_directory(options.folder, ignored)) return options.folder;
-  if (options.folder != PaperOptions{}.folder) {
-    return fmt::format("{}: there is no such folder. leave --rows out for the program's own rows",
-                       options.folder.string());
-  }
-  if (const auto error = paper::write_own_rows(own)) return error->message;
-  return own;
-}
-
-/// All rows, or why there are none. Whether the scale and the ids asked for exist is looked at here.
-Result<std::vector<paper::Row>, std::string> load(const PaperOptions& options,
-                                                  const fs::path& own) {
-  const auto folder = rows_folder(options, own);
-  if (!folder) return folder.error();
-  auto rows = paper::load_rows(folder.value());
-  if (!rows) return rows.error().text();
-  std::vector<std::string> ids;
-  std::vector<std::string> scales{paper::kFullScale};
-  for (const paper::Row& row : rows.value()) {
-    ids.push_back(row.id);
-    for (const auto& [name, scale] : row.scales) {
-      if (std::find(scales.begin(), scales.end(), name) == scales.end()) scales.push_back(name);
-    }
-  }
-  if (std::find(scales.begin(), scales.end(), options.scale) == scales.end()) {
-    return fmt::format("--scale {}: there is no such scale. the scales are {}", options.scale,
-                       fmt::join(scales, ", "));
-  }
-  for (const std::string& id : options.rows) {
-    if (std::find(ids.begin(), ids.end(), id) == ids.end()) {
-      return fmt::format("there is no row {}. the rows are {}", id, fmt::join(ids, ", "));
-    }
-  }
-  return std::move(rows.value());
-}
 
 void print_problems(const paper::Evidence& evidence) {
   for (const std::string& problem : evidence.problems()) {
@@ -254,19 +206,21 @@ struct SearchScale {
 class Searching {
  public:
   Searching(const PaperCalibrateOptions& options, const std::vector<paper::Row>& rows,
-            const paper::Calibration& what, const paper::Side& side)
-      : options_(options), rows_(rows), what_(what), side_(side) {
+            const paper::Calibration& what, const paper::Side& side,
+            const std::set<std::string>& have)
+      : options_(options), rows_(rows), what_(what), side_(side), have_(have) {
     found_.side = &side;
-    small_ = {options.scale, results_folder(options), {}};
+    small_ = {options.scale, results_folder(options), options.have};
   }
 
   /// The status with which the command ends, if it does not go on.
   [[nodiscard]] std::optional<int> search() {
-    if (const auto status = run_all({paper::Point{}}, false, small_)) return status;
+    // All that does not follow from other runs goes together, so that no processor waits.
+    std::vector<paper::Point> first = side_.named;
+    for (paper::Point& point : paper::latin_hypercube(side_, options_.points, 1))
+      first.push_back(std::move(point));
+    if (const auto status = try_all(first, true)) return status;
     if (const auto status = scored({}, false, small_, found_.standard)) return status;
-    if (const auto status = try_all(side_.named)) return status;
-    if (const auto status = try_all(paper::latin_hypercube(side_, options_.points, 1)))
-      return status;
     for (int round = 0; round < options_.rounds; ++round) {
       const double before = found_.tried.front().score.error;
       std::vector<paper::Point> next;
@@ -286,8 +240,7 @@ class Searching {
   /// At the paper's scale: only what the best point changes is run; all else is in the table.
   [[nodiscard]] std::optional<int> confirm(bool held_out) {
     const paper::Point& best = found_.tried.front().point;
-    const SearchScale full{
-        paper::kFullScale, results_folder(options_) / paper::kFullScale, {options_.confirm}};
+    const SearchScale full = full_scale();
     paper::Found::AtScale at;
     std::vector<paper::Point> points{best};
     if (options_.named) points.insert(points.end(), side_.named.begin(), side_.named.end());
@@ -304,14 +257,37 @@ class Searching {
   }
   [[nodiscard]] const paper::Found& found() const { return found_; }
   [[nodiscard]] std::size_t hosts() const { return hosts_; }
+  /// Adds all runs that were asked for at a scale, to be put into a table.
+  void add_asked(bool full, std::vector<paper::Row>& rows) const {
+    for (const paper::Row& row : full ? asked_full_ : asked_) add_runs(row, rows);
+  }
 
  private:
-  std::optional<int> try_all(const std::vector<paper::Point>& points) {
+  [[nodiscard]] SearchScale full_scale() const {
+    SearchScale full{paper::kFullScale, results_folder(options_) / paper::kFullScale,
+                     options_.have};
+    full.tables.push_back(options_.confirm);
+    return full;
+  }
+
+  static void add_runs(const paper::Row& row, std::vector<paper::Row>& rows) {
+    const auto there = std::find_if(rows.begin(), rows.end(),
+                                    [&](const paper::Row& one) { return one.id == row.id; });
+    if (there == rows.end()) {
+      rows.push_back(row);
+    } else {
+      there->runs.insert(there->runs.end(), row.runs.begin(), row.runs.end());
+    }
+  }
+
+  std::optional<int> try_all(const std::vector<paper::Point>& points, bool defaults_too = false) {
     std::vector<paper::Point> fresh;
     for (const paper::Point& point : points) {
       if (seen_.insert(point).second) fresh.push_back(point);
     }
-    if (const auto status = run_all(fresh, false, small_)) return status;
+    std::vector<paper::Point> wanted = fresh;
+    if (defaults_too) wanted.emplace_back();
+    if (const auto status = run_all(wanted, false, small_)) return status;
     for (const paper::Point& point : fresh) {
       paper::Tried& tried = found_.tried.emplace_back();
       tried.point = point;
@@ -338,8 +314,9 @@ class Searching {
   std::optional<std::string> plan(const paper::Point& point, bool held_out, const SearchScale& at,
                                   std::map<fs::path, run::PoolRun>& runs) {
     for (const paper::Row& row : rows_at(point, held_out, at)) {
+      add_runs(row, at.name == paper::kFullScale ? asked_full_ : asked_);
       // At the paper's scale as much as is asked for; what was run before counts all the same.
-      if (!at.tables.empty() && !wanted(options_, row.id)) continue;
+      if (at.name == paper::kFullScale && !wanted(options_, row.id)) continue;
       const auto planned = paper::plan(row, at.name);
       if (!planned) return planned.error().text();
       for (const paper::PlannedRun& one : planned.value()) {
@@ -351,7 +328,8 @@ class Searching {
         entry.out = out;
         entry.scenario = one.scenario;
         entry.weight = one.seconds;
-        if (at.tables.empty()) hosts_ = std::max(hosts_, one.hosts);
+        if (at.name != paper::kFullScale) hosts_ = std::max(hosts_, one.hosts);
+        entry.there = have_.contains(paper::run_key(row.id, one.name, one.digest));
       }
     }
     return std::nullopt;
@@ -363,19 +341,20 @@ class Searching {
     for (const paper::Point& point : points) {
       if (const auto error = plan(point, held_out, at, runs)) return fail(*error);
     }
-    if (!at.tables.empty()) {
+    if (at.name == paper::kFullScale) {
       std::map<fs::path, run::PoolRun> in_tables;
       if (const auto error = plan({}, held_out, at, in_tables)) return fail(*error);
       for (const auto& [out, entry] : in_tables) runs.erase(out);
     }
     std::vector<run::PoolRun*> pool;
     for (auto& [out, entry] : runs) {
+      pool.push_back(&entry);
+      if (entry.there) continue;
       std::error_code ignored;
       fs::create_directories(out.parent_path(), ignored);
       const auto old = run::look_at_old(entry);
       if (!old) return fail(old.error().message);
       entry.there = old.value() == run::OldResult::same;
-      pool.push_back(&entry);
     }
     std::stable_sort(pool.begin(), pool.end(), [](const run::PoolRun* a, const run::PoolRun* b) {
       return a->weight > b->weight;  // the longest first
@@ -407,9 +386,12 @@ class Searching {
   const std::vector<paper::Row>& rows_;
   const paper::Calibration& what_;
   const paper::Side& side_;
+  const std::set<std::string>& have_;  ///< runs in tables, by run_key()
   SearchScale small_;
   paper::Found found_;
   std::set<paper::Point> seen_;
+  std::vector<paper::Row> asked_;
+  std::vector<paper::Row> asked_full_;
   std::size_t hosts_ = 0;
 };
 
@@ -417,9 +399,32 @@ class Searching {
 
 namespace {
 
-/// What was found so far: a table, a page, and Markdown where that is asked for.
+report::Made made_by(const std::string& command) {
+  return {run::kBuildInfo.version, run::kBuildInfo.commit, strack::utc_now(), command};
+}
+
+/// All runs of all points as tables, which another machine can go on from with --have.
+std::optional<std::string> write_runs(const PaperCalibrateOptions& options,
+                                      const std::vector<Searching>& sides) {
+  for (const bool full : {false, true}) {
+    std::vector<paper::Row> rows;
+    for (const Searching& side : sides) side.add_asked(full, rows);
+    if (rows.empty()) continue;
+    const std::string scale = full ? paper::kFullScale : options.scale;
+    const fs::path folder = full ? options.results / paper::kFullScale : options.results;
+    const auto evidence = paper::Evidence::read(rows, scale, folder, options.have);
+    if (!evidence) return evidence.error().message;
+    const fs::path file = options.results / ("runs-" + scale + ".csv");
+    if (const auto error = report::write_file(file, evidence.value()->to_csv()))
+      return error->message;
+  }
+  return std::nullopt;
+}
+
+/// What was found so far: tables, a page, and Markdown where that is asked for.
 std::optional<std::string> write_found(const PaperCalibrateOptions& options,
                                        const std::vector<Searching>& sides) {
+  if (auto error = write_runs(options, sides)) return error;
   std::vector<paper::Found> all;
   std::size_t hosts = 0;
   for (const Searching& side : sides) {
@@ -432,8 +437,7 @@ std::optional<std::string> write_found(const PaperCalibrateOptions& options,
   };
   if (auto error = write(options.results / "points.csv", paper::calibration_csv(all))) return error;
   report::Report page = paper::calibration_page(all);
-  page.made = {run::kBuildInfo.version, run::kBuildInfo.commit, strack::utc_now(),
-               "strack paper calibrate"};
+  page.made = made_by("strack paper calibrate");
   if (const auto error = report::save_page(page, options.results / "calibration.html", {true}))
     return error->message;
   return options.markdown.empty()
@@ -452,11 +456,19 @@ int paper_calibrate(const PaperCalibrateOptions& given) {
   if (!rows) return fail(rows.error());
   const auto what = paper::load_calibration(folder.value() / "CALIBRATE");
   if (!what) return fail(what.error().text());
+  const auto have = paper::runs_in(options.have, std::nullopt);
+  if (!have) return fail(have.error().message);
   std::vector<Searching> sides;
+  // What was run is told in tables, however it ends.
+  const auto ended = [&](int status) {
+    const auto error = write_runs(options, sides);
+    return error ? fail(*error) : status;
+  };
   for (const paper::Side& side : what.value().sides) {
     if (!options.side.empty() && side.name != options.side) continue;
-    Searching& searching = sides.emplace_back(options, rows.value(), what.value(), side);
-    if (const auto status = searching.search()) return *status;
+    Searching& searching =
+        sides.emplace_back(options, rows.value(), what.value(), side, have.value());
+    if (const auto status = searching.search()) return ended(*status);
     const paper::Tried& best = searching.found().tried.front();
     fmt::print("{}: error {:.2f} with the defaults, {:.2f} with {}\n", side.name,
                searching.found().standard.error, best.score.error,
@@ -473,7 +485,7 @@ int paper_calibrate(const PaperCalibrateOptions& given) {
   for (const bool held_out : {false, true}) {
     if (options.confirm.empty()) break;
     for (Searching& side : sides) {
-      if (const auto status = side.confirm(held_out)) return *status;
+      if (const auto status = side.confirm(held_out)) return ended(*status);
       const auto& at = held_out ? side.found().confirmed_held_out : side.found().confirmed;
       fmt::print("{}: at the paper's scale {:.2f} and {:.2f}{}\n", side.found().side->name,
                  at->standard.error, at->best.error, held_out ? ", held out" : "");
@@ -499,6 +511,20 @@ int paper_status(const PaperStatusOptions& options) {
   print_problems(*evidence.value());
   return 0;
 }
+
+namespace {
+
+/// What a search for constants has found, on the page too.
+std::optional<paper::FileError> add_calibration(const PaperReportOptions& options,
+                                                report::Report& page) {
+  if (options.calibration.empty()) return std::nullopt;
+  auto sections = paper::calibration_sections(options.calibration);
+  if (!sections) return sections.error();
+  for (report::Section& section : sections.value()) page.sections.push_back(std::move(section));
+  return std::nullopt;
+}
+
+}  // namespace
 
 int paper_report(const PaperReportOptions& options) {
   const auto rows = load(options, rows_beside(options));
@@ -552,8 +578,8 @@ int paper_report(const PaperReportOptions& options) {
   }
   auto made = paper::make_report(evidence, findings);
   if (!made) return fail(made.error().message);
-  made.value().made = {run::kBuildInfo.version, run::kBuildInfo.commit, strack::utc_now(),
-                       fmt::format("strack paper report --scale {}", options.scale)};
+  if (const auto error = add_calibration(options, made.value())) return fail(error->message);
+  made.value().made = made_by(fmt::format("strack paper report --scale {}", options.scale));
   if (const auto error = report::save_page(made.value(), page, {options.force})) {
     return fail(error->message);
   }

@@ -47,9 +47,10 @@ struct PaperCalibrateOptions : PaperOptions {
   unsigned jobs = 0;        ///< 0: one per processor
   std::optional<std::uint32_t> threads;
   std::filesystem::path markdown;
-  std::string side;               ///< only this one; empty: all
-  std::filesystem::path confirm;  ///< a table of the defaults' runs at the paper's scale
-  bool named = false;             ///< confirm the points that CALIBRATE names, too
+  std::string side;                         ///< only this one; empty: all
+  std::filesystem::path confirm;            ///< a table of the defaults' runs at the paper's scale
+  bool named = false;                       ///< confirm the points that CALIBRATE names, too
+  std::vector<std::filesystem::path> have;  ///< tables of runs made elsewhere, by any version
   bool quiet = false;
 };
 int paper_calibrate(const PaperCalibrateOptions& options);
@@ -59,9 +60,10 @@ struct PaperReportOptions : PaperOptions {
   std::filesystem::path markdown;  ///< docs/validation.md, say; empty: none
   std::filesystem::path data;      ///< the table of runs, as CSV; empty: none
   std::vector<std::filesystem::path>
-      from;                   ///< such tables, in the place of results: then no page is made
-  std::filesystem::path csv;  ///< a folder, a file for each figure; empty: none
-  std::filesystem::path png;  ///< the same for pictures
+      from;  ///< such tables, in the place of results: then no page is made
+  std::filesystem::path calibration;  ///< a table of points: sections about them; empty: none
+  std::filesystem::path csv;          ///< a folder, a file for each figure; empty: none
+  std::filesystem::path png;          ///< the same for pictures
   bool force = false;
 };
 int paper_report(const PaperReportOptions& options);

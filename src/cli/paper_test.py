@@ -176,7 +176,7 @@ class PaperTest(CommandTest):
         self.assertIn("| A | all flows are done | 20 | 16 | 16 | yes |", text)
         self.assertIn("Held out:\n", text)
         rows = (self.folder / "results/paper-calibrate/points.csv").read_text().splitlines()
-        self.assertEqual(len(rows), 1 + 3)
+        self.assertEqual(len(rows), 1 + 3 + 2)  # the defaults, two points, and both columns of what was held out
         self.assertTrue((self.folder / "results/paper-calibrate/calibration.html").exists())
         before = {p: p.stat().st_mtime_ns for p in (self.folder / "results/paper-calibrate").rglob("*.db")}
         self.good("calibrate", "--points", "2")
@@ -191,6 +191,17 @@ class PaperTest(CommandTest):
         made = sorted(p.name for p in (self.folder / "results/paper-calibrate/full").rglob("*.db"))
         self.assertTrue(made and all("BDP-s1" in name for name in made), made)
         self.assertIn("nowhere.csv", self.bad("calibrate", "--confirm", "nowhere.csv"))
+        # The tables of what was run are enough to go on from, at both scales.
+        self.assertIn("nowhere.csv", self.bad("calibrate", "--have", "nowhere.csv"))
+        tables = [f"results/paper-calibrate/runs-{scale}.csv" for scale in ("quick", "full")]
+        self.good("calibrate", "--points", "2", "--confirm", "t.csv", "--have", *tables, "--results", "elsewhere", "--markdown", "there.md")
+        self.assertEqual(list((self.folder / "elsewhere").rglob("*.db")), [])
+        self.assertEqual((self.folder / "there.md").read_text(), text)
+        for table in tables:
+            # A run that both scales have is in either table then.
+            there = (self.folder / "elsewhere" / pathlib.Path(table).name).read_text().splitlines()
+            self.assertLessEqual({",".join(line.split(",")[:7]) for line in (self.folder / table).read_text().splitlines()},
+                                 {",".join(line.split(",")[:7]) for line in there})
         # One side alone, with the runs that are there.
         self.assertRegex(self.good("calibrate", "--points", "2", "--side", "strack"), r"strack: error 0.22 ")
         self.assertIn("the sides are strack", self.bad("calibrate", "--side", "rocev2"))

@@ -10,6 +10,8 @@
 
 #include "base/csv_text.h"
 #include "base/prng.h"
+#include "paper/csv_table.h"
+#include "report/figures.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/scenario.h"
 
@@ -400,50 +402,163 @@ std::string calibration_markdown(const std::vector<Found>& all, std::size_t host
   return text;
 }
 
+namespace {
+
+constexpr const char* kNoVerdict =
+    "A search over keys that the paper leaves open, in small networks. Nothing here is a verdict: "
+    "those are of the defaults alone. The two columns are never mixed.";
+// What a table says of runs that were not searched by.
+constexpr const char* kHeldOut = ", held out";
+constexpr const char* kAtScale = " at the paper's scale";
+
+/// One claim of a side, in parts of the paper's number.
+struct Bar {
+  std::string category;
+  double standard = 0;
+  double best = report::kUnknown;
+};
+
+report::Section section_of(const std::string& side, std::size_t points, const std::string& best,
+                           const std::vector<Bar>& bars, std::vector<std::string> explanation) {
+  report::BarsFigure figure;
+  figure.id = "calibration-" + side;
+  figure.title = "Ours over the paper's";
+  figure.caption = fmt::format("Best of {} points: {}. 1 is the paper's number.", points, best);
+  figure.y = {"ours over the paper's", "x", "linear", {}};
+  figure.horizontal = true;
+  figure.marks = {{"y", 1, "the paper"}};
+  report::BarSeries standard{{"defaults", "strack"}, {}, {}, {}};
+  report::BarSeries fitted{{"best point", "other"}, {}, {}, {}};
+  for (const Bar& bar : bars) {
+    figure.categories.push_back(bar.category);
+    standard.values.push_back(bar.standard);
+    fitted.values.push_back(bar.best);
+    for (report::BarSeries* series : {&standard, &fitted}) {
+      series->low.push_back(report::kUnknown);
+      series->high.push_back(report::kUnknown);
+    }
+  }
+  figure.series = {std::move(standard), std::move(fitted)};
+  report::Section section;
+  section.id = "calibration-of-" + side;
+  section.title = "Constants of " + side;
+  section.group = "Calibration";
+  section.explanation = std::move(explanation);
+  section.figures.emplace_back(std::move(figure));
+  return section;
+}
+
+}  // namespace
+
 report::Report calibration_page(const std::vector<Found>& all) {
   report::Report page;
   page.title = "Constants under which the paper's numbers appear";
-  page.lead = {
-      "A search over keys that the paper leaves open, in small networks. Nothing here is a "
-      "verdict: "
-      "those are of the defaults alone. The two columns are never mixed."};
+  page.lead = {kNoVerdict};
   for (const Found& found : all) {
     if (found.tried.empty()) continue;
     const Tried& best = found.tried.front();
-    report::BarsFigure figure;
-    figure.id = "calibration-" + found.side->name;
-    figure.title = "Ours over the paper's";
-    figure.caption = fmt::format("Best of {} points: {}. 1 is the paper's number.",
-                                 found.tried.size(), point_text(*found.side, best.point));
-    figure.y = {"ours over the paper's", "x", "linear", {}};
-    figure.horizontal = true;
-    figure.marks = {{"y", 1, "the paper"}};
-    report::BarSeries standard{{"defaults", "strack"}, {}, {}, {}};
-    report::BarSeries fitted{{"best point", "other"}, {}, {}, {}};
+    std::vector<Bar> bars;
     for (const Miss& miss : found.standard.claims) {
       const Miss* there = find(best.score, miss);
-      figure.categories.push_back(miss.row + ": " + miss.says);
-      standard.values.push_back(miss.ours / miss.paper);
-      fitted.values.push_back(there == nullptr ? report::kUnknown : there->ours / there->paper);
-      for (report::BarSeries* series : {&standard, &fitted}) {
-        series->low.push_back(report::kUnknown);
-        series->high.push_back(report::kUnknown);
-      }
+      bars.push_back({miss.row + ": " + miss.says, miss.ours / miss.paper,
+                      there == nullptr ? report::kUnknown : there->ours / there->paper});
     }
-    figure.series = {std::move(standard), std::move(fitted)};
-    report::Section& section = page.sections.emplace_back();
-    section.id = found.side->name;
-    section.title = found.side->name;
-    section.group = "Calibration";
-    section.explanation = {
-        fmt::format("Error of the defaults {:.2f}, of the best point {:.2f}; of what was held out "
-                    "{:.2f} and {:.2f}. Within "
-                    "a tenth of the best: {}.",
-                    found.standard.error, best.score.error, found.held_out_standard.error,
-                    found.held_out.error, fmt::join(near_best(found), "; "))};
-    section.figures.emplace_back(std::move(figure));
+    page.sections.push_back(section_of(
+        found.side->name, found.tried.size(), point_text(*found.side, best.point), bars,
+        {fmt::format("Error of the defaults {:.2f}, of the best point {:.2f}; of what was held out "
+                     "{:.2f} and {:.2f}. Within "
+                     "a tenth of the best: {}.",
+                     found.standard.error, best.score.error, found.held_out_standard.error,
+                     found.held_out.error, fmt::join(near_best(found), "; "))}));
   }
   return page;
+}
+
+namespace {
+
+/// Of one side its points as a table has them: the defaults first, then the best.
+struct Listed {
+  std::string side;
+  std::vector<std::string> points;
+  std::map<std::string, double> errors;
+  std::map<std::string, std::map<std::string, double>> values;  ///< point -> claim
+  std::vector<std::string> claims;
+  std::set<std::string> reached;
+};
+
+Result<std::vector<Listed>, FileError> read_points(const std::filesystem::path& file) {
+  const auto read = read_csv_table(file);
+  if (!read) return read.error();
+  const std::vector<std::string> names{"side",  "point", "error",       "row",    "claim",
+                                       "paper", "ours",  "claim_error", "reached"};
+  if (read.value().names != names)
+    return FileError{
+        fmt::format("{}: is no table of points, which `strack paper calibrate` leaves "
+                    "in its results",
+                    file.string())};
+  std::vector<Listed> sides;
+  for (const CsvTable::Line& line : read.value().lines) {
+    const std::vector<std::string>& cells = line.cells;
+    const auto error = number_of(cells[2]);
+    const auto paper = number_of(cells[5]);
+    const auto ours = number_of(cells[6]);
+    if (!error || !paper || !ours)
+      return FileError{fmt::format("{}:{}: has no numbers", file.string(), line.number)};
+    if (sides.empty() || sides.back().side != cells[0]) sides.emplace_back().side = cells[0];
+    Listed& of = sides.back();
+    const std::string& point = cells[1];
+    if (of.errors.emplace(point, *error).second && !point.ends_with(kHeldOut) &&
+        !point.ends_with(kAtScale))
+      of.points.push_back(point);
+    const std::string claim = cells[3] + ": " + cells[4];
+    of.values[point][claim] = *ours / *paper;
+    if (point == of.points.front()) of.claims.push_back(claim);
+    if (cells[8] == "1" && of.points.size() > 1 && of.points.back() == point)
+      of.reached.insert(claim);
+  }
+  return sides;
+}
+
+report::Section section_of(const Listed& of) {
+  const std::string& best = of.points[1];
+  const auto& at_best = of.values.at(best);
+  std::vector<Bar> bars;
+  std::vector<std::string> missed;
+  for (const std::string& claim : of.claims) {
+    const auto found = at_best.find(claim);
+    bars.push_back({claim, of.values.at(of.points.front()).at(claim),
+                    found == at_best.end() ? report::kUnknown : found->second});
+    if (!of.reached.contains(claim)) missed.push_back(claim);
+  }
+  const auto error = [&](const std::string& point) {
+    const auto found = of.errors.find(point);
+    return found == of.errors.end() ? std::string("unknown") : fmt::format("{:.2f}", found->second);
+  };
+  std::vector<std::string> words{
+      kNoVerdict,
+      fmt::format("Error of the defaults {}, of the best point {}; of what was held out {} and {}.",
+                  error(of.points.front()), error(best), error(of.points.front() + kHeldOut),
+                  error("best point" + std::string(kHeldOut)))};
+  if (of.errors.contains(of.points.front() + kAtScale))
+    words.push_back(fmt::format("At the paper's scale, as far as it was run: {} and {}.",
+                                error(of.points.front() + kAtScale),
+                                error("best point" + std::string(kAtScale))));
+  words.push_back(missed.empty() ? "Each claim is reached by some point."
+                                 : fmt::format("No point reaches: {}.", fmt::join(missed, "; ")));
+  return section_of(of.side, of.points.size() - 1, best, bars, std::move(words));
+}
+
+}  // namespace
+
+Result<std::vector<report::Section>, FileError> calibration_sections(
+    const std::filesystem::path& table) {
+  const auto sides = read_points(table);
+  if (!sides) return sides.error();
+  std::vector<report::Section> sections;
+  for (const Listed& side : sides.value()) {
+    if (side.points.size() > 1) sections.push_back(section_of(side));
+  }
+  return sections;
 }
 
 std::string calibration_csv(const std::vector<Found>& all) {
@@ -458,13 +573,17 @@ std::string calibration_csv(const std::vector<Found>& all) {
     };
     add("defaults", found.standard);
     for (const Tried& tried : found.tried) add(point_text(*found.side, tried.point), tried.score);
-    for (const auto* at : {&found.confirmed, &found.confirmed_held_out}) {
-      if (!*at) continue;
-      add("defaults at the paper's scale", (*at)->standard);
-      add("best point at the paper's scale", (*at)->best);
-      for (const Tried& tried : (*at)->named)
-        add(point_text(*found.side, tried.point) + " at the paper's scale", tried.score);
-    }
+    add(std::string("defaults") + kHeldOut, found.held_out_standard);
+    add(std::string("best point") + kHeldOut, found.held_out);
+    const auto add_at = [&](const Found::AtScale& at, const std::string& which) {
+      add("defaults" + which, at.standard);
+      add("best point" + which, at.best);
+      for (const Tried& tried : at.named)
+        add(point_text(*found.side, tried.point) + which, tried.score);
+    };
+    if (found.confirmed) add_at(*found.confirmed, kAtScale);
+    if (found.confirmed_held_out)
+      add_at(*found.confirmed_held_out, std::string(kHeldOut) + kAtScale);
   }
   return text;
 }

@@ -105,5 +105,8 @@ struct Found {
 [[nodiscard]] std::string calibration_csv(const std::vector<Found>& all);
 /// The same as a page: each claim's value over the paper's, with the defaults and at the best point.
 [[nodiscard]] report::Report calibration_page(const std::vector<Found>& all);
+/// The same for another page, a section per side, from the table that calibration_csv() gave.
+[[nodiscard]] Result<std::vector<report::Section>, FileError> calibration_sections(
+    const std::filesystem::path& table);
 
 }  // namespace strack::paper

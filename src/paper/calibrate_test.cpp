@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "paper/csv_table.h"
+
 namespace strack::paper {
 namespace {
 
@@ -68,6 +70,20 @@ TEST_F(CalibrateTest, ReadsPointsAndSettings) {
   EXPECT_EQ(error("side a\nk = 1 | 2\ntry j=1"), "j=1 is no key of side a with a value");
   EXPECT_EQ(error("side a\nk = 1 | 2\ntry k=3"), "k=3 has no such value. it has 1, 2");
   EXPECT_NE(error("set ISLQ").find("a row and its settings"), std::string::npos);
+}
+
+// [D156] A search goes on from tables that any version has made; other commands ask for their own.
+TEST_F(CalibrateTest, TablesOfAnyVersionCount) {
+  const fs::path table = write("runs.csv",
+                               "row,run,scenario,seed,version,hosts\nP400,strack-s1,aa,1,1/old,64\n"
+                               "P400,rocev2-s1,bb,1,1/new,64\n");
+  const auto all = runs_in({table}, std::nullopt);
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all.value(), (std::set<std::string>{run_key("P400", "strack-s1", "aa"),
+                                                run_key("P400", "rocev2-s1", "bb")}));
+  const auto own = runs_in({table}, "1/new");
+  ASSERT_TRUE(own) << own.error().message;
+  EXPECT_EQ(own.value(), std::set<std::string>{run_key("P400", "rocev2-s1", "bb")});
 }
 
 // Twelve points have each value of a key equally often, the same ones every time.
@@ -240,6 +256,27 @@ TEST_F(CalibrateTest, MarkdownHasBothColumns) {
   EXPECT_NEAR(bars.series[1].values[0], 1.1, 1e-9);
   EXPECT_NE(calibration_csv({found}).find("rocev2,\"pfc.alpha = 1/32, rocev2.g = 0.2\",0.09531"),
             std::string::npos);
+
+  // From its table another page says the same, and what no point reaches.
+  found.held_out_standard = at(12, false);
+  found.held_out = at(3, true);
+  found.standard.claims.push_back({"B", "never", "x", 1, 5, 1.6, false});
+  const auto sections = calibration_sections(write("points.csv", calibration_csv({found})));
+  ASSERT_TRUE(sections) << sections.error().message;
+  ASSERT_EQ(sections.value().size(), 1u);
+  const report::Section& section = sections.value()[0];
+  const auto& same = std::get<report::BarsFigure>(section.figures[0]);
+  EXPECT_EQ(same.caption, bars.caption);
+  ASSERT_EQ(same.categories, (std::vector<std::string>{"A: gain", "B: never"}));
+  EXPECT_NEAR(same.series[0].values[0], 2, 1e-5);
+  EXPECT_NEAR(same.series[1].values[0], 1.1, 1e-5);
+  ASSERT_EQ(section.explanation.size(), 4u);
+  EXPECT_EQ(section.explanation[1],
+            "Error of the defaults 0.69, of the best point 0.10; of what was held out 1.39 and "
+            "0.00.");
+  EXPECT_EQ(section.explanation[2], "At the paper's scale, as far as it was run: 0.29 and 0.18.");
+  EXPECT_EQ(section.explanation[3], "No point reaches: B: never.");
+  EXPECT_FALSE(calibration_sections(write("other.csv", "row,run\n")));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ std::string run_key(const std::string& row, const std::string& run, const std::s
 }
 
 Result<std::set<std::string>, FileError> runs_in(const std::vector<std::filesystem::path>& tables,
-                                                 const std::string& version) {
+                                                 const std::optional<std::string>& version) {
   std::set<std::string> keys;
   for (const std::filesystem::path& file : tables) {
     const auto table = read_csv_table(file);
@@ -50,7 +50,7 @@ Result<std::set<std::string>, FileError> runs_in(const std::vector<std::filesyst
     };
     for (const CsvTable::Line& line : table.value().lines) {
       const std::string run = cell(line, "run");
-      if (run.empty() || cell(line, "version") != version) continue;
+      if (run.empty() || (version && cell(line, "version") != *version)) continue;
       keys.insert(run_key(cell(line, "row"), run, cell(line, "scenario")));
     }
   }

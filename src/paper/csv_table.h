@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,8 +28,8 @@ struct CsvTable {
 /// What a run is known by in tables of several machines: row, name, fingerprint of its scenario.
 [[nodiscard]] std::string run_key(const std::string& row, const std::string& run,
                                   const std::string& scenario);
-/// The runs of tables that this version of the program has made; an older table names none.
+/// The runs of tables that this version of the program has made, or any version; an older table names none.
 [[nodiscard]] Result<std::set<std::string>, FileError> runs_in(
-    const std::vector<std::filesystem::path>& tables, const std::string& version);
+    const std::vector<std::filesystem::path>& tables, const std::optional<std::string>& version);
 
 }  // namespace strack::paper

@@ -31,6 +31,23 @@ size = "200 KB"
 """
 
 
+ROW = """
+[topology]
+hosts = 16
+hosts_per_rack = 4
+[workload]
+kind = "permutation"
+size = "100 KB"
+[paper]
+title = "A small row"
+group = "Small"
+section = "Evaluation"
+[[paper.runs]]
+axes = {"transport.scheme" = ["strack", "rocev2"]}
+seeds = [1]
+"""
+
+
 def check(condition, *what):
     if not condition:
         print("FAILED:", *what)
@@ -120,13 +137,34 @@ def run(command):
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL)
 
 
-def hashes(folder):
+def hashes(folder, files="*.db"):
     found = {}
-    for file in sorted(folder.glob("*.db")):
+    for file in sorted(folder.glob(files)):
         with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as db:
             found[file.name] = db.execute("select hash from run").fetchone()
             check(db.execute("select status from run").fetchone()[0] == "finished", file)
     return found
+
+
+def sets_of_runs(program, folder):
+    """The league and the paper, of which some short runs; who asks for a GPU is told that a batch has none."""
+    league = ["league", "run", "--part", "incast", "--transports", "strack", "--seeds", "1", "--quiet", "--results"]
+    paper = ["paper", "run", "--scale", "full", "--quiet", "--results"]
+    (folder / "scenarios/paper").mkdir(parents=True)
+    (folder / "scenarios/paper/A.toml").write_text(ROW)
+    (folder / "scenarios/paper/ORDER").write_text("A\n")
+    os.chdir(folder)
+    for name, words in (("league", league), ("paper", paper)):
+        here = run([program, *words, str(folder / f"{name}-here")])
+        check(here.returncode == 0, name, here.stdout, here.stderr)
+        there = run([program, *words, str(folder / f"{name}-slurm"), "--slurm"])
+        check(there.returncode == 0, name, there.stdout, there.stderr)
+        wanted = hashes(folder / f"{name}-here", "**/*.db")
+        check(len(wanted) > 0 and hashes(folder / f"{name}-slurm", "**/*.db") == wanted, f"{name} by Slurm differs", wanted)
+        check(list((folder / f"{name}-slurm/.batch").glob("task-*.sh")), f"{name} by Slurm was made here")
+        refused = run([program, *words, str(folder / "refused"), "--slurm", "--engine", "gpu"])
+        told = "--slurm excludes --engine" in refused.stderr or "--engine excludes --slurm" in refused.stderr
+        check(refused.returncode == 2 and told, name, refused.returncode, refused.stderr)
 
 
 def inside(program, folder):
@@ -170,6 +208,8 @@ def inside(program, folder):
     said = process.communicate(timeout=60)
     check(process.returncode == 130, process.returncode, said)
     check(run(["squeue", "-h"]).stdout.strip() == "", "the job is gone")
+
+    sets_of_runs(program, folder)
 
     # Slurm's own words, once.
     os.environ["SBATCH_PARTITION"] = "none"
