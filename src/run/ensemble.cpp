@@ -56,7 +56,7 @@ std::optional<EndOfRun> RunHere::end() {
 std::optional<double> gpu_weight(const std::string& engine, const sim::ExpectedTime& time) {
   if (engine == "cpu") return std::nullopt;
   if (engine == "emulated") return time.gpu;
-  if (engine == "gpu") return time.gpu.value_or(time.cpu);  // who refuses it says so
+  if (engine == "gpu") return time.gpu.value_or(time.cpu);  // better or not
   // It is one, and has to be worth some processors.
   constexpr double kWorth = 4;
   return time.gpu && *time.gpu * kWorth < time.cpu ? time.gpu : std::nullopt;

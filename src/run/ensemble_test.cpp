@@ -117,7 +117,7 @@ TEST(GpuWeight, GoesByTheEngineAndByWhatAGpuIsWorth) {
   EXPECT_EQ(gpu_weight("auto", small), std::nullopt);
   EXPECT_EQ(gpu_weight("auto", lossless), std::nullopt);
   EXPECT_EQ(gpu_weight("gpu", small), 0.5);
-  EXPECT_EQ(gpu_weight("gpu", lossless), 100);  // and is refused there
+  EXPECT_EQ(gpu_weight("gpu", lossless), 100);  // as it was asked
   EXPECT_EQ(gpu_weight("emulated", lossless), std::nullopt);
 }
 

@@ -21,6 +21,7 @@
 #include "sim/cluster/pause_guard.h"
 #include "sim/cluster/placement.h"
 #include "sim/cluster/rank_exchange.h"
+#include "sim/cluster/receiver_sweep.h"
 #include "sim/cluster/recorder.h"
 #include "sim/cluster/windows.h"
 #include "sim/engine/archive.h"
@@ -73,6 +74,7 @@ class ClusterOf final : public Cluster {
                     &network_.topology},
         guard_(network_.topology),
         cuts_(config_, network_.topology, workload_),
+        sweep_(config_.sweep_after),
         windows_(network_, port_rules_, host_rules_, workers_of(config_), workload_.jobs.size()),
         lookahead_(network_.topology.smallest_latency()) {
     STRACK_CHECK(lookahead_ > ps(0));
@@ -122,6 +124,7 @@ class ClusterOf final : public Cluster {
       hops_elsewhere_ = exchange->hops_elsewhere();
       windows_.for_each_report([&](HostReport& report) { recorder_.take(report); });
       recorder_.report_finished(observer, cuts_);
+      sweep_receivers();
       if (recorder_.inspects() && windows_.window() % kWindowsPerReport == 0) {
         windows_.look();
         tell(observer, [&](Observer& to) { recorder_.report_events(to); });
@@ -130,8 +133,12 @@ class ClusterOf final : public Cluster {
 #if defined(STRACK_DCHECK_ENABLED) && STRACK_DCHECK_ENABLED
       if (alone()) check_conservation(network_, windows_.window());
 #endif
-      if constexpr (NetworkType::kLossless)
-        guard_.check(network_.switches, begin_, recorder_.bytes_acked, observer);
+      if constexpr (NetworkType::kLossless) {
+        if (guard_.due(begin_)) {
+          windows_.look();
+          guard_.check(network_.switches, begin_, recorder_.bytes_acked, observer);
+        }
+      }
       if (cuts_.due(begin_)) cut_off = nobody_gets_through(observer);
       const std::uint64_t hops = packet_hops();
       if (hops - hops_at_progress > kProgressHops) {
@@ -181,6 +188,17 @@ class ClusterOf final : public Cluster {
     return recorder_.channels();
   }
 
+  /// Receiving ends that there are now.
+  [[nodiscard]] std::uint64_t receivers() {
+    std::uint64_t all = 0;
+    for (auto& host : network_.all_hosts()) {
+      for (const auto& end : receivers_of(host)) {
+        if (end != nullptr) ++all;
+      }
+    }
+    return all;
+  }
+
  private:
   /// Whether the engine's nodes are at hand between windows.
   static constexpr bool kKeeps =
@@ -207,6 +225,12 @@ class ClusterOf final : public Cluster {
       for (JobRun& run : placement_.jobs) a.fixed(run.waits);
       a(recorder_, guard_, cuts_);
       a.section("end");
+    }
+  }
+  void sweep_receivers() {
+    if constexpr (kKeeps && kReceiversCanGo<Protocol>) {
+      if (alone() && sweep_.due(recorder_.flows_done, workload_.flows.size()))
+        sweep_.run(network_, windows_.window(), recorder_.flows_done);
     }
   }
   void keep(bool stopped) {
@@ -325,6 +349,7 @@ class ClusterOf final : public Cluster {
   const HostRules<Protocol> host_rules_;
   std::conditional_t<NetworkType::kLossless, PauseGuard, NoPauseGuard> guard_;
   CutGuard cuts_;
+  ReceiverSweep sweep_;
   WindowsType<Protocol, NetworkType, SwitchType> windows_;
   const Picoseconds lookahead_;
   Course course_;

@@ -201,8 +201,9 @@ struct SimConfig {
   RecordParams record;
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;
-  Instant end = Instant::never();  ///< stop here though flows be unfinished
-  Ranks* ranks = nullptr;          ///< processes that run it together; null: this one alone
+  std::uint32_t sweep_after = 65'536;  ///< finished flows, whose memory is given back then (CPU)
+  Instant end = Instant::never();      ///< stop here though flows be unfinished
+  Ranks* ranks = nullptr;              ///< processes that run it together; null: this one alone
 
   [[nodiscard]] Bytes mtu() const;  ///< the transport's
 };

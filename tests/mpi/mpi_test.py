@@ -68,7 +68,7 @@ def same_files(options, folder):
     for seed in range(options.first, options.first + options.generated):
         # Racks are what ranks divide; a network of several planes has none.
         files.append(folder / f"generated-{seed}.toml")
-        files[-1].write_text(prove_gpu.clos(random.Random(seed), seed))
+        files[-1].write_text(prove_gpu.clos(random.Random(seed), seed, f"generated-{seed}", None))
     runs = 0
     for i, file in enumerate(files):
         numbers = options.ranks if options.all else [options.ranks[i % len(options.ranks)]]

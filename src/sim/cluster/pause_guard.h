@@ -27,10 +27,10 @@ class PauseGuard {
   explicit PauseGuard(const Topology& topology)
       : topology_(topology), watch_(topology.switches()) {}
 
-  /// Called between windows. Each ring is told of once.
+  [[nodiscard]] bool due(Instant now) const { return now >= next_check_; }
+  /// Called between windows, where it is due. Each ring is told of once.
   template <class Switches>
   void check(const Switches& switches, Instant now, std::uint64_t bytes_acked, Observer& observer) {
-    if (now < next_check_) return;
     next_check_ = now + kInterval;
     const std::vector<SwitchPort> ring = watch_.check(switches, now);
     if (ring.empty() || bytes_acked != acked_at_check_) without_progress_ = 0;

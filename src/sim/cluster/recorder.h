@@ -265,7 +265,8 @@ class Recorder {
     return record;
   }
 
-  /// Of a message that is recorded, until it is acknowledged. One without bytes is only a word.
+  /// Of a message that is recorded, until it is delivered and acknowledged: inside a server that is one instant, and either
+  /// end may be heard first. One without bytes is only a word.
   void take(const MessageMoment& moment) {
     const workload::Graph::Node& node = jobs_[moment.job].graph->node(moment.node);
     if (node.computes) marks_.push_back({moment.job, node.mark, moment.time});
@@ -274,8 +275,8 @@ class Recorder {
     MessageTimes& times = under_way[moment.node];
     if (moment.moment == workload::Moment::started) times.posted = moment.time;
     if (moment.moment == workload::Moment::received) times.delivered = moment.time;
-    if (moment.moment != workload::Moment::sent) return;
-    times.end = moment.time;
+    if (moment.moment == workload::Moment::sent) times.end = moment.time;
+    if (times.end == Instant::never() || times.delivered == Instant::never()) return;
     messages_.push_back(message_record(moment.job, moment.node, times));
     under_way.erase(moment.node);
   }

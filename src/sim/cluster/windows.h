@@ -14,6 +14,7 @@
 #include "sim/cluster/partition.h"
 #include "sim/cluster/rank_exchange.h"
 #include "sim/engine/exchange.h"
+#include "sim/engine/memory_nodes.h"
 #include "sim/host/host.h"
 #include "sim/net/port.h"
 #include "sim/net/wire.h"
@@ -35,6 +36,7 @@ class Windows {
         workers_(workers, Worker(network.part.ranks())) {
     for (Worker& worker : workers_) worker.report.jobs.resize(jobs);
     share_out();
+    bring_near();
   }
 
   /// Hosts are ready: returns the first thing that happens at all.
@@ -168,6 +170,24 @@ class Windows {
       (workers_[w].*share).begin = begin + static_cast<std::uint32_t>(things * w / workers_.size());
       (workers_[w].*share).end =
           begin + static_cast<std::uint32_t>(things * (w + 1) / workers_.size());
+    }
+  }
+
+  /// What each worker begins with lies beside it, where memory is in several nodes.
+  void bring_near() {
+    const MemoryNodes nodes = MemoryNodes::here();
+    for (std::uint32_t w = 0; w < workers_.size(); ++w) {
+      const MemoryNodes::Node* node = nodes.node_of(w, static_cast<std::uint32_t>(workers_.size()));
+      if (node == nullptr) return;
+      const Worker& worker = workers_[w];
+      const std::uint32_t hosts = worker.hosts.end - worker.hosts.begin;
+      move_to(*node, network_.hosts.get() + worker.hosts.begin, hosts * sizeof(network_.hosts[0]));
+      for (const Share* share : {&worker.edge, &worker.core}) {
+        for (std::uint32_t at = share->begin; at < share->end; ++at) {
+          SwitchType& sw = *network_.switches[network_.part.switches()[at]];
+          move_to(*node, &sw.port(0), sw.port_count() * sizeof(sw.port(0)));
+        }
+      }
     }
   }
 

@@ -28,11 +28,20 @@ std::uint32_t processors() {
 
 }  // namespace
 
-Workers::Workers(std::uint32_t threads, std::function<void(std::uint32_t)> work)
+Workers::Workers(std::uint32_t threads, std::function<void(std::uint32_t)> work, MemoryNodes nodes)
     : work_(std::move(work)),
+      nodes_(std::move(nodes)),
       helpers_(threads > 0 ? threads - 1 : 0),
       spins_(threads <= processors() ? kSpins : 0) {
   for (std::uint32_t i = 0; i < helpers_; ++i) threads_.emplace_back([this, i] { loop(i + 1); });
+  if (nodes_.node_of(0, threads) != nullptr) {
+    callers_.emplace();
+    settle(0);
+  }
+}
+
+void Workers::settle(std::uint32_t thread) const {
+  if (const MemoryNodes::Node* node = nodes_.node_of(thread, helpers_ + 1)) stay_at(*node);
 }
 
 Workers::~Workers() {
@@ -56,6 +65,7 @@ void Workers::round() {
 }
 
 void Workers::loop(std::uint32_t thread) {
+  settle(thread);
   std::uint32_t seen = 0;
   while (true) {
     await_other(round_, seen);

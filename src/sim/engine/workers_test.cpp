@@ -1,8 +1,13 @@
 #include "sim/engine/workers.h"
 
+#include <sched.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -85,6 +90,37 @@ TEST(Workers, Round_MoreThreadsThanProcessors) {
     workers.round();
     for (const int count : runs) ASSERT_EQ(count, round);
   }
+}
+
+// Where memory is in two nodes and the threads need both, each stays at its own; the caller as long as there are workers.
+TEST(Workers, Threads_StayAtTheirNodes) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  std::vector<int> usable;
+  for (int p = 0; p < CPU_SETSIZE && usable.size() < 2; ++p) {
+    if (CPU_ISSET(static_cast<std::size_t>(p), &before)) usable.push_back(p);
+  }
+  if (usable.size() < 2) usable.push_back(usable.front());  // on one processor they have no choice
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "strack_workers_nodes";
+  for (std::size_t n = 0; n < 2; ++n) {
+    const auto node = folder / ("node" + std::to_string(n));
+    std::filesystem::create_directories(node);
+    std::ofstream(node / "cpulist") << usable[n] << '\n';
+  }
+  std::vector<int> seen(2, -1);
+  {
+    Workers workers(
+        2, [&](std::uint32_t thread) { seen[thread] = sched_getcpu(); },
+        MemoryNodes(folder, before));
+    for (int round = 0; round < 5; ++round) {
+      workers.round();
+      EXPECT_EQ(seen, usable);
+    }
+  }
+  cpu_set_t after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+  std::filesystem::remove_all(folder);
 }
 
 // Ending without a single round hangs nothing.

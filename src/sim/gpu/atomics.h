@@ -96,6 +96,40 @@ inline std::int64_t least_of_all(std::int64_t mine) {
   return mine;
 }
 
+// ---- Memory that a multiprocessor has for itself ----
+
+/// For loops over what is to be in registers, and for those whose turns do not wait for each other.
+#ifdef __CUDA_ARCH__
+#define STRACK_GPU_UNROLL _Pragma("unroll")
+#define STRACK_GPU_UNROLL_FOUR _Pragma("unroll 4")
+#else
+#define STRACK_GPU_UNROLL
+#define STRACK_GPU_UNROLL_FOUR
+#endif
+
+/// Of whatever lies there.
+using Word [[gnu::may_alias]] = std::uint64_t;
+
+/// Asks for a word to be copied there; it is there after wait_for_copies(). On the host that is anywhere.
+inline void copy_near(Word* to, const Word* from) {
+#ifdef __CUDA_ARCH__
+  asm volatile(
+      "{\n\t.reg .u64 near_by, far_off;\n\tcvta.to.shared.u64 near_by, %0;\n\t"
+      "cvta.to.global.u64 far_off, %1;\n\tcp.async.ca.shared.global [near_by], [far_off], 8;\n\t}"
+      :
+      : "l"(to), "l"(from)
+      : "memory");
+#else
+  *to = *from;
+#endif
+}
+/// For all that this thread has asked for.
+inline void wait_for_copies() {
+#ifdef __CUDA_ARCH__
+  asm volatile("cp.async.wait_all;" : : : "memory");
+#endif
+}
+
 /// Several threads that share an item wait here for each other.
 inline void wait_for_others() {
 #ifdef __CUDA_ARCH__

@@ -9,6 +9,8 @@
 #define STRACK_HOST __attribute__((host))
 #define STRACK_DEVICE __attribute__((device))
 #define STRACK_KERNEL __attribute__((global))
+/// Threads of a block, and blocks that are to have room on a multiprocessor.
+#define STRACK_LAUNCH_BOUNDS(threads, blocks) __attribute__((launch_bounds(threads, blocks)))
 
 #pragma clang force_cuda_host_device begin
 #include <bits/c++config.h>

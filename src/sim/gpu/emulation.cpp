@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,9 +50,7 @@ class Emulation final : public Machine {
   [[nodiscard]] bool emulated() const override { return true; }
   [[nodiscard]] void* make_sheet(std::size_t bytes) override {
     const OutsideArena outside;
-    return sheets_
-        .emplace_back(std::make_unique<std::max_align_t[]>(bytes / sizeof(std::max_align_t) + 1))
-        .get();
+    return sheets_.emplace_back(std::make_unique<std::byte[]>(bytes + 1)).get();
   }
   void fetch(void* to, const void* from, std::size_t bytes) override {
     std::memcpy(to, from, bytes);
@@ -101,7 +101,7 @@ class Emulation final : public Machine {
   int host_ = -1;
   int machine_ = -1;
   Arena arena_;
-  std::vector<std::unique_ptr<std::max_align_t[]>> sheets_;
+  std::vector<std::unique_ptr<std::byte[]>> sheets_;
 };
 
 }  // namespace

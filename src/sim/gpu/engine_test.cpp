@@ -42,14 +42,16 @@ TEST(Engine, IsNamedByAWord) {
   EXPECT_EQ(engine_named("mpi"), Engine::mpi);
 }
 
-TEST(Engine, AGpuHasNoLosslessSwitchesAndNoneThatSpray) {
-  SimConfig config = cluster(2, 2, 2);
-  EXPECT_FALSE(gpu_refuses(config));
-  EXPECT_EQ(gpu_refuses(config, true).value().substr(0, 32), "the GPU engine has no priorities");
-  config.switches.routing = Routing::least_queue;
-  EXPECT_EQ(gpu_refuses(config).value().substr(0, 41), "the GPU engine has no switches that spray");
-  config.pfc.enabled = true;
-  EXPECT_EQ(gpu_refuses(config).value().substr(0, 38), "the GPU engine has no lossless switche");
+// [D157]
+TEST(Engine, LosslessAndSprayingSwitchesAreForThreadsUnlessAGpuIsAskedFor) {
+  SimConfig spraying = cluster(2, 2, 2);
+  EXPECT_FALSE(is_for_threads(spraying));
+  spraying.switches.routing = Routing::least_queue;
+  SimConfig lossless = cluster(2, 2, 2);
+  lossless.pfc.enabled = true;
+  EXPECT_TRUE(is_for_threads(spraying));
+  EXPECT_TRUE(is_for_threads(lossless));
+  EXPECT_FALSE(is_for_threads(cluster(2, 2, 2)));
 }
 
 // Only `auto` takes the CPU where there is no GPU.

@@ -41,7 +41,7 @@ class Gpu final : public Machine {
   ~Gpu() override {
     if (costs_.open > 0 && std::getenv("STRACK_GPU_VERBOSE") != nullptr) tell_costs();
     // Windows that were launched ahead may still be on their way, to find that they are void.
-    for (const CuStream stream : {ports_, hosts_}) {
+    for (const CuStream stream : {ports_, hosts_, switches_}) {
       if (stream != nullptr) cuda_.cuStreamSynchronize(stream);
     }
     for (const CuPointer sheet : sheets_) cuda_.cuMemFree_v2(sheet);
@@ -59,7 +59,7 @@ class Gpu final : public Machine {
     for (const CuEvent mark : marks_) {
       if (mark != nullptr) cuda_.cuEventDestroy_v2(mark);
     }
-    for (const CuStream stream : {ports_, hosts_}) {
+    for (const CuStream stream : {ports_, hosts_, switches_}) {
       if (stream != nullptr) cuda_.cuStreamDestroy_v2(stream);
     }
   }
@@ -84,7 +84,8 @@ class Gpu final : public Machine {
         failed(cuda_.cuMemHostAlloc(&failure, sizeof(DeviceFailure), kCuHostMapped)) ||
         failed(cuda_.cuMemHostAlloc(&ferry, kFerry, 0)) ||
         failed(cuda_.cuStreamCreate(&ports_, kCuStreamNonBlocking)) ||
-        failed(cuda_.cuStreamCreate(&hosts_, kCuStreamNonBlocking)))
+        failed(cuda_.cuStreamCreate(&hosts_, kCuStreamNonBlocking)) ||
+        failed(cuda_.cuStreamCreate(&switches_, kCuStreamNonBlocking)))
       return text_;
     for (CuEvent& mark : marks_) {
       if (failed(cuda_.cuEventCreate(&mark, kCuEventDefault))) return text_;
@@ -202,19 +203,25 @@ class Gpu final : public Machine {
       return 1e3 * costs_.kernels[static_cast<std::size_t>(from)] /
              static_cast<double>(costs_.windows);
     };
-    std::fprintf(stderr, "gpu: us per window: host %.1f, beside take %.1f, serve %.1f, keep %.1f\n",
-                 each(Mark::host_begins), each(Mark::take_begins), each(Mark::serve_begins),
-                 each(Mark::keep_begins));
+    std::fprintf(stderr,
+                 "gpu: us per window: receive %.1f, host %.1f, beside take %.1f, serve %.1f, keep "
+                 "%.1f; whole switches %.1f\n",
+                 each(Mark::host_begins), each(Mark::send_begins), each(Mark::take_begins),
+                 each(Mark::serve_begins), each(Mark::keep_begins), each(Mark::switches_begin));
   }
   /// Between kernels, for their times.
   enum class Mark : std::uint8_t {
     host_begins,
+    send_begins,
     host_ends,
     take_begins,
     serve_begins,
     keep_begins,
     keep_ends,
     told,
+    weighed,
+    switches_begin,
+    switches_end,
     count
   };
   static constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::count);
@@ -224,13 +231,20 @@ class Gpu final : public Machine {
   }
   void take_times() {
     check(cuda_.cuStreamSynchronize(hosts_));
+    check(cuda_.cuStreamSynchronize(switches_));
     check(cuda_.cuStreamSynchronize(ports_));
-    for (std::size_t i = 0; i + 2 < kMarks; ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(Mark::keep_ends); ++i) {
       float milliseconds = 0;
       if (i + 1 == static_cast<std::size_t>(Mark::take_begins)) continue;
       check(cuda_.cuEventElapsedTime(&milliseconds, marks_[i], marks_[i + 1]));
       costs_.kernels[i] += static_cast<double>(milliseconds);
     }
+    if (layout_.switches == 0) return;
+    float milliseconds = 0;
+    check(cuda_.cuEventElapsedTime(&milliseconds, mark_of(Mark::switches_begin),
+                                   mark_of(Mark::switches_end)));
+    costs_.kernels[static_cast<std::size_t>(Mark::switches_begin)] +=
+        static_cast<double>(milliseconds);
   }
 
   struct Costs {
@@ -315,11 +329,7 @@ class Gpu final : public Machine {
     for (const KernelImage& image : kernel_images()) {
       if (!image.has(prefix + "8gpu_host")) continue;
       module_ = module_of(image);
-      take_ = find(prefix + "8gpu_takeEmmmmjj");
-      serve_ = find(prefix + (layout_.trims ? "8gpu_trimEmmmmjj" : "8gpu_dropEmmmmjj"));
-      keep_ = find(prefix + "8gpu_keepEmmmmjj");
-      host_ = find(prefix + "8gpu_hostEmmmmjj");
-      tell_ = find(prefix + "8gpu_tellEmmmmmjm");
+      find_kernels(prefix);
       give_memory();
       hosts_per_warp_ = per_warp("STRACK_GPU_HOSTS_PER_WARP", layout_.hosts, 4);
       if (layout_.nearby != 0)
@@ -328,9 +338,26 @@ class Gpu final : public Machine {
       check(cuda_.cuFuncSetAttribute(host_, kCuNearbyBytes,
                                      static_cast<int>(hosts_per_warp_ * layout_.nearby)));
       ports_per_warp_ = per_warp("STRACK_GPU_PORTS_PER_WARP", layout_.seats, 16);
+      receivers_per_warp_ = per_warp("STRACK_GPU_RECEIVERS_PER_WARP", layout_.hosts, 8);
       return;
     }
     give_up(std::string("it was built without kernels for ") + transport);
+  }
+  void find_kernels(const std::string& prefix) {
+    const auto step = [&](const std::string& name) {
+      return find(prefix + std::to_string(name.size()) + name + "Emmmmjj");
+    };
+    const bool pauses = layout_.pauses;
+    take_ = step(pauses ? "gpu_pfc_take" : "gpu_take");
+    serve_ = step(pauses ? "gpu_pfc_serve" : layout_.trims ? "gpu_trim" : "gpu_drop");
+    keep_ = step(pauses ? "gpu_pfc_keep" : "gpu_keep");
+    host_ = step(layout_.apart ? "gpu_send" : "gpu_host");
+    receive_ = step("gpu_receive");
+    if (layout_.turn_switches != 0) turns_ = step("gpu_turns");
+    if (pauses) weigh_ = step("gpu_pfc_weigh");
+    if (layout_.switches != 0)
+      whole_ = step(pauses ? "gpu_pfc_whole" : layout_.trims ? "gpu_trim_whole" : "gpu_drop_whole");
+    tell_ = find(prefix + "8gpu_tellEmmmmmjm");
   }
   /// Loaded once for all runs of the program, which share it; it goes with the program.
   [[nodiscard]] CuModule module_of(const KernelImage& image) {
@@ -384,11 +411,18 @@ class Gpu final : public Machine {
     auto last = static_cast<std::uint64_t>(end);
     check(cuda_.cuStreamWaitEvent(hosts_, mark_of(Mark::told), 0));
     mark(Mark::host_begins, hosts_);
+    if (layout_.apart)
+      launch(receive_, hosts_, layout_.hosts, receivers_per_warp_, 1, window, last, kWarp,
+             receivers_per_warp_ * layout_.nearby_receiver);
+    mark(Mark::send_begins, hosts_);
     launch(host_, hosts_, layout_.hosts, hosts_per_warp_, 1, window, last, kWarp,
            hosts_per_warp_ * layout_.nearby);
     check(cuda_.cuEventRecord(mark_of(Mark::host_ends), hosts_));
+    launch_whole_switches(window, last);
     mark(Mark::take_begins, ports_);
     launch(take_, ports_, layout_.seats, 32 / sharers_, sharers_, window, last);
+    if (layout_.turn_switches != 0)
+      launch(turns_, ports_, layout_.turn_switches, 1, kWarp, window, last, kWarp);
     mark(Mark::serve_begins, ports_);
     launch(serve_, ports_, layout_.seats, ports_per_warp_, 1, window, last, kBlock,
            kBlock / kWarp * ports_per_warp_ * kLeaving);
@@ -396,6 +430,8 @@ class Gpu final : public Machine {
     launch(keep_, ports_, layout_.seats, 32, 1, window, last);
     mark(Mark::keep_ends, ports_);
     check(cuda_.cuStreamWaitEvent(ports_, mark_of(Mark::host_ends), 0));
+    if (layout_.switches != 0)
+      check(cuda_.cuStreamWaitEvent(ports_, mark_of(Mark::switches_end), 0));
     auto field = reinterpret_cast<std::uint64_t>(layout_.field);
     auto told = reinterpret_cast<std::uint64_t>(told_);
     unsigned places = kTold;
@@ -403,6 +439,20 @@ class Gpu final : public Machine {
     void* arguments[] = {&field, &memory_, &window, &last, &told, &places, &room};
     check(cuda_.cuLaunchKernel(tell_, 1, 1, 1, 1, 1, 1, 0, ports_, arguments, nullptr));
     check(cuda_.cuEventRecord(mark_of(Mark::told), ports_));
+  }
+
+  /// Beside hosts and ports. One to a warp: each goes its own way.
+  void launch_whole_switches(std::uint64_t window, std::uint64_t last) {
+    if (layout_.switches == 0) return;
+    check(cuda_.cuStreamWaitEvent(switches_, mark_of(Mark::told), 0));
+    mark(Mark::switches_begin, switches_);
+    if (layout_.pauses) {
+      launch(weigh_, ports_, layout_.switches, 1, kWarp, window, last);
+      check(cuda_.cuEventRecord(mark_of(Mark::weighed), ports_));
+      check(cuda_.cuStreamWaitEvent(switches_, mark_of(Mark::weighed), 0));
+    }
+    launch(whole_, switches_, layout_.switches, 1, 1, window, last, kWarp);
+    check(cuda_.cuEventRecord(mark_of(Mark::switches_end), switches_));
   }
 
   [[nodiscard]] Told wait_for(std::uint64_t window) {
@@ -433,15 +483,21 @@ class Gpu final : public Machine {
   int processors_ = 0;
   CuStream ports_ = nullptr;
   CuStream hosts_ = nullptr;
+  CuStream switches_ = nullptr;  ///< of those that run as a whole
   std::array<CuEvent, kMarks> marks_{};
   CuModule module_ = nullptr;
   CuFunction take_ = nullptr;
   CuFunction serve_ = nullptr;
   CuFunction keep_ = nullptr;
   CuFunction host_ = nullptr;
+  CuFunction receive_ = nullptr;
   CuFunction tell_ = nullptr;
+  CuFunction turns_ = nullptr;
+  CuFunction weigh_ = nullptr;
+  CuFunction whole_ = nullptr;
   unsigned hosts_per_warp_ = 1;
   unsigned ports_per_warp_ = 1;
+  unsigned receivers_per_warp_ = 1;
   unsigned sharers_ = 8;  ///< threads that look at what has come by one port
   bool times_kernels_ = false;
   Arena arena_;

@@ -6,7 +6,11 @@
 #include <memory>
 #include <type_traits>
 
+#include "sim/gpu/lossless_steps.h"
 #include "sim/gpu/steps.h"
+#include "sim/gpu/turns.h"
+#include "sim/gpu/whole_switch.h"
+#include "sim/net/pfc_switch.h"
 #include "sim/net/switch.h"
 
 #pragma clang force_cuda_host_device end
@@ -49,32 +53,50 @@ class TransportOf {
   using Meter = std::conditional_t<Protocol::kMeasuresPath, UtilisationMeter, NoMeter>;
   using Dropping = gpu::Field<Protocol, BasicSwitch<BasicPort<TailDrop, Meter>>>;
   using Trimmed = gpu::Field<Protocol, BasicSwitch<BasicPort<Trimming, Meter>>>;
+  using Lossless = gpu::Field<Protocol, BasicPfcSwitch<Meter>>;
 
  public:
-#define STRACK_GPU_STEP(kernel, step, Fields, count, ...)                                      \
-  static STRACK_KERNEL void kernel(unsigned long field, unsigned long memory,                  \
-                                   unsigned long window, unsigned long end, unsigned per_warp, \
-                                   unsigned shares) {                                          \
-    strack_gpu_set_memory(memory);                                                             \
-    const auto& all = *reinterpret_cast<const Fields*>(field);                                 \
-    if (window == 0) {                                                                         \
-      if (!all.course->goes_on) return;                                                        \
-      window = all.course->window;                                                             \
-      end = static_cast<unsigned long>(all.course->end);                                       \
-    }                                                                                          \
-    gpu::step(                                                                                 \
-        all, gpu::item_of_thread(per_warp, shares, all.count), gpu::Window {                   \
-          window, Instant { static_cast<std::int64_t>(end) }                                   \
-        } __VA_OPT__(, ) __VA_ARGS__);                                                         \
+#define STRACK_GPU_STEP(kernel, step, Fields, count, ...) \
+  STRACK_GPU_BOUNDED_STEP(kernel, , step, Fields, count __VA_OPT__(, ) __VA_ARGS__)
+#define STRACK_GPU_BOUNDED_STEP(kernel, bounds, step, Fields, count, ...)            \
+  static STRACK_KERNEL bounds void kernel(unsigned long field, unsigned long memory, \
+                                          unsigned long window, unsigned long end,   \
+                                          unsigned per_warp, unsigned shares) {      \
+    strack_gpu_set_memory(memory);                                                   \
+    const auto& all = *reinterpret_cast<const Fields*>(field);                       \
+    if (window == 0) {                                                               \
+      if (!all.course->goes_on) return;                                              \
+      window = all.course->window;                                                   \
+      end = static_cast<unsigned long>(all.course->end);                             \
+    }                                                                                \
+    gpu::step(                                                                       \
+        all, gpu::item_of_thread(per_warp, shares, all.count), gpu::Window {         \
+          window, Instant { static_cast<std::int64_t>(end) }                         \
+        } __VA_OPT__(, ) __VA_ARGS__);                                               \
   }
   // Only the port itself knows what it does with what does not fit.
   STRACK_GPU_STEP(gpu_take, take, Dropping, seat_count)
-  STRACK_GPU_STEP(gpu_drop, serve, Dropping, seat_count, gpu::leaving_of_thread(per_warp))
+  // As many blocks at a time as their lists of what leaves have room for: 128 registers for a thread.
+  STRACK_GPU_BOUNDED_STEP(gpu_drop, STRACK_LAUNCH_BOUNDS(64, 8), serve, Dropping, seat_count,
+                          gpu::leaving_of_thread(per_warp))
   STRACK_GPU_STEP(gpu_trim, serve, Trimmed, seat_count, gpu::leaving_of_thread(per_warp))
   STRACK_GPU_STEP(gpu_keep, keep, Dropping, seat_count)
-  STRACK_GPU_STEP(gpu_host, host, Dropping, host_count,
+  STRACK_GPU_STEP(gpu_turns, take_turns, Dropping, turn_switch_count)
+  STRACK_GPU_STEP(gpu_drop_whole, run_whole, Dropping, switch_count)
+  STRACK_GPU_STEP(gpu_trim_whole, run_whole, Trimmed, switch_count)
+  STRACK_GPU_STEP(gpu_pfc_weigh, weigh, Lossless, switch_count)
+  STRACK_GPU_STEP(gpu_pfc_take, take, Lossless, seat_count)
+  STRACK_GPU_STEP(gpu_pfc_serve, serve_lossless, Lossless, seat_count)
+  STRACK_GPU_STEP(gpu_pfc_keep, keep_lossless, Lossless, seat_count)
+  STRACK_GPU_STEP(gpu_pfc_whole, run_whole, Lossless, switch_count)
+  STRACK_GPU_STEP(gpu_receive, receive, Dropping, host_count,
+                  gpu::nearby_of_warp<gpu::NearbyReceiver<Protocol>>(per_warp))
+  STRACK_GPU_STEP(gpu_send, send, Dropping, host_count,
+                  gpu::nearby_of_warp<gpu::Nearby<Protocol, true>>(per_warp))
+  STRACK_GPU_STEP(gpu_host, template host<false>, Dropping, host_count,
                   gpu::nearby_of_warp<gpu::Nearby<Protocol>>(per_warp))
 #undef STRACK_GPU_STEP
+#undef STRACK_GPU_BOUNDED_STEP
 
   /// After all others: tells the host, which waits for the window's number, in one of `places` in turn; and works
   /// out the next window. A step whose window is 0 is that one's.

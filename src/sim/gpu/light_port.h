@@ -3,6 +3,7 @@
 // side part in the first pass, where little is done, and not in the second, where much is.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -51,6 +52,12 @@ class LightPort : public PortT {
     return kMayBe && out.outages == nullptr && out.spells == nullptr &&
            (out.loss_threshold | out.bit_loss_threshold) == 0;
   }
+  /// [D116] Nothing that it has or gets goes before the usual data.
+  [[nodiscard]] bool is_usual(std::span<const Note> notes) const {
+    if (this->has_urgent() || this->in_service_.is_urgent()) return false;
+    return std::none_of(notes.begin(), notes.end(),
+                        [](const Note& note) { return note.is_urgent(); });
+  }
 
   /// As BasicPort::run. All threads of a warp come here; those without a port of their own do nothing.
   void run(bool is_there, std::span<const Note> notes, const PortRules& rules, LeavingList list,
@@ -70,32 +77,42 @@ class LightPort : public PortT {
   }
 
  private:
-  /// Onto the wire, two at a time: one is on its way here while the other goes.
+  static constexpr std::uint32_t kAtOnce = 4;
+
+  /// Onto the wire, four at a time: they are on their way here together. Room for all is made before.
   void move(const LeavingList& list, std::uint32_t count, WindowContext& context,
             Fingerprint& fingerprint) {
-    const auto put = [&](const Leaving& leaving, const SimPacket& packet) {
-      SimPacket& under_way =
-          context.send(this->wire, packet, Instant{leaving.time} + this->wire.latency);
-      ++context.packet_hops;
-      if (leaving.is_marked()) {
-        under_way.mark(this->wire.last_hop);
-        fingerprint.add(packet, Instant{leaving.time});
+    const bool last_hop = this->wire.last_hop;
+    const Picoseconds latency = this->wire.latency;
+    Transit* to = nullptr;
+    if (count > 0) to = context.send_all(this->wire, count, Instant{list[0].time} + latency);
+    for (std::uint32_t i = 0; any(i < count); i += kAtOnce) {
+      if (i >= count) continue;
+      Leaving leaving[kAtOnce];
+      Transit transits[kAtOnce];
+      STRACK_GPU_UNROLL
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+        leaving[k] = list[i + k < count ? i + k : i];
+        transits[k].packet = *leaving[k].packet();
+        transits[k].time = Instant{leaving[k].time} + latency;
       }
-    };
-    for (std::uint32_t i = 0; any(i < count); i += 2) {
-      if (i + 1 < count) {
-        const Leaving one = list[i];
-        const Leaving other = list[i + 1];
-        const SimPacket first = *one.packet();
-        const SimPacket second = *other.packet();
-        put(one, first);
-        put(other, second);
-      } else if (i < count) {
-        const Leaving one = list[i];
-        put(one, *one.packet());
+      STRACK_GPU_UNROLL
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+        if (i + k >= count) continue;
+        if (leaving[k].is_marked()) {
+          fingerprint.add(transits[k].packet, Instant{leaving[k].time});
+          transits[k].packet.mark(last_hop);
+        }
+        to[i + k] = transits[k];
       }
     }
   }
+
+  /// What waits in the port's own queue, and what is to be known of it.
+  struct Waiting {
+    const SimPacket* place = nullptr;
+    SimPacket packet;
+  };
 
   /// The first pass: the port's state as numbers, and what waits as places in the lists.
   struct Pass {
@@ -118,10 +135,13 @@ class LightPort : public PortT {
     std::uint64_t data = 0;           ///< those of this window that wait, by their notes
     std::uint64_t control = 0;
     std::uint32_t next = 0;
+    Note coming;  ///< the next one, and the one behind it: asked for before they are wanted
+    Note behind;
     std::uint32_t leaving = 0;
     std::uint32_t data_waiting = 0;  ///< in the port's own queue, when it begins
     std::uint32_t control_waiting = 0;
     // Of the rules and the wire, what every packet asks for: kept here, a thread has them at hand.
+    Waiting front;
     std::int64_t kmin = 0;
     std::int64_t queue_limit = 0;
     std::int64_t control_size = 0;
@@ -143,17 +163,21 @@ class LightPort : public PortT {
       done = port.done_;
       start = port.start_;
       in_service = &port.in_service_;
+      look_at_front();
       size = port.in_service_size_;
       may_be_marked = !port.in_service_.is_control();
       queued = port.queued_bytes_;
       deepest = port.deepest_;
       rng = port.mark_rng_;
       interval = port.interval_;
+      if (notes.empty()) return;
+      coming = notes[0];
+      behind = notes[notes.size() > 1 ? 1 : 0];
     }
 
     /// A departure and an arrival, where it is time for them. False when all is done.
     bool step(Fingerprint& fingerprint, DropCounts& drops) {
-      const Instant arrival = next < notes.size() ? notes[next].time(end) : end;
+      const Instant arrival = next < notes.size() ? coming.time(end) : end;
       if (done < arrival) {
         depart();
       } else if (next == notes.size()) {
@@ -172,8 +196,10 @@ class LightPort : public PortT {
     }
 
     void accept(Instant now, Fingerprint& fingerprint, DropCounts& drops) {
-      const Note& note = notes[next];
+      const Note note = coming;
       const std::uint64_t bit = std::uint64_t{1} << next++;
+      coming = behind;
+      behind = notes[next + 1 < notes.size() ? next + 1 : notes.size() - 1];
       const std::int64_t bytes = note.size(rules);
       const bool is_control = note.is_control();
       interval.arrived += is_control ? 0 : bytes;
@@ -202,16 +228,27 @@ class LightPort : public PortT {
       if (control_taken < control_waiting) {
         serve(&port.control_[control_taken++], control_size, true, now);
       } else if (control != 0) {
-        serve(take(control).packet(), control_size, true, now);
+        const Note note = take(control);
+        serve(note.packet(), control_size, true, now);
       } else if (data_taken < data_waiting) {
-        const SimPacket& packet = port.data_[data_taken++];
-        serve_data(&packet, rules.wire_size(packet), packet.is_control(), now);
+        const Waiting next_one = front;
+        ++data_taken;
+        look_at_front();
+        serve_data(next_one.place, rules.wire_size(next_one.packet), next_one.packet.is_control(),
+                   now);
       } else if (data != 0) {
-        const Note& note = take(data);
+        const Note note = take(data);
         serve_data(note.packet(), note.size(rules), note.is_control(), now);
       } else {
         done = Instant::never();
       }
+    }
+    /// The first of the port's own queue is asked for before it is wanted.
+    void look_at_front() {
+      if (data_taken == data_waiting) return;
+      front.place = &port.data_[data_taken];
+      front.packet.w0 = front.place->w0;
+      front.packet.w3 = front.place->w3;
     }
     void serve_data(const SimPacket* packet, std::int64_t bytes, bool is_control, Instant now) {
       if (queued > deepest) deepest = queued;
@@ -231,14 +268,31 @@ class LightPort : public PortT {
       return (rng >> 16) < static_cast<std::uint64_t>(queued - rules.kmin) * rules.mark_slope;
     }
 
+    /// Those that wait go into a queue, four at a time: they are on their way here together.
+    void keep(std::uint64_t waiting, PacketRing& queue) const {
+      while (waiting != 0) {
+        SimPacket packets[kAtOnce];
+        std::uint32_t count = 0;
+        STRACK_GPU_UNROLL
+        for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+          if (waiting == 0) continue;
+          packets[k] = *take(waiting).packet();
+          ++count;
+        }
+        STRACK_GPU_UNROLL
+        for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+          if (k < count) queue.push(packets[k]);
+        }
+      }
+    }
     /// Everything has been moved that leaves; what waits goes into the port's queues.
     void finish() {
       if (done != Instant::never() && in_service != &port.in_service_)
         port.in_service_ = *in_service;
-      for (; control_taken > 0; --control_taken) port.control_.pop();
-      for (; data_taken > 0; --data_taken) port.data_.pop();
-      while (control != 0) port.control_.push(*take(control).packet());
-      while (data != 0) port.data_.push(*take(data).packet());
+      port.control_.pop(control_taken);
+      port.data_.pop(data_taken);
+      keep(control, port.control_);
+      keep(data, port.data_);
       port.done_ = done;
       port.start_ = start;
       port.in_service_size_ = size;

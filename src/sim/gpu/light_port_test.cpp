@@ -125,6 +125,48 @@ TEST(LightPort, TwoPassesDoWhatOneDoes) {
   }
 }
 
+// [D116] A port is one as long as nothing goes before the usual data, and one again after that.
+TEST(LightPort, WhatIsUrgentIsForTheOtherWay) {
+  SwitchParams params;
+  params.kmin = kb(40);
+  params.kmax = kb(160);
+  params.queue_limit = kb(200);
+  const PortRules rules(params, HostParams{});
+  Side one;
+  Side two;
+  auto& light = static_cast<Light&>(two.port);
+  Leaving leaving[LeavingList::kMost];
+  Rng rng(3);
+  int windows_of_light = 0;
+  for (std::uint64_t window = 1; window <= 600; ++window) {
+    std::vector<Transit> list = arrivals(rng, window);
+    const bool some = window % 20 < 5;
+    one.enter(window);
+    two.enter(window);
+    std::vector<PortArrival> coming;
+    std::vector<Note> notes;
+    for (Transit& transit : list) {
+      if (some && !transit.packet.is_control())
+        transit.packet.set_priority(static_cast<std::uint32_t>(rng.below(4)));
+      coming.push_back({transit.time, &transit.packet});
+      notes.emplace_back(transit, 5, rules.wire_size(transit.packet), two.context.end);
+      EXPECT_EQ(notes.back().packet(), &transit.packet);
+      EXPECT_EQ(notes.back().is_urgent(), transit.packet.is_urgent());
+    }
+    one.port.run(coming, rules, one.context, one.fingerprint, one.drops);
+    if (light.is_usual(notes)) {
+      ++windows_of_light;
+      light.run(true, notes, rules, {leaving, 1}, two.context, two.fingerprint, two.drops);
+    } else {
+      two.port.run(coming, rules, two.context, two.fingerprint, two.drops);
+    }
+    expect_same(one, two);
+  }
+  EXPECT_GT(windows_of_light, 100);
+  EXPECT_LT(windows_of_light, 450);
+  EXPECT_GT(two.drops.queue, 0u);
+}
+
 TEST(LightPort, AWireThatLosesPacketsIsNone) {
   Port port;
   EXPECT_TRUE(static_cast<Light&>(port).is_one());

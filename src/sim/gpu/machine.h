@@ -17,10 +17,15 @@ namespace strack::sim::gpu {
 struct Layout {
   const char* transport = nullptr;  ///< the type's name, as the compiler has it
   bool trims = false;               ///< switches do
+  bool pauses = false;              ///< likewise
   std::uint32_t seats = 0;
+  std::uint32_t switches = 0;       ///< that may have to run as a whole
+  std::uint32_t turn_switches = 0;  ///< whose packets take turns
   std::uint32_t hosts = 0;
-  std::size_t nearby =
-      0;  ///< bytes of a host's place near its thread (nearby.h); 0: it stays at home
+  /// Bytes of a host's place near its thread (nearby.h); 0: it stays at home.
+  std::size_t nearby = 0;
+  bool apart = false;  ///< receiving ends work ahead of their hosts, near their threads
+  std::size_t nearby_receiver = 0;
   void* field = nullptr;  ///< gpu::Field of that transport
 };
 

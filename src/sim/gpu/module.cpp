@@ -12,7 +12,6 @@
 #include "metrics/records.h"
 #include "sim/cluster.h"
 #include "sim/gpu/arena.h"
-#include "sim/gpu/engine.h"
 #include "sim/gpu/machine.h"
 #include "sim/gpu/windows.h"
 #include "sim/transport.h"
@@ -56,12 +55,12 @@ class Housed final : public Cluster {
   Housed(std::unique_ptr<Machine> machine, const Order& order, MakeCluster make)
       : machine_(std::move(machine)), lost_(order.lost) {
     const SimConfig& config = *order.config;
-    booking() = {machine_.get(),
-                 order.workload->flows.size(),
-                 moments_of(config, *order.workload),
-                 {.end = config.end,
-                  .interval = config.record.interval,
-                  .waits = config.record.inspect > 0}};
+    booking() = {
+        machine_.get(),
+        order.workload->flows.size(),
+        moments_of(config, *order.workload),
+        {.end = config.end, .interval = config.record.interval, .waits = config.record.inspect > 0},
+        order.workload->has_priorities()};
     const workload::Workload workload = [&] {
       const Machine::Reach reach(*machine_);
       return copy_of(*order.workload);
@@ -99,10 +98,6 @@ void make(const Order& order, Delivered& delivered) {
   const auto found = transports().find(typeid(transport).name());
   if (found == transports().end()) {
     delivered.problem = "the GPU engine was built without this transport";
-    return;
-  }
-  if (auto refused = gpu_refuses(*order.config, order.workload->has_priorities())) {
-    delivered.problem = *std::move(refused);
     return;
   }
   auto machine = order.emulated ? open_emulation() : open_gpu(order.company);

@@ -16,20 +16,22 @@
 
 namespace strack::sim::gpu {
 
-/// Two words: when, and by which port, which says all about the order; and where the packet lies, how large it is and
-/// whether it is control.
+/// Two words: when, and by which port, which says all about the order; and where the packet lies, how large it is,
+/// whether it is control and whether it is of a higher priority.
 class Note {
  public:
   static constexpr int kPortBits = 16;
   static constexpr int kPlaceBits = 47;
   static_assert(sizeof(void*) == 8 && kMaxPorts <= 1u << kPortBits);
 
+  Note() = default;
   /// `end` is that of the window, which it comes before.
   Note(const Transit& transit, std::uint32_t ingress, std::int64_t size, Instant end)
       : order_((static_cast<std::uint64_t>(transit.time.ps - base(end)) << kPortBits) | ingress),
         what_(reinterpret_cast<std::uintptr_t>(&transit.packet) |
               (static_cast<std::uint64_t>(std::min(size, kLarge)) << kPlaceBits) |
-              (transit.packet.is_control() ? kControl : 0)) {}
+              (transit.packet.is_control() ? kControl : 0) |
+              (transit.packet.is_urgent() ? kUrgent : 0)) {}
 
   [[nodiscard]] Instant time(Instant end) const {
     return {static_cast<std::int64_t>(order_ >> kPortBits) + base(end)};
@@ -37,7 +39,12 @@ class Note {
   [[nodiscard]] const SimPacket* packet() const {
     return reinterpret_cast<const SimPacket*>(what_ & kPlace);
   }
+  /// The port it came in by.
+  [[nodiscard]] std::uint32_t ingress() const {
+    return static_cast<std::uint32_t>(order_) & ((1u << kPortBits) - 1);
+  }
   [[nodiscard]] bool is_control() const { return (what_ & kControl) != 0; }
+  [[nodiscard]] bool is_urgent() const { return (what_ & kUrgent) != 0; }
   /// On the wire.
   [[nodiscard]] std::int64_t size(const PortRules& rules) const {
     const auto noted = static_cast<std::int64_t>((what_ & ~kControl) >> kPlaceBits);
@@ -49,15 +56,17 @@ class Note {
   friend void sort_together(Note* list, std::uint32_t size);
 
  private:
-  static constexpr std::uint64_t kPlace = (std::uint64_t{1} << kPlaceBits) - 1;
+  static constexpr std::uint64_t kUrgent = 1;  // packets lie at even places
+  static_assert(alignof(SimPacket) > kUrgent);
+  static constexpr std::uint64_t kPlace = ((std::uint64_t{1} << kPlaceBits) - 1) & ~kUrgent;
   static constexpr std::uint64_t kControl = std::uint64_t{1} << 63;
   static constexpr std::int64_t kLarge = 0xffff;  ///< or larger
   [[nodiscard]] static std::int64_t base(Instant end) {
     return end.ps - (std::int64_t{1} << (64 - kPortBits - 1));
   }
 
-  std::uint64_t order_;
-  std::uint64_t what_;
+  std::uint64_t order_ = 0;
+  std::uint64_t what_ = 0;
 };
 
 inline void sort_notes(Note* list, std::uint32_t size) {
@@ -76,34 +85,52 @@ inline void sort_notes(Note* list, std::uint32_t size) {
 }
 
 /// Those of all threads of a warp, who come together: one list after the other, a note or two to a thread, and the
-/// place of each is how many come before it. Long ones everybody sorts alone.
+/// place of each is how many come before it. The next list is on its way meanwhile. Long ones everybody sorts alone.
 inline void sort_together(Note* list, std::uint32_t size) {
   constexpr std::uint32_t kMost = 2 * kLanes;
-  std::uint32_t lists = ballot(size > 1 && size <= kMost && kLanes > 1);
-  while (lists != 0) {
+  struct Hand {
+    Note* from;
+    std::uint32_t count;
+    Note first;
+    Note second;
+  };
+  const std::uint32_t a = lane();
+  const std::uint32_t b = lane() + kLanes;
+  const auto pick_up = [&](std::uint32_t lists) {
     const auto whose = static_cast<std::uint32_t>(std::countr_zero(lists));
-    lists &= lists - 1;
     Note* const from = reinterpret_cast<Note*>(
         of_lane(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(list)), whose));
     const std::uint32_t count = of_lane(size, whose);
-    const std::uint32_t a = lane();
-    const std::uint32_t b = lane() + kLanes;
-    const Note first = from[a < count ? a : 0];
-    const Note second = from[b < count ? b : 0];
-    std::uint32_t first_place = 0;
-    std::uint32_t second_place = 0;
-    for (std::uint32_t i = 0; i < count && i < kLanes; ++i) {
-      const std::uint64_t other = of_lane(first.order_, i);
-      first_place += other < first.order_ ? 1 : 0;
-      second_place += other < second.order_ ? 1 : 0;
+    return Hand{from, count, from[a < count ? a : 0], from[b < count ? b : 0]};
+  };
+  std::uint32_t lists = ballot(size > 1 && size <= kMost && kLanes > 1);
+  if (lists != 0) {
+    Hand next = pick_up(lists);
+    while (lists != 0) {
+      const Hand hand = next;
+      lists &= lists - 1;
+      if (lists != 0) next = pick_up(lists);
+      std::uint32_t first_place = 0;
+      std::uint32_t second_place = 0;
+      if (hand.count <= kLanes) {
+        STRACK_GPU_UNROLL_FOUR
+        for (std::uint32_t i = 0; i < hand.count; ++i)
+          first_place += of_lane(hand.first.order_, i) < hand.first.order_ ? 1u : 0u;
+      } else {
+        for (std::uint32_t i = 0; i < kLanes; ++i) {
+          const std::uint64_t other = of_lane(hand.first.order_, i);
+          first_place += other < hand.first.order_ ? 1 : 0;
+          second_place += other < hand.second.order_ ? 1 : 0;
+        }
+        for (std::uint32_t i = kLanes; i < hand.count; ++i) {
+          const std::uint64_t other = of_lane(hand.second.order_, i - kLanes);
+          first_place += other < hand.first.order_ ? 1 : 0;
+          second_place += other < hand.second.order_ ? 1 : 0;
+        }
+      }
+      if (a < hand.count) hand.from[first_place] = hand.first;
+      if (b < hand.count) hand.from[second_place] = hand.second;
     }
-    for (std::uint32_t i = kLanes; i < count; ++i) {
-      const std::uint64_t other = of_lane(second.order_, i - kLanes);
-      first_place += other < first.order_ ? 1 : 0;
-      second_place += other < second.order_ ? 1 : 0;
-    }
-    if (a < count) from[first_place] = first;
-    if (b < count) from[second_place] = second;
   }
   if (size > kMost || kLanes == 1) sort_notes(list, size);
   wait_for_others();

@@ -21,6 +21,7 @@ struct Tally {
   std::uint32_t deliveries = 0;
   std::uint32_t moments = 0;
   std::uint32_t job_changes = 0;
+  std::uint32_t victims = 0;  ///< whether there were any
 };
 
 /// The same, where the host sees it as soon as the number is that of the window.
@@ -50,7 +51,8 @@ struct Course {
 /// or to decide.
 inline Course course_after(const Pace& pace, std::uint64_t window, std::int64_t end,
                            const Tally& tally) {
-  const bool tells = (tally.finished | tally.deliveries | tally.moments | tally.job_changes) != 0;
+  const bool tells =
+      (tally.finished | tally.deliveries | tally.moments | tally.job_changes | tally.victims) != 0;
   if (pace.waits || tells || tally.next == Instant::never().ps || tally.next >= pace.end.ps)
     return {};
   std::int64_t last = pace.end.ps;
@@ -76,7 +78,8 @@ struct Sheets {
   metrics::FlowRecord* finished = nullptr;
   Delivery* deliveries = nullptr;
   MessageMoment* moments = nullptr;
-  JobTally* jobs = nullptr;  ///< by job
+  JobTally* jobs = nullptr;          ///< by job
+  std::uint32_t* victims = nullptr;  ///< by flow, of the whole run; null where nothing is paused
 };
 
 /// One host's view of them. The same calls as HostReport has.
@@ -90,7 +93,10 @@ class SheetReport {
   void on_delivery(const Delivery& delivery) {
     sheets_.deliveries[fetch_add(tally_.deliveries, 1u)] = delivery;
   }
-  void on_victim(std::uint32_t /*flow*/) {}  // a pause's, and there is none
+  void on_victim(std::uint32_t flow) {
+    fetch_add(sheets_.victims[flow], 1u);
+    tally_.victims = 1;
+  }
   void on_moment(const MessageMoment& moment) {
     sheets_.moments[fetch_add(tally_.moments, 1u)] = moment;
   }

@@ -13,6 +13,7 @@
 #include "sim/gpu/module.h"
 #include "sim/gpu/windows.h"
 #include "sim/host/ends.h"
+#include "sim/net/pfc_switch.h"
 #include "sim/net/switch.h"
 #include "sim/transport.h"
 
@@ -35,6 +36,9 @@ template <class Protocol>
 std::unique_ptr<Cluster> make_cluster_of(const SimConfig& config, workload::Workload workload,
                                          Machine& machine) {
   using Meter = std::conditional_t<Protocol::kMeasuresPath, UtilisationMeter, NoMeter>;
+  if (config.pfc.enabled)
+    return make_in_reach<ClusterOf<Protocol, BasicPfcSwitch<Meter>, gpu::GpuWindows>>(
+        config, std::move(workload), machine);
   if (config.switches.trimming.enabled)
     return make_in_reach<
         ClusterOf<Protocol, BasicSwitch<BasicPort<Trimming, Meter>>, gpu::GpuWindows>>(

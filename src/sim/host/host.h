@@ -139,16 +139,17 @@ class Host : private Protocol::Nic,
   }
   /// Keeps what is for a later window; when there is something to do again.
   [[nodiscard]] Instant keep(const Mail& mail) {
-    if (mail.next < mail.arrivals.size() || !held_.empty()) [[unlikely]] {
-      const auto taken = static_cast<std::ptrdiff_t>(mail.next);
-      if (held_.empty()) {
-        held_.assign(mail.arrivals.begin() + taken, mail.arrivals.end());
-      } else {
-        held_.erase(held_.begin(), held_.begin() + taken);
-      }
-      if (!held_.empty()) return std::min(next_event(), held_.front().time);
-    }
-    return next_event();
+    hold(mail);
+    return next_event_or_arrival();
+  }
+  void hold(const Mail& mail) {
+    if (mail.next == mail.arrivals.size() && held_.empty()) [[likely]]
+      return;
+    if (held_.empty()) held_.assign(mail.arrivals.begin(), mail.arrivals.end());
+    held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(mail.next));
+  }
+  [[nodiscard]] Instant next_event_or_arrival() const {
+    return held_.empty() ? next_event() : std::min(next_event(), held_.front().time);
   }
 
   /// Of all connections.

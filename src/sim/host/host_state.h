@@ -39,6 +39,12 @@ class HostState {
  public:
   HostState(HostType& host, const HostRules<Protocol>& rules) : host_(host), rules_(rules) {}
 
+  /// For cluster/receiver_sweep.h: what is on the wire to a host, for a later window, and its receiving ends.
+  static std::vector<Transit>& held(HostType& host) { return host.held_; }
+  static std::vector<std::unique_ptr<IncomingEnd>>& receivers(HostType& host) {
+    return host.incoming_;
+  }
+
   /// `next` is the next window.
   template <class Archive>
   void state(Archive& a, std::uint64_t next) {

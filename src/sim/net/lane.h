@@ -49,6 +49,20 @@ class Lane {
     return b.data[b.size++];
   }
 
+  /// Appends so many packets at once, and gives the first slot to fill.
+  [[nodiscard]] Transit* push_all(std::uint64_t window, std::uint32_t count, bool& first) {
+    Buffer& b = buffers_[(window + 1) & 1];
+    first = b.window != window;
+    if (first) {
+      b.window = window;
+      b.size = 0;
+    }
+    while (b.capacity - b.size < count) grow(b);
+    Transit* const room = b.data + b.size;
+    b.size += count;
+    return room;
+  }
+
   /// Appends what was written in window k elsewhere, to a lane that nobody writes here.
   void deposit(std::uint64_t window, const void* transits, std::uint32_t count) {
     Buffer& b = buffers_[(window + 1) & 1];
@@ -113,13 +127,19 @@ class Lane {
 
   /// Grows to what the link can hold in a window, then never again.
   static void grow(Buffer& b) {
-    const std::uint32_t capacity = b.capacity == 0 ? 16 : b.capacity * 2;
+    const std::uint32_t capacity = b.capacity == 0 ? kFirst : b.capacity * 2;
     auto* data = static_cast<Transit*>(::operator new(capacity * sizeof(Transit)));
     if (b.capacity != 0) std::memcpy(data, b.data, b.capacity * sizeof(Transit));
     ::operator delete(b.data);
     b.data = data;
     b.capacity = capacity;
   }
+
+#ifdef STRACK_GPU_DEVICE
+  static constexpr std::uint32_t kFirst = 32;  // there nothing is given back
+#else
+  static constexpr std::uint32_t kFirst = 16;
+#endif
 
   std::array<Buffer, 2> buffers_{};
 };

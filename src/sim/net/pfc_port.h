@@ -77,9 +77,10 @@ class BasicPfcPort : public PortBase, private IngressNotes<Meter>, private Meter
 
  public:
   /// Works through one window in which the shared buffer is of no consequence: `arrivals` in order
-  /// of time, all before context.end.
+  /// of time, all before context.end. An account is the SharedBuffer, or takes the same.
+  template <class Account>
   void run(std::span<const PfcArrival> arrivals, const PortRules& rules, WindowContext& context,
-           Fingerprint& fingerprint, DropCounts& drops, SharedBuffer& buffer) {
+           Fingerprint& fingerprint, DropCounts& drops, Account& buffer) {
     for (const PfcArrival& arrival : arrivals) {
       advance(arrival.time, rules, context, fingerprint, drops, buffer);
       take(arrival, rules, buffer);
@@ -88,12 +89,14 @@ class BasicPfcPort : public PortBase, private IngressNotes<Meter>, private Meter
   }
 
   /// In such a window, packet by packet: all that leaves before `now` does, ...
+  template <class Account>
   void advance(Instant now, const PortRules& rules, WindowContext& context,
-               Fingerprint& fingerprint, DropCounts& drops, SharedBuffer& buffer) {
+               Fingerprint& fingerprint, DropCounts& drops, Account& buffer) {
     while (next_event() < now) step(rules, context, fingerprint, drops, buffer);
   }
   /// ... and then a packet arrives.
-  void take(const PfcArrival& arrival, const PortRules& rules, SharedBuffer& buffer) {
+  template <class Account>
+  void take(const PfcArrival& arrival, const PortRules& rules, Account& buffer) {
     const SimPacket& packet = *arrival.packet;
     if (packet.is_control()) {
       accept_control(packet, arrival.time, rules);
@@ -102,6 +105,14 @@ class BasicPfcPort : public PortBase, private IngressNotes<Meter>, private Meter
       buffer.add(arrival.ingress, size);
       accept_data(packet, size, arrival.ingress, arrival.time);
     }
+  }
+  /// advance() in steps: what is next, a departure or the end of a pause.
+  template <class Account>
+  void step(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
+            DropCounts& drops, Account& buffer) {
+    const Instant now = next_event();
+    if (in_service()) finish(rules, context, fingerprint, drops, buffer);
+    start_next(now, rules);
   }
 
   /// [D117]
@@ -160,8 +171,9 @@ class BasicPfcPort : public PortBase, private IngressNotes<Meter>, private Meter
 
   /// The packet in service leaves, and its bytes the buffer; true if there were any, that is, if it
   /// was data. start_next() must follow.
+  template <class Account>
   bool finish(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
-              DropCounts& drops, SharedBuffer& buffer) {
+              DropCounts& drops, Account& buffer) {
     put_on_wire(rules, context, fingerprint, drops, static_cast<Meter&>(*this));
     if (in_service_.is_control()) return false;
     buffer.release(Ingress::of_served(in_service_), in_service_size_);  // [R.pfc.account]
@@ -225,13 +237,6 @@ class BasicPfcPort : public PortBase, private IngressNotes<Meter>, private Meter
   }
 
  private:
-  void step(const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
-            DropCounts& drops, SharedBuffer& buffer) {
-    const Instant now = next_event();
-    if (in_service()) finish(rules, context, fingerprint, drops, buffer);
-    start_next(now, rules);
-  }
-
   /// [R.pfc.hold] The packet in service is not touched: data simply does not start.
   void accept_pause(Picoseconds time, Instant now, const PortRules& rules) {
     end_lapsed_pause(now);

@@ -54,7 +54,38 @@ class BasicPfcSwitch : public SwitchBase {
 
   /// Runs one window; returns when it next has something to do by itself.
   Instant run(const PortRules& rules, WindowContext& context, Scratch& scratch) {
-    const bool in_order = order_matters(context.window);
+    return run(order_matters(context.window), rules, context, scratch);
+  }
+
+  // ---- In parts, for engines that run its ports beside each other (switch_base.h) ----
+
+  /// What may come in a window, as far as some of its ports can tell.
+  struct Outlook {
+    std::int64_t most = 0;            ///< bytes that a port may come to hold
+    std::int64_t packets = 0;         ///< that may arrive
+    Instant next = Instant::never();  ///< a port's next event
+  };
+  /// As far as each `step`-th port can, from `first` on.
+  [[nodiscard]] Outlook outlook(std::uint64_t window, std::uint32_t first = 0,
+                                std::uint32_t step = 1) const {
+    Outlook seen;
+    for (std::uint32_t i = first; i < port_count(); i += step) {
+      seen.next = std::min(seen.next, next_event_[i]);
+      const auto count = static_cast<std::int64_t>(arrivals_at_most(i, window));
+      if (count == 0) continue;
+      seen.packets += count;
+      // Coarse and cheap: as if all that arrives were data packets of the largest size.
+      seen.most = std::max(seen.most, buffer_.bytes_of(i) + count * max_packet_);
+    }
+    return seen;
+  }
+  /// Whether the window must be run event by event; `all` is what all ports can tell.
+  [[nodiscard]] bool order_matters(const Outlook& all) const {
+    return always_in_order_ || !buffer_.paused_ports().empty() ||
+           !buffer_.stays_below(all.most, all.packets * max_packet_);
+  }
+  /// run() where that is known.
+  Instant run(bool in_order, const PortRules& rules, WindowContext& context, Scratch& scratch) {
     if (in_order) ++windows_in_order_;
     const Instant next =
         in_order ? run_in_order(rules, context, scratch) : run_apart(rules, context, scratch);
@@ -73,6 +104,12 @@ class BasicPfcSwitch : public SwitchBase {
     a(next_refresh_, windows_in_order_);
     static_assert(sizeof(BasicPfcSwitch) == sizeof(SwitchBase) + 216, "list what is new");
   }
+
+  /// A port's next event; to be noted again by whoever has run it.
+  [[nodiscard]] Instant next_event(std::uint32_t p) const { return next_event_[p]; }
+  void note_next_event(std::uint32_t p) { next_event_[p] = ports_[p].next_event(); }
+  [[nodiscard]] Instant next_refresh() const { return next_refresh_; }
+  [[nodiscard]] SharedBuffer& buffer() { return buffer_; }
 
   PortType& port(std::uint32_t p) { return ports_[p]; }
   [[nodiscard]] const PortType& port(std::uint32_t p) const { return ports_[p]; }
@@ -102,16 +139,7 @@ class BasicPfcSwitch : public SwitchBase {
  private:
   [[nodiscard]] bool order_matters(std::uint64_t window) const {
     if (always_in_order_ || !buffer_.paused_ports().empty()) return true;
-    // Coarse and cheap: as if all that arrives were data packets of the largest size.
-    std::int64_t most = 0;
-    std::int64_t arriving = 0;
-    for (std::uint32_t i = 0; i < port_count(); ++i) {
-      const auto count = static_cast<std::int64_t>(arrivals_at_most(i, window));
-      if (count == 0) continue;
-      arriving += count * max_packet_;
-      most = std::max(most, buffer_.bytes_of(i) + count * max_packet_);
-    }
-    return !buffer_.stays_below(most, arriving);
+    return order_matters(outlook(window));
   }
 
   /// The port a packet goes to, or -1: a pause frame is for the very port it comes in by.
@@ -227,8 +255,8 @@ class BasicPfcSwitch : public SwitchBase {
   void arrive(PfcArrival& arrival, const PortRules& rules, Tournament& turn) {
     const SimPacket& packet = *arrival.packet;
     if (arrival.egress == static_cast<std::uint32_t>(kOpen)) {
-      arrival.egress =
-          choose(packet, arrival.time, [this](std::uint32_t port) { return ports_[port].load(); });
+      arrival.egress = choose(choice_of(packet, arrival.time),
+                              [this](std::uint32_t port) { return ports_[port].load(); });
     }
     PortType& port = ports_[arrival.egress];
     if (packet.is_control()) {

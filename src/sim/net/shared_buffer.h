@@ -217,7 +217,7 @@ class SharedBuffer {
   /// In reserve and shared together.
   [[nodiscard]] std::int64_t bytes_of(std::uint32_t port) const { return ports_[port].bytes; }
   [[nodiscard]] std::int64_t shared_bytes(std::uint32_t port) const {
-    return std::max<std::int64_t>(0, ports_[port].bytes - reserve_);
+    return shared_of(ports_[port].bytes);
   }
   [[nodiscard]] std::int64_t headroom_bytes(std::uint32_t port) const {
     return ports_[port].headroom_bytes;
@@ -227,6 +227,16 @@ class SharedBuffer {
   /// Looks at what is in use: at pauses, and by the switch at each window's end. In between it is not
   /// followed, so peak() is right to what arrives in a window.
   void note_use() { peak_ = std::max(peak_, shared_used_); }
+
+  // ---- For several threads that count at once, where order is of no consequence (sim/gpu) ----
+
+  /// What add() and release() change: a port's bytes and, by what shared_of() says of them, all that is shared.
+  [[nodiscard]] std::int64_t& bytes_at(std::uint32_t port) { return ports_[port].bytes; }
+  [[nodiscard]] std::int64_t& shared_sum() { return shared_used_; }
+  [[nodiscard]] std::int64_t shared_of(std::int64_t bytes) const {
+    return std::max<std::int64_t>(0, bytes - reserve_);
+  }
+
   /// The most any port ever had in headroom, and the most shared bytes in use.
   [[nodiscard]] std::int64_t peak_headroom() const { return peak_headroom_; }
   [[nodiscard]] std::int64_t peak() const { return peak_; }

@@ -92,30 +92,33 @@ class SwitchBase {
 
   // ---- A switch in parts, for engines that run its ports beside each other ----
 
-  /// What has come by a port and not been taken yet, in order of time; also what is for a later window.
-  /// Once in each window.
-  [[nodiscard, gnu::always_inline]] std::span<const Transit> gather(std::uint32_t port,
-                                                                    std::uint64_t window) {
-    const std::span<const Transit> arrivals = in_[port]->arrivals(window);
-    if (held_[port].empty()) [[likely]]
-      return arrivals;
-    return append(held_[port], arrivals);
+  /// What has come by a port and not been taken yet, in order of time, where it lies; also what is for a later
+  /// window.
+  struct Gathered {
+    std::span<const Transit> held;  ///< of earlier windows
+    std::span<const Transit> fresh;
+
+    [[nodiscard]] std::size_t size() const { return held.size() + fresh.size(); }
+    [[nodiscard]] const Transit& operator[](std::size_t i) const {
+      return i < held.size() ? held[i] : fresh[i - held.size()];
+    }
+  };
+  [[nodiscard]] Gathered gathered(std::uint32_t port, std::uint64_t window) const {
+    return {held_[port], in_[port]->arrivals(window)};
   }
-  /// The same again.
-  [[nodiscard]] std::span<const Transit> gathered(std::uint32_t port, std::uint64_t window) const {
-    if (held_[port].empty()) return in_[port]->arrivals(window);
-    return held_[port];
-  }
+  [[nodiscard]] const Lane* in(std::uint32_t port) const { return in_[port]; }
   [[nodiscard]] bool holds(std::uint32_t port) const { return !held_[port].empty(); }
+  /// Whether there is ever anything to choose, so that its packets have to come in order of time.
+  [[nodiscard]] bool sprays() const { return !sprayed_.empty(); }
+  /// [D57] And whether what it chooses hangs on what waits at its ports.
+  [[nodiscard]] bool chooses_by_queues() const { return sprays() && sprayer_.reads_queues(); }
   /// So many have been taken; keeps the others. Pointers to them are no longer good.
   void keep(std::uint32_t port, std::size_t taken, std::uint64_t window) {
     std::vector<Transit>& held = held_[port];
-    if (held.empty()) {
-      const auto arrivals = in_[port]->arrivals(window);
-      held.assign(arrivals.begin() + static_cast<std::ptrdiff_t>(taken), arrivals.end());
-    } else {
-      held.erase(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(taken));
-    }
+    const std::size_t of_held = std::min(taken, held.size());
+    const std::span<const Transit> rest = in_[port]->arrivals(window).subspan(taken - of_held);
+    held.erase(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(of_held));
+    held.insert(held.end(), rest.begin(), rest.end());
   }
   /// Where a packet goes from here: a port, or kNone where none leads there.
   [[nodiscard]] std::int32_t route(const SimPacket& packet, Instant now) const {
@@ -132,6 +135,43 @@ class SwitchBase {
     // ECMP: a hash of the header, salted by switch, scaled to the live ports.
     const std::uint64_t hash = mix64(packet.header() ^ salt_) >> 32;
     return table.ports[group.first + static_cast<std::uint32_t>((hash * group.count) >> 32)];
+  }
+
+  /// [D56] Whether choose() has to say where it goes; route() does not count then. Control is hashed as ever, unless it
+  /// has turns of its own.
+  [[nodiscard]] bool is_open(const SimPacket& packet, Instant now) const {
+    if (!sprays() || (packet.is_control() && !sprayer_.turns_by_destination())) return false;
+    const std::uint32_t dst = packet.dst();
+    if (dst - first_host_ < local_hosts_) return false;
+    const RouteTable& table = routes_at(now);
+    return table.groups[table.group_of_rack[rack_of(dst)]].count > 1;
+  }
+  /// Where a packet goes of which that is so: among which ports, and whose turn it takes.
+  struct Choice {
+    std::uint32_t version = 0;  ///< of routes
+    std::uint32_t turn = 0;
+    RouteTable::Group ports;
+  };
+  [[nodiscard]] Choice choice_of(const SimPacket& packet, Instant now) const {
+    const std::size_t version = version_at(now);
+    const RouteTable& table = versions_[version].table;
+    const std::uint32_t rack = rack_of(packet.dst());
+    const std::uint32_t number = table.group_of_rack[rack];
+    const std::uint32_t turn = sprayer_.turns_by_destination()
+                                   ? rack / racks_per_turn_ * 2 + (packet.is_control() ? 1 : 0)
+                                   : number;
+    return {static_cast<std::uint32_t>(version), turn, table.groups[number]};
+  }
+  /// [D56] The egress port; packets come in order of time. load(port) is what waits there at that time.
+  template <class Load>
+  [[nodiscard]] std::uint32_t choose(const Choice& choice, Load&& load) {
+    if (choice.version != sprayed_version_) [[unlikely]] {
+      sprayed_version_ = choice.version;
+      std::fill(turns_.begin(), turns_.end(), SprayTurn{});
+    }
+    const RouteTable& table = versions_[choice.version].table;
+    return sprayer_.choose({table.ports.data() + choice.ports.first, choice.ports.count},
+                           turns_[choice.turn], std::forward<Load>(load));
   }
 
   /// [D117] What it holds back, and whose turn is next; its routes stay.
@@ -208,9 +248,6 @@ class SwitchBase {
 
   static constexpr std::int32_t kOpen = -2;
 
-  /// Whether there is ever anything to choose.
-  [[nodiscard]] bool sprays() const { return !sprayed_.empty(); }
-
   /// Notes the ports of a switch that chooses by their queues; others have no use for it.
   template <class Ports>
   void note_queues(const Ports& ports, QueueSheet& sheet) const {
@@ -222,26 +259,6 @@ class SwitchBase {
   /// As route(); kOpen where choose() has to say, once it is this packet's turn.
   [[nodiscard]] std::int32_t route_or_open(const Transit& transit) {
     return is_open(transit.packet, transit.time) ? kOpen : route(transit);
-  }
-
-  /// [D56] The egress port where it was left open; packets come in order of time. load(port) is what
-  /// waits there at that time.
-  template <class Load>
-  [[nodiscard]] std::uint32_t choose(const SimPacket& packet, Instant now, Load&& load) {
-    const std::size_t version = version_at(now);
-    if (version != sprayed_version_) [[unlikely]] {
-      sprayed_version_ = version;
-      std::fill(turns_.begin(), turns_.end(), SprayTurn{});
-    }
-    const RouteTable& table = versions_[version].table;
-    const std::uint32_t rack = rack_of(packet.dst());
-    const std::uint32_t number = table.group_of_rack[rack];
-    const RouteTable::Group group = table.groups[number];
-    const std::uint32_t turn = sprayer_.turns_by_destination()
-                                   ? rack / racks_per_turn_ * 2 + (packet.is_control() ? 1 : 0)
-                                   : number;
-    return sprayer_.choose({table.ports.data() + group.first, group.count}, turns_[turn],
-                           std::forward<Load>(load));
   }
 
   /// collect() for a switch that sprays. What is bound for a port that it never chooses goes to
@@ -268,7 +285,7 @@ class SwitchBase {
     for (SprayArrival& arrival : sorted) {
       if (arrival.egress == kOpen) {
         arrival.egress = static_cast<std::int32_t>(
-            choose(*arrival.packet, arrival.time,
+            choose(choice_of(*arrival.packet, arrival.time),
                    [&](std::uint32_t port) { return load(port, arrival.time); }));
       }
       if (reads_queues) {
@@ -284,13 +301,7 @@ class SwitchBase {
   /// Keeps what arrives after this window; pointers into the lanes are no longer needed.
   void hold(std::uint64_t window) {
     if (to_hold_.empty()) return;
-    for (const auto& [i, taken] : to_hold_) {
-      std::vector<Transit>& held = held_[i];
-      const std::size_t of_held = std::min(taken, held.size());
-      const std::span<const Transit> rest = in_[i]->arrivals(window).subspan(taken - of_held);
-      held.erase(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(of_held));
-      held.insert(held.end(), rest.begin(), rest.end());
-    }
+    for (const auto& [i, taken] : to_hold_) keep(i, taken, window);
     to_hold_.clear();
   }
 
@@ -332,15 +343,6 @@ class SwitchBase {
   }
   [[nodiscard]] const RouteTable& routes_at(Instant now) const {
     return versions_[version_at(now)].table;
-  }
-
-  /// [D56] Control is hashed as ever, unless it has turns of its own.
-  [[nodiscard]] bool is_open(const SimPacket& packet, Instant now) const {
-    if (packet.is_control() && !sprayer_.turns_by_destination()) return false;
-    const std::uint32_t dst = packet.dst();
-    if (dst - first_host_ < local_hosts_) return false;
-    const RouteTable& table = routes_at(now);
-    return table.groups[table.group_of_rack[rack_of(dst)]].count > 1;
   }
 
   /// Which ports it will choose among, in any version of its routes; and nothing remembered.

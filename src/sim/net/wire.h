@@ -202,6 +202,17 @@ struct WindowContext {
     transit.packet = packet;
     return transit.packet;
   }
+  /// Room for so many at once, in order of time; `arrival` is the first one's.
+  [[nodiscard]] Transit* send_all(Wire& wire, std::uint32_t count, Instant arrival) {
+    bool first = false;
+    Transit* const room = wire.lane->push_all(window, count, first);
+    if (first) {
+      mail->set(window, wire.peer);
+      if (arrival < next_event) next_event = arrival;
+    }
+    packet_hops += count;
+    return room;
+  }
 };
 
 }  // namespace strack::sim

@@ -53,10 +53,7 @@ ExpectedTime expected_time(const Scenario& scenario) {
   const double hosts = scenario.config.topology.hosts();
   const double work = work_of(scenario);
   ExpectedTime time{0.01 + 1e-5 * hosts + work, std::nullopt};
-  const bool priorities =
-      std::any_of(scenario.workloads.begin(), scenario.workloads.end(),
-                  [](const WorkloadSpec& w) { return w.enabled && w.priority > 0; });
-  if (!gpu_refuses(scenario.config, priorities)) {
+  if (!is_for_threads(scenario.config)) {
     // To start, to copy the network there, to launch a window's kernels; as much at a time as 55 threads.
     time.gpu = 0.4 + 2.6e-5 * hosts + 8e-5 * windows_of(scenario) + work / 55;
   }

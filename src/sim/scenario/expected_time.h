@@ -10,8 +10,9 @@ namespace strack::sim {
 
 /// In seconds, within a factor of two; measured on a 2.6 GHz EPYC and an H200.
 struct ExpectedTime {
-  double cpu = 0;             ///< with one thread
-  std::optional<double> gpu;  ///< on a GPU, its start included; nothing where it cannot run there
+  double cpu = 0;  ///< with one thread
+  std::optional<double>
+      gpu;  ///< on a GPU, its start included; nothing where threads are faster in any case
 
   /// Whether a GPU is done before so many threads are.
   [[nodiscard]] bool gpu_beats(std::uint32_t threads) const { return gpu && *gpu * threads < cpu; }

@@ -55,7 +55,8 @@ TEST(ExpectedTime, WorkloadsAddUp) {
   EXPECT_LT(time(incast + big + "[run]\nonly = \"incast\"\n").cpu, 1);
 }
 
-TEST(ExpectedTime, LosslessAndSprayingSwitchesAreNotForAGpu) {
+// [D157]
+TEST(ExpectedTime, LosslessAndSprayingSwitchesAreForThreads) {
   EXPECT_FALSE(time_of(8'192, "16 MB", "transport.scheme = \"rocev2\"").gpu);
   EXPECT_FALSE(time_of(8'192, "16 MB", "switch.routing = \"round-robin\"").gpu);
 }
