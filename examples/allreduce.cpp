@@ -145,6 +145,7 @@ class Rank {
           break;
         case Kind::written:
         case Kind::read:
+        case Kind::atomic:
         case Kind::peer_closed:
         case Kind::failed:
           break;

@@ -59,6 +59,8 @@ strack_status status_of(udp::Status status) {
       return STRACK_EXTENSION_REFUSED;
     case udp::Status::unreachable:
       return STRACK_UNREACHABLE;
+    case udp::Status::invalid:
+      return STRACK_INVALID_ARGUMENT;
   }
   return STRACK_INTERNAL;
 }
@@ -83,6 +85,8 @@ std::uint32_t kind_of(udp::Kind kind) {
       return STRACK_FAILED;
     case udp::Kind::read:
       return STRACK_READ;
+    case udp::Kind::atomic:
+      return STRACK_ATOMIC;
   }
   return 0;
 }

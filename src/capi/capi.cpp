@@ -127,9 +127,9 @@ const char* strack_error_text(strack_status status) {
 
 const char* strack_kind_text(uint32_t kind) {
   // By their numbers, which begin with 1 and are promised.
-  static_assert(STRACK_SENT == 1 && STRACK_READ == 9);
+  static_assert(STRACK_SENT == 1 && STRACK_ATOMIC == 10);
   constexpr std::array kTexts{"sent",        "written", "received", "connected", "accepted",
-                              "peer closed", "closed",  "failed",   "read"};
+                              "peer closed", "closed",  "failed",   "read",      "atomic"};
   return kind >= 1 && kind <= kTexts.size() ? kTexts[kind - 1] : "not a kind of this library";
 }
 

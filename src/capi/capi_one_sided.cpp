@@ -75,6 +75,9 @@ strack_status strack_register_memory(strack_endpoint* endpoint, strack_connectio
   *region = 0;
   if (endpoint == nullptr) return invalid(complaint, kNoEndpoint);
   if (memory == nullptr) return invalid(complaint, "memory is NULL. a region needs memory");
+  if (length > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(memory))
+    return invalid(complaint, "length is " + std::to_string(length) +
+                                  ". no memory that begins there is so long");
   if (access == 0 || access > (STRACK_ACCESS_WRITE | STRACK_ACCESS_READ)) {
     return invalid(complaint, "access is " + std::to_string(access) +
                                   ". it takes STRACK_ACCESS_WRITE, STRACK_ACCESS_READ or both");
@@ -126,5 +129,25 @@ strack_status strack_read(strack_endpoint* endpoint, strack_connection connectio
   return guarded([&] {
     return status_of(endpoint->endpoint.read(ConnectionId{connection}, udp::RegionKey{region},
                                              offset, bytes(memory, length), cookie));
+  });
+}
+
+strack_status strack_atomic(strack_endpoint* endpoint, strack_connection connection,
+                            strack_region region, uint64_t offset, uint32_t operation,
+                            uint32_t type, void* before, const void* operands, const void* compared,
+                            size_t length, uint64_t cookie) {
+  static_assert(static_cast<unsigned>(udp::AtomicOp::read) == STRACK_ATOMIC_READ);
+  static_assert(static_cast<unsigned>(udp::AtomicOp::swap_masked) == STRACK_ATOMIC_SWAP_MASKED);
+  static_assert(static_cast<unsigned>(udp::ValueType::double_float) == STRACK_DOUBLE);
+  static_assert(udp::kMostAtomicBytes == STRACK_MOST_ATOMIC_BYTES);
+  if (endpoint == nullptr || before == nullptr || operation > STRACK_ATOMIC_SWAP_MASKED ||
+      type > STRACK_DOUBLE)
+    return STRACK_INVALID_ARGUMENT;
+  return guarded([&] {
+    return status_of(endpoint->endpoint.atomic(
+        ConnectionId{connection}, udp::RegionKey{region}, offset,
+        static_cast<udp::AtomicOp>(operation), static_cast<udp::ValueType>(type),
+        bytes(before, length), bytes(operands, operands == nullptr ? 0 : length),
+        bytes(compared, compared == nullptr ? 0 : length), cookie));
   });
 }

@@ -44,10 +44,10 @@ TEST(CApi, EveryStatusAndKindHasATextOfItsOwn) {
   EXPECT_STREQ(strack_error_text(STRACK_UNREACHABLE - 1), unknown);
   EXPECT_STREQ(strack_error_text(INT32_MIN), unknown);
 
-  for (std::uint32_t kind = STRACK_SENT; kind <= STRACK_READ; ++kind) {
+  for (std::uint32_t kind = STRACK_SENT; kind <= STRACK_ATOMIC; ++kind) {
     EXPECT_TRUE(texts.insert(strack_kind_text(kind)).second) << kind;
   }
-  EXPECT_STREQ(strack_kind_text(0), strack_kind_text(STRACK_READ + 1));
+  EXPECT_STREQ(strack_kind_text(0), strack_kind_text(STRACK_ATOMIC + 1));
 }
 
 // --- Options --------------------------------------------------------------------------------------

@@ -53,6 +53,43 @@ TEST(OneSided, AReadOfARegion) {
   EXPECT_EQ(Pair::only(pair.server_done, STRACK_FAILED).status, STRACK_ACCESS_REFUSED);
 }
 
+// [D154] Two values are changed and come back as they were; what makes no sense is refused at once.
+TEST(OneSided, AnAtomic) {
+  Pair pair;
+  ASSERT_NO_FATAL_FAILURE(pair.connect_both());
+  std::string memory("abcdefgh");
+  const strack_region region =
+      expose(pair.server, memory, STRACK_ACCESS_WRITE | STRACK_ACCESS_READ);
+  std::string before(2, '-');
+  const auto ask = [&](std::uint32_t operation, std::uint32_t type, const char* operands,
+                       const char* compared, std::size_t length) {
+    return strack_atomic(pair.client.get(), pair.to_server, region, 2, operation, type,
+                         before.data(), operands, compared, length, 33);
+  };
+  strack_status status = STRACK_WOULD_BLOCK;
+  ASSERT_TRUE(pair.run_until([&] {
+    if (status == STRACK_WOULD_BLOCK)
+      status = ask(STRACK_ATOMIC_SWAP_IF_EQUAL, STRACK_UINT8, "XY", "cx", 2);
+    return Pair::count(pair.client_done, STRACK_ATOMIC) > 0;
+  }));
+  const strack_completion done = Pair::only(pair.client_done, STRACK_ATOMIC);
+  EXPECT_EQ(done.status, STRACK_OK);
+  EXPECT_EQ(done.cookie, 33u);
+  EXPECT_EQ(done.length, 2u);
+  EXPECT_STREQ(strack_kind_text(done.kind), "atomic");
+  EXPECT_EQ(before, "cd");
+  EXPECT_EQ(memory, "abXdefgh");
+  EXPECT_EQ(ask(STRACK_ATOMIC_SUM, STRACK_UINT8, nullptr, nullptr, 2), STRACK_INVALID_ARGUMENT);
+  EXPECT_EQ(ask(STRACK_ATOMIC_SUM, STRACK_UINT16, "ab", nullptr, 1), STRACK_INVALID_ARGUMENT);
+  EXPECT_EQ(ask(0, STRACK_UINT8, "ab", nullptr, 2), STRACK_INVALID_ARGUMENT);
+  EXPECT_EQ(ask(256 + STRACK_ATOMIC_SUM, STRACK_UINT8, "ab", nullptr, 2), STRACK_INVALID_ARGUMENT);
+  EXPECT_EQ(ask(STRACK_ATOMIC_SUM, 256 + STRACK_UINT8, "ab", nullptr, 2), STRACK_INVALID_ARGUMENT);
+  EXPECT_EQ(ask(STRACK_ATOMIC_SUM, STRACK_UINT8, "ab", nullptr, 241), STRACK_TOO_LONG);
+  EXPECT_EQ(strack_atomic(pair.client.get(), pair.to_server, region, 2, STRACK_ATOMIC_READ,
+                          STRACK_UINT8, nullptr, nullptr, nullptr, 2, 33),
+            STRACK_INVALID_ARGUMENT);
+}
+
 TEST(OneSided, AccessIsReadWriteOrBoth) {
   const Handle endpoint = open_server();
   std::array<char, 256> error{};
@@ -63,6 +100,21 @@ TEST(OneSided, AccessIsReadWriteOrBoth) {
                                      error.data(), error.size()),
               STRACK_INVALID_ARGUMENT);
     EXPECT_NE(std::string(error.data()).find("access is"), std::string::npos);
+  }
+}
+
+// Such as a length that a subtraction has made.
+TEST(OneSided, ARegionEndsWithinTheAddressSpace) {
+  const Handle endpoint = open_server();
+  std::array<char, 256> error{};
+  std::string memory(10, '.');
+  strack_region region = 1;
+  for (const std::size_t beyond : {SIZE_MAX, SIZE_MAX - 9}) {
+    EXPECT_EQ(strack_register_memory(endpoint.get(), 0, memory.data(), beyond, STRACK_ACCESS_READ,
+                                     &region, error.data(), error.size()),
+              STRACK_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(error.data()).find("is so long"), std::string::npos) << error.data();
+    EXPECT_EQ(region, 0u);
   }
 }
 

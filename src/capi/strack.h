@@ -72,7 +72,7 @@ extern "C" {
 /* --- Versions ----------------------------------------------------------------------------------- */
 
 /** The version of this header: one more with every addition to it. */
-#define STRACK_API_VERSION 4u
+#define STRACK_API_VERSION 5u
 
 /** The STRACK_API_VERSION that the library was built with. Never less than the header's, or the library
  * is older than the header and may lack some of its functions. */
@@ -91,8 +91,9 @@ enum {
   STRACK_WOULD_BLOCK = -1,        /**< no free slot now: again after the next completion */
   STRACK_UNKNOWN_CONNECTION = -2, /**< no such connection, or it has ended */
   STRACK_CLOSING = -3,            /**< strack_close was called: nothing more can be sent */
-  STRACK_TOO_LONG = -4,           /**< a message of 2^32 bytes or more */
-  STRACK_UNKNOWN_REGION = -5,     /**< in strack_unregister_region */
+  STRACK_TOO_LONG =
+      -4, /**< a message of 2^32 bytes or more; an atomic of more than STRACK_MOST_ATOMIC_BYTES */
+  STRACK_UNKNOWN_REGION = -5,     /**< a region that cannot be, or that is not there any more */
   STRACK_TRUNCATED = -6,          /**< receive: longer than the buffer; the rest was dropped */
   STRACK_CANCELLED = -7,          /**< by strack_cancel_receives, or by the endpoint's end */
   STRACK_CONNECTION_CLOSED = -8,  /**< the peer closed before this could complete */
@@ -360,7 +361,8 @@ STRACK_EXPORT strack_status strack_write_with_data(strack_endpoint* endpoint,
 
 /** Fills `memory` from `offset` of a region that the peer has registered with STRACK_ACCESS_READ; STRACK_READ with this cookie
  * follows. It sees all writes that this side has queued before it on the connection. The peer's program is not told, but its
- * endpoint must be polled, as for everything. A read of what is not in the region fails and takes the connection with it.
+ * endpoint must be polled, as for everything. A read of what is not in the region fails and takes the connection with it, with
+ * STRACK_PROTOCOL_ERROR at this side and STRACK_ACCESS_REFUSED at the peer's.
  * STRACK_WOULD_BLOCK also before the connection is up; STRACK_EXTENSION_REFUSED if the peer's library is older than reads.
  * Answers come behind what the peer has sent before: who lets messages wait without a receive lets his reads wait, too.
  * Since version 4. */
@@ -368,10 +370,65 @@ STRACK_EXPORT strack_status strack_read(strack_endpoint* endpoint, strack_connec
                                         strack_region region, uint64_t offset, void* memory,
                                         size_t length, uint64_t cookie);
 
+/** What strack_atomic does to each value, with its operand: the new value is the result. */
+enum {
+  STRACK_ATOMIC_MIN = 1,
+  STRACK_ATOMIC_MAX = 2,
+  STRACK_ATOMIC_SUM = 3,
+  STRACK_ATOMIC_PRODUCT = 4,
+  STRACK_ATOMIC_LOGICAL_OR = 5,
+  STRACK_ATOMIC_LOGICAL_AND = 6,
+  STRACK_ATOMIC_BITWISE_OR = 7,
+  STRACK_ATOMIC_BITWISE_AND = 8,
+  STRACK_ATOMIC_LOGICAL_XOR = 9,
+  STRACK_ATOMIC_BITWISE_XOR = 10,
+  STRACK_ATOMIC_READ = 11, /**< no operand, and nothing is changed */
+  STRACK_ATOMIC_WRITE = 12,
+  /* With two: the operand goes there if `compared` stands so to what is there. */
+  STRACK_ATOMIC_SWAP_IF_EQUAL = 13,
+  STRACK_ATOMIC_SWAP_IF_NOT_EQUAL = 14,
+  STRACK_ATOMIC_SWAP_IF_LESS_OR_EQUAL = 15,
+  STRACK_ATOMIC_SWAP_IF_LESS = 16,
+  STRACK_ATOMIC_SWAP_IF_GREATER_OR_EQUAL = 17,
+  STRACK_ATOMIC_SWAP_IF_GREATER = 18,
+  STRACK_ATOMIC_SWAP_MASKED = 19 /**< the bits that `compared` has */
+};
+
+/** Types of values, as they lie in memory, aligned or not. */
+enum {
+  STRACK_INT8 = 1,
+  STRACK_UINT8 = 2,
+  STRACK_INT16 = 3,
+  STRACK_UINT16 = 4,
+  STRACK_INT32 = 5,
+  STRACK_UINT32 = 6,
+  STRACK_INT64 = 7,
+  STRACK_UINT64 = 8,
+  STRACK_FLOAT = 9,
+  STRACK_DOUBLE = 10
+};
+
+/** Of one atomic's values. */
+#define STRACK_MOST_ATOMIC_BYTES 240u
+
+/** Changes `length` bytes of values at `offset` of a region that the peer has registered with both kinds of access
+ * (STRACK_ATOMIC_READ: for reading), each once and all at a time; what was there comes to `before`. STRACK_ATOMIC with this
+ * cookie follows. `before`, `operands` and `compared` have `length` bytes each, a multiple of the type's and at most
+ * STRACK_MOST_ATOMIC_BYTES; those that the operation does not have are NULL. Operands are copied, `before` belongs to the
+ * endpoint until the completion. Atomics of all endpoints of the peer's process wait for each other; what its program does
+ * with that memory meanwhile does not. Minimum and maximum leave what is there where either is a NaN. STRACK_TOO_LONG if there
+ * are too many bytes, or they end beyond the last address. All else is as with strack_read. STRACK_EXTENSION_REFUSED if the peer's library is
+ * older than version 5. Since version 5. */
+STRACK_EXPORT strack_status strack_atomic(strack_endpoint* endpoint, strack_connection connection,
+                                          strack_region region, uint64_t offset, uint32_t operation,
+                                          uint32_t type, void* before, const void* operands,
+                                          const void* compared, size_t length, uint64_t cookie);
+
 /* --- Address vectors ---------------------------------------------------------------------------- */
 
 /** Names an address that the endpoint knows; 0: none. Another one is given to each that is inserted, also where an earlier one
- * was removed. Since version 4, as all of this section. */
+ * was removed. Whoever is given one that is not there, or no more, says STRACK_UNKNOWN_CONNECTION. Since version 4, as all of this
+ * section. */
 typedef uint64_t strack_address;
 
 /** Thousands of peers, and connections to those that something is sent to: an address takes about 100 bytes, and nothing else
@@ -413,7 +470,8 @@ enum {
   STRACK_PEER_CLOSED = 6, /**< the peer will send no more messages; this side may */
   STRACK_CLOSED = 7,      /**< both sides have closed: nothing was lost in either direction */
   STRACK_FAILED = 8,      /**< the connection has ended, or never came up; `status` says why */
-  STRACK_READ = 9         /**< a read has its bytes, or failed */
+  STRACK_READ = 9,        /**< a read has its bytes, or failed */
+  STRACK_ATOMIC = 10      /**< an atomic is done, and what was there is here; or failed */
 };
 
 /** One thing that has happened. Completions of a connection's operations come before its STRACK_CLOSED

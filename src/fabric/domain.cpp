@@ -131,6 +131,11 @@ int register_attr(fid* inner, const fi_mr_attr* attr, std::uint64_t flags, fid_m
   region->size = attr->mr_iov[0].iov_len;
   region->base =
       domain.virtual_addresses ? reinterpret_cast<std::uint64_t>(region->memory) : attr->offset;
+  // Memory and names that come round to 0 are nobody's.
+  if (sum_of(reinterpret_cast<std::uintptr_t>(region->memory), region->size) == ~std::size_t{0} &&
+      region->memory != nullptr)
+    return -FI_EINVAL;
+  if (region->size > 0 && region->base > ~std::uint64_t{0} - (region->size - 1)) return -FI_EINVAL;
   region->access = attr->access;
   region->fid = {FI_CLASS_MR, attr->context, &region_base};
   region->mem_desc = region.get();

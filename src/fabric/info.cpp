@@ -38,10 +38,10 @@ std::mutex complaint_mutex;
 std::string complaint;
 fi_provider* logged = nullptr;
 
-/// FI_STRACK_<name>, where it is set.
+/// FI_STRACK_<name>, where it is set. An empty one is not, as scripts have it that pass on what they were not told.
 const char* text_of(const char* name) {
   char* value = nullptr;
-  return fi_param_get_str(logged, name, &value) == 0 ? value : nullptr;
+  return fi_param_get_str(logged, name, &value) == 0 && *value != '\0' ? value : nullptr;
 }
 
 /// As users set it: FI_STRACK_EAGER for "eager".

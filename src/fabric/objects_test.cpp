@@ -152,6 +152,25 @@ TEST(Memory, KeysAreTheUsers) {
   EXPECT_EQ(fi_mr_regv(world.domain, two, 2, FI_SEND, 0, 8, 0, &one, nullptr), -FI_EINVAL);
 }
 
+// Memory that would end beyond the last address is none, and neither are names for it that would; all of it, from the
+// first address on, may be registered, as programs do that name memory by its addresses.
+TEST(Memory, HasAnEnd) {
+  World world(0);
+  char byte = 0;
+  fid_mr* one = nullptr;
+  const auto reg = [&](void* base, std::size_t size, std::uint64_t offset) {
+    return fi_mr_reg(world.domain, base, size, FI_REMOTE_READ, offset, 7, 0, &one, nullptr);
+  };
+  constexpr std::size_t kAll = ~std::size_t{0};
+  EXPECT_EQ(reg(&byte, kAll, 0), -FI_EINVAL);
+  EXPECT_EQ(reg(&byte, kAll - reinterpret_cast<std::uintptr_t>(&byte) + 1, 0), -FI_EINVAL);
+  EXPECT_EQ(reg(&byte, 2, kAll), -FI_EINVAL);
+  ASSERT_EQ(reg(&byte, 1, kAll), 0);
+  EXPECT_EQ(fi_close(&one->fid), 0);
+  ASSERT_EQ(reg(nullptr, kAll, 0), 0);
+  EXPECT_EQ(fi_close(&one->fid), 0);
+}
+
 // What makes no sense is said with the variable's name, its value and what would work.
 TEST(Settings, MistakesAreNamed) {
   const auto said = [](const char* name, const char* value) {
@@ -174,6 +193,9 @@ TEST(Settings, MistakesAreNamed) {
   for (const char* port : {"0", "65536", "a"})
     EXPECT_EQ(said("FI_STRACK_PORT", port),
               std::string("FI_STRACK_PORT is '") + port + "'. it takes a number from 1 to 65535");
+  setenv("FI_STRACK_PORT", "", 1);
+  EXPECT_TRUE(read_settings(provider())) << "as if it were not set";
+  unsetenv("FI_STRACK_PORT");
   EXPECT_EQ(said("FI_STRACK_PATHS", "0"),
             "FI_STRACK_PATHS is '0'. it takes a number from 1 to 256");
   for (const char* rate : {"0", "1e", "nan", "20000", "-1"})

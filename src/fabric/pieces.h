@@ -14,6 +14,14 @@ namespace strack::fabric {
 
 inline constexpr std::size_t kMostPieces = 4;
 
+/// Lengths that no memory has stay longer than any, and do not come round to short ones.
+[[nodiscard]] constexpr std::size_t sum_of(std::size_t a, std::size_t b) {
+  return a > ~std::size_t{0} - b ? ~std::size_t{0} : a + b;
+}
+[[nodiscard]] constexpr std::size_t product_of(std::size_t a, std::size_t b) {
+  return b != 0 && a > ~std::size_t{0} / b ? ~std::size_t{0} : a * b;
+}
+
 class Pieces {
  public:
   Pieces() = default;
@@ -25,7 +33,7 @@ class Pieces {
   void add(void* bytes, std::size_t size) {
     if (size == 0 || count_ == kMostPieces) return;
     pieces_[count_++] = {static_cast<std::byte*>(bytes), size};
-    total_ += size;
+    total_ = sum_of(total_, size);
   }
   [[nodiscard]] std::size_t size() const { return total_; }
   [[nodiscard]] void* first() const { return count_ > 0 ? pieces_[0].data() : nullptr; }

@@ -257,7 +257,8 @@ void Rdm::on(const udp::Completion& completion) {
       if (found != links_.end()) met(*found->second, completion.tag);
       return;
     case udp::Kind::written:
-    case udp::Kind::read:  // it makes neither
+    case udp::Kind::read:
+    case udp::Kind::atomic:  // it makes none of them
       return;
     case udp::Kind::sent:
       sent(reinterpret_cast<Outgoing*>(completion.cookie), completion.status);

@@ -26,11 +26,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fabric/matching.h"
 #include "fabric/message.h"
 #include "fabric/pieces.h"
 #include "udp/address.h"
 #include "udp/endpoint.h"
+#include "udp/matching.h"
 
 namespace strack::fabric {
 
@@ -201,7 +201,8 @@ class Rdm final : private udp::Usher {
   [[nodiscard]] udp::Endpoint& endpoint() { return endpoint_; }
 
  private:
-  using Messages = Matching<Peer, Operation, Unexpected>;
+  using Messages = udp::Matching<Peer, Operation, Unexpected>;
+  using Pattern = udp::Pattern<Peer>;
 
   // Connections.
   [[nodiscard]] Link* link_to(Peer& peer);
@@ -246,7 +247,7 @@ class Rdm final : private udp::Usher {
   void accept_offer(Operation& receive, const Unexpected& message);
   void discard(const Unexpected& message);
   void keep(Messages& all, Unexpected message);
-  [[nodiscard]] std::optional<Unexpected> take_kept(Messages& all, const Pattern<Peer>& pattern);
+  [[nodiscard]] std::optional<Unexpected> take_kept(Messages& all, const Pattern& pattern);
   void end_cancelled(Operation& receive);
   void received_one(Operation& receive, const Unexpected& message, std::size_t offset,
                     std::size_t length, int error);

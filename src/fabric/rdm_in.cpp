@@ -155,7 +155,7 @@ void Rdm::keep(Messages& all, Unexpected message) {
   all.keep(std::move(message));
 }
 
-std::optional<Unexpected> Rdm::take_kept(Messages& all, const Pattern<Peer>& pattern) {
+std::optional<Unexpected> Rdm::take_kept(Messages& all, const Pattern& pattern) {
   auto taken = all.take(pattern);
   if (!taken) return taken;
   if (taken->header.type != Type::send) {
@@ -178,7 +178,7 @@ int Rdm::receive(const Request& request) {
   auto* operation =
       begin(request, Counted::receive,
             FI_RECV | ((request.flags & FI_TAGGED) != 0 ? FI_TAGGED : FI_MSG), nullptr);
-  operation->pattern = {request.peer, request.tag, request.ignore};
+  operation->pattern = {request.peer, {request.tag, ~request.ignore}};
   Messages& all = messages(request.flags);
   posted_ = false;
   // It is found by messages from now on, and may be over with the first.
@@ -350,7 +350,7 @@ int Rdm::probe(const Request& request) {
   Messages& all = messages(request.flags);
   const std::uint64_t done_flags =
       FI_RECV | ((request.flags & FI_TAGGED) != 0 ? FI_TAGGED : FI_MSG);
-  const Pattern<Peer> pattern{request.peer, request.tag, request.ignore};
+  const Pattern pattern{request.peer, {request.tag, ~request.ignore}};
   Done done{.counted = Counted::receive, .context = request.context, .flags = done_flags};
   const auto describe = [&](const Unexpected& message) {
     if ((message.header.bits & bits::kImmediate) != 0) done.flags |= FI_REMOTE_CQ_DATA;

@@ -74,7 +74,8 @@ struct Operation {
   std::unique_ptr<std::byte[]> joined;  ///< of pieces that have to travel as one
 
   // Of receives.
-  Pattern<Peer> pattern;
+  udp::Pattern<Peer> pattern;
+  Operation* next = nullptr;   ///< among those that are posted
   std::size_t used = 0;        ///< of a buffer for several messages
   std::uint32_t arriving = 0;  ///< messages that are being placed there
   bool spent = false;          ///< no longer posted

@@ -27,7 +27,7 @@ ssize_t rma_message(fid_ep* ep, int (Rdm::*what)(const Request&), const fi_msg_r
   for (std::size_t i = 0; i < message->rma_iov_count; ++i) {
     const fi_rma_iov& one = message->rma_iov[i];
     request.remote.all[request.remote.count++] = {one.addr, one.len, one.key};
-    there += one.len;
+    there = sum_of(there, one.len);
   }
   if (there != request.local.size()) return -FI_EINVAL;
   return start(ep, what, request, message->addr, flags);
@@ -87,7 +87,7 @@ ssize_t rma_injectdata(fid_ep* ep, const void* bytes, std::size_t size, std::uin
 Pieces values(const fi_ioc* iov, std::size_t count, fi_datatype datatype) {
   Pieces pieces;
   for (std::size_t i = 0; i < count && i < kMostPieces; ++i)
-    pieces.add(iov[i].addr, iov[i].count * size_of(datatype));
+    pieces.add(iov[i].addr, product_of(iov[i].count, size_of(datatype)));
   return pieces;
 }
 
@@ -109,9 +109,9 @@ ssize_t atomic_message(fid_ep* ep, const fi_msg_atomic* message, const Pieces& c
   std::size_t there = 0;
   for (std::size_t i = 0; i < message->rma_iov_count; ++i) {
     const fi_rma_ioc& one = message->rma_iov[i];
-    const std::size_t size = one.count * size_of(message->datatype);
+    const std::size_t size = product_of(one.count, size_of(message->datatype));
     request.remote.all[request.remote.count++] = {one.addr, size, one.key};
-    there += size;
+    there = sum_of(there, size);
   }
   const std::size_t here = std::max(request.local.size(), request.result.size());
   if (there != here || there == 0) return -FI_EINVAL;
@@ -141,7 +141,7 @@ struct OneMessage {
       : OneMessage(static_cast<const void*>(nullptr), 0, to, address, key, datatype, op, context) {
     message.msg_iov = iov;
     message.iov_count = pieces;
-    for (std::size_t i = 0; i < pieces; ++i) remote.count += iov[i].count;
+    for (std::size_t i = 0; i < pieces; ++i) remote.count = sum_of(remote.count, iov[i].count);
   }
   OneMessage(const OneMessage&) = delete;
   OneMessage& operator=(const OneMessage&) = delete;
@@ -165,7 +165,8 @@ ssize_t atomic_writemsg(fid_ep* ep, const fi_msg_atomic* message, std::uint64_t 
 ssize_t atomic_inject(fid_ep* ep, const void* bytes, std::size_t count, fi_addr_t to,
                       std::uint64_t address, std::uint64_t key, fi_datatype datatype, fi_op op) {
   if (!is_atomic(datatype, op, AtomicKind::plain)) return -FI_EOPNOTSUPP;
-  Request request = to_memory(pieces_of(bytes, count * size_of(datatype)), address, key, nullptr);
+  Request request =
+      to_memory(pieces_of(bytes, product_of(count, size_of(datatype))), address, key, nullptr);
   request.op = op;
   request.datatype = datatype;
   return inject(ep, &Rdm::atomic, request, to);
@@ -175,7 +176,7 @@ ssize_t fetch(fid_ep* ep, const void* bytes, std::size_t count, void*, void* res
               fi_addr_t to, std::uint64_t address, std::uint64_t key, fi_datatype datatype,
               fi_op op, void* context) {
   const OneMessage one(bytes, count, to, address, key, datatype, op, context);
-  return atomic_message(ep, &one.message, {}, Pieces(result, count * size_of(datatype)),
+  return atomic_message(ep, &one.message, {}, Pieces(result, product_of(count, size_of(datatype))),
                         AtomicKind::fetch, kDefaultFlags);
 }
 ssize_t fetchv(fid_ep* ep, const fi_ioc* iov, void**, std::size_t pieces, fi_ioc* results, void**,
@@ -196,7 +197,7 @@ ssize_t compare(fid_ep* ep, const void* bytes, std::size_t count, void*, const v
                 void* result, void*, fi_addr_t to, std::uint64_t address, std::uint64_t key,
                 fi_datatype datatype, fi_op op, void* context) {
   const OneMessage one(bytes, count, to, address, key, datatype, op, context);
-  const std::size_t size = count * size_of(datatype);
+  const std::size_t size = product_of(count, size_of(datatype));
   return atomic_message(ep, &one.message, pieces_of(with, size), Pieces(result, size),
                         AtomicKind::compare, kDefaultFlags);
 }

@@ -2,6 +2,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -101,6 +102,56 @@ TEST_F(Variants, Messages) {
   ASSERT_EQ(fi_tsenddata(world[0].ep, "abcde", 5, nullptr, 46, 1, 8, as_context(10)), 0);
   well(FI_SEND | FI_TAGGED, 10);
   arrived(FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA, 9);
+}
+
+// Nothing is a message too, by every form of a send; neither bytes nor pieces nor a context need be there.
+TEST_F(Variants, EmptyOnes) {
+  fid_ep* const from = world[0].ep;
+  const iovec none[2] = {{nullptr, 0}, {nullptr, 0}};
+  fi_msg plain{};
+  plain.addr = 1;
+  fi_msg_tagged tagged{};
+  tagged.addr = 1;
+  tagged.tag = 5;
+  const std::array<std::function<ssize_t()>, 9> sends{
+      [&] { return fi_send(from, nullptr, 0, nullptr, 1, nullptr); },
+      [&] { return fi_sendv(from, nullptr, nullptr, 0, 1, nullptr); },
+      [&] { return fi_sendv(from, none, nullptr, 2, 1, nullptr); },
+      [&] { return fi_sendmsg(from, &plain, FI_COMPLETION); },
+      [&] { return fi_inject(from, nullptr, 0, 1); },
+      [&] { return fi_tsend(from, nullptr, 0, nullptr, 1, 5, nullptr); },
+      [&] { return fi_tsendv(from, nullptr, nullptr, 0, 1, 5, nullptr); },
+      [&] { return fi_tsendmsg(from, &tagged, FI_COMPLETION | FI_DELIVERY_COMPLETE); },
+      [&] { return fi_tinject(from, nullptr, 0, 1, 5); }};
+  for (std::size_t i = 0; i < sends.size(); ++i) {
+    // By turns it is waited for, and comes unexpected.
+    const bool early = i % 2 == 0;
+    const auto receive = [&] {
+      return i < 5 ? fi_recvv(world[1].ep, nullptr, nullptr, 0, FI_ADDR_UNSPEC, nullptr)
+                   : fi_trecv(world[1].ep, nullptr, 0, nullptr, FI_ADDR_UNSPEC, 5, 0, nullptr);
+    };
+    if (early) {
+      ASSERT_EQ(receive(), 0) << i;
+    }
+    ASSERT_EQ(sends[i](), 0) << i;
+    const bool injected = i == 4 || i == 8;
+    // A delivery is complete when its receive is there.
+    if (!early) {
+      ASSERT_EQ(receive(), 0) << i;
+    }
+    if (!injected) {
+      EXPECT_EQ(World::next(world[0].tx).err, 0) << i;
+    }
+    const fi_cq_err_entry got = World::next(world[1].rx);
+    EXPECT_EQ(got.err, 0) << i;
+    EXPECT_EQ(got.len, 0u) << i;
+    EXPECT_EQ(got.op_context, nullptr) << i;
+  }
+  ASSERT_EQ(fi_write(from, nullptr, 0, nullptr, 1, 0, key, nullptr), 0);
+  EXPECT_EQ(World::next(world[0].tx).err, 0);
+  ASSERT_EQ(fi_read(from, nullptr, 0, nullptr, 1, sizeof there, key, nullptr), 0);
+  EXPECT_EQ(World::next(world[0].tx).err, 0);
+  EXPECT_EQ(there, (Pair{5, -1}));
 }
 
 TEST_F(Variants, ReadsAndWrites) {
@@ -208,6 +259,30 @@ TEST_F(Variants, AtomicsAsMessages) {
   well(FI_ATOMIC | FI_READ, 3);
   EXPECT_EQ(result, (Pair{6, 0}));
   EXPECT_EQ(there, (Pair{3, 0}));
+}
+
+// Counts and lengths that no memory has are refused, also where bytes or sums of them would come round to few.
+TEST_F(Variants, LengthsThatNoMemoryHas) {
+  constexpr std::size_t kRound = (std::size_t{1} << 61) + 1;  // values of 8 bytes: 8 bytes
+  fid_ep* const ep = world[0].ep;
+  void* const some = operand.data();
+  const auto refused = static_cast<ssize_t>(-FI_EMSGSIZE);
+  EXPECT_EQ(fi_atomic(ep, some, kRound, nullptr, 1, 0, key, FI_INT64, FI_SUM, nullptr), refused);
+  EXPECT_EQ(fi_inject_atomic(ep, some, kRound, 1, 0, key, FI_INT64, FI_SUM), refused);
+  EXPECT_EQ(fi_fetch_atomic(ep, some, kRound, nullptr, some, nullptr, 1, 0, key, FI_INT64, FI_SUM,
+                            nullptr),
+            refused);
+  EXPECT_EQ(fi_fetch_atomic(ep, some, kRound, nullptr, some, nullptr, 1, 0, key, FI_INT64,
+                            FI_ATOMIC_READ, nullptr),
+            refused);
+  EXPECT_EQ(fi_compare_atomic(ep, some, kRound, nullptr, some, nullptr, some, nullptr, 1, 0, key,
+                              FI_INT64, FI_CSWAP, nullptr),
+            refused);
+  const iovec two[2] = {{some, ~std::size_t{0}}, {some, 9}};  // 8 bytes
+  EXPECT_EQ(fi_sendv(ep, two, nullptr, 2, 1, nullptr), refused);
+  EXPECT_EQ(fi_writev(ep, two, nullptr, 2, 1, 0, key, nullptr), refused);
+  EXPECT_EQ(fi_readv(ep, two, nullptr, 2, 1, 0, key, nullptr), refused);
+  EXPECT_TRUE(World::nothing(world[0].tx));
 }
 
 /// What getinfo says to hints with one thing changed.

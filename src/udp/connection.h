@@ -19,6 +19,7 @@
 #include "udp/crypto.h"
 #include "udp/deadline_heap.h"
 #include "udp/endpoint.h"
+#include "udp/matching.h"
 #include "udp/noise.h"
 #include "udp/path_mtu.h"
 #include "udp/path_record.h"
@@ -43,7 +44,8 @@ struct Outbound {
   std::uint64_t tag = 0;            ///< or the region
   std::uint64_t region_offset = 0;  ///< of the second of a pair: the length of the first
   std::uint64_t cookie = 0;
-  std::uint64_t source = 0;  ///< the answer to a read: of this region; nobody is told of its end
+  std::uint64_t source = 0;  ///< the answer to a read: of this region
+  bool answer = false;       ///< nobody is told of its end
   /// In pieces: all of it is here, and `data` is not.
   std::shared_ptr<const std::vector<std::span<const std::byte>>> pieces{};
 
@@ -55,7 +57,8 @@ struct Outbound {
 
 /// [D148] A read, from its request until that is acknowledged and answered. By the region that the answer goes to.
 struct Reading {
-  std::array<std::uint8_t, wire::kRequestBytes> request{};
+  std::vector<std::uint8_t> request;
+  Kind kind = Kind::read;  ///< or an atomic [D154]
   std::uint64_t cookie = 0;
   std::uint64_t length = 0;
   bool acknowledged = false;
@@ -66,6 +69,10 @@ struct Reading {
 struct Asked {
   std::uint32_t message_id = 0;
   wire::ReadRequest what;
+  // [D154] An atomic's; 0: it is a read.
+  std::uint8_t op = 0;
+  std::uint8_t type = 0;
+  std::vector<std::uint8_t> operands{};
 };
 
 /// A packet whose buffer is not known yet. The payload follows it in memory.
@@ -273,6 +280,8 @@ struct Outbox {
   Picoseconds lowest_rtt = seconds(3'600);
   std::unique_ptr<PathRecord> record;                   ///< where it is wanted
   std::unordered_map<std::uint64_t, Reading> readings;  ///< [D148]
+  /// [D154] What atomics have found, by the message that it goes out with.
+  std::unordered_map<std::uint32_t, std::vector<std::byte>> found;
 
   [[nodiscard]] std::uint32_t mask() const {
     return static_cast<std::uint32_t>(messages.size()) - 1;
@@ -283,10 +292,10 @@ struct Outbox {
 struct Inbox {
   static constexpr std::uint32_t kPartials = 1'024;
 
-  std::vector<Inbound> messages;  ///< by message id, 2^n
-  ReceiveQueue receives;          ///< posted for this connection
-  std::vector<Partial> partials;  ///< by PSN; empty until a first piece comes
-  std::vector<Asked> asked;       ///< [D148]
+  std::vector<Inbound> messages;         ///< by message id, 2^n
+  ReceiveQueue<PostedReceive> receives;  ///< posted for this connection
+  std::vector<Partial> partials;         ///< by PSN; empty until a first piece comes
+  std::vector<Asked> asked;              ///< [D148]
   std::uint32_t in_place = 0;   ///< [D148] writes before it are; looked at where something is asked
   std::uint32_t floor = 0;      ///< the oldest message not reported
   std::uint32_t unmatched = 0;  ///< the oldest message without a buffer
@@ -301,6 +310,20 @@ struct Inbox {
   [[nodiscard]] std::uint32_t mask() const {
     return static_cast<std::uint32_t>(messages.size()) - 1;
   }
+
+  /// Messages by their ids, one after the other.
+  struct Cursor {
+    const Inbox* inbox;
+    std::uint32_t id;
+
+    [[nodiscard]] const Inbound& operator*() const { return inbox->messages[id & inbox->mask()]; }
+    [[nodiscard]] const Inbound* operator->() const { return &**this; }
+    Cursor& operator++() {
+      ++id;
+      return *this;
+    }
+    friend bool operator==(const Cursor& a, const Cursor& b) { return a.id == b.id; }
+  };
 };
 
 /// Packets that the next SACK is for.

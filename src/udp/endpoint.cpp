@@ -63,6 +63,8 @@ std::string_view text(Status status) {
       return "the peer does not know an extension that is needed";
     case Status::unreachable:
       return "Network is unreachable: this host has no route there";
+    case Status::invalid:
+      return "what was asked for makes no sense";
   }
   return "?";
 }
@@ -87,6 +89,8 @@ std::string_view text(Kind kind) {
       return "failed";
     case Kind::read:
       return "read";
+    case Kind::atomic:
+      return "atomic";
   }
   return "?";
 }
@@ -267,6 +271,16 @@ Status Endpoint::read(ConnectionId connection, RegionKey region, std::uint64_t o
                       std::span<std::byte> into, std::uint64_t cookie) {
   if (impl_->there) return impl_->there->read(connection, region, offset, into, cookie);
   return impl_->here->engine.read(connection, region, offset, into, cookie);
+}
+Status Endpoint::atomic(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                        AtomicOp op, ValueType type, std::span<std::byte> before,
+                        std::span<const std::byte> operands, std::span<const std::byte> compared,
+                        std::uint64_t cookie) {
+  if (impl_->there)
+    return impl_->there->atomic(connection, region, offset, op, type, before, operands, compared,
+                                cookie);
+  return impl_->here->engine.atomic(connection, region, offset, op, type, before, operands,
+                                    compared, cookie);
 }
 Status Endpoint::close(ConnectionId connection) {
   if (impl_->there) return impl_->there->close(connection);

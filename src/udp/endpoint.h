@@ -76,6 +76,50 @@ struct RegionKey {
 /// What peers may do with registered memory.
 enum class Access : std::uint8_t { write = 1, read = 2, both = 3 };
 
+/// What an atomic does to a value, with an operand: the new value is the result.
+enum class AtomicOp : std::uint8_t {
+  min = 1,
+  max,
+  sum,
+  product,
+  logical_or,
+  logical_and,
+  bitwise_or,
+  bitwise_and,
+  logical_xor,
+  bitwise_xor,
+  read,  ///< no operand, and nothing is changed
+  write,
+  // With two: the operand goes there if what is compared with stands so to what is there.
+  swap_if_equal,
+  swap_if_not_equal,
+  swap_if_less_or_equal,
+  swap_if_less,
+  swap_if_greater_or_equal,
+  swap_if_greater,
+  swap_masked,  ///< the bits that the second has
+};
+/// Values, as they lie in the memory of a little-endian machine, aligned or not.
+enum class ValueType : std::uint8_t {
+  int8 = 1,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  single_float,
+  double_float,
+  // Machines differ in these, or nobody has asked: they do not travel between endpoints.
+  single_complex,
+  double_complex,
+  long_double,
+  long_complex,
+};
+/// Of one atomic's values.
+inline constexpr std::size_t kMostAtomicBytes = 240;
+
 /// Why something was not done. `Status::text` puts it in words.
 enum class Status : std::uint8_t {
   ok,
@@ -101,9 +145,10 @@ enum class Status : std::uint8_t {
   peer_restarted,      ///< the peer does not know the connection any more: connect anew
   version_refused,     ///< set-up: the peer speaks another version of the protocol
   transport_refused,   ///< set-up: the peer does not have `EndpointOptions::transport`
-  /// set-up, `read`: the peer does not know an extension that this side cannot do without
+  /// set-up, `read`, `atomic`: the peer does not know an extension that this side cannot do without
   extension_refused,
   unreachable,  ///< set-up: this host knows no way to the peer
+  invalid,      ///< `atomic`: what was asked for makes no sense
 };
 [[nodiscard]] std::string_view text(Status status);
 
@@ -155,6 +200,7 @@ enum class Kind : std::uint8_t {
   closed,       ///< both sides have closed: nothing was lost in either direction
   failed,       ///< the connection has ended, or never came up, for the reason in `status`
   read,         ///< a `read` has its bytes, or failed
+  atomic,       ///< an `atomic` is done, and what was there is here; or failed
 };
 [[nodiscard]] std::string_view text(Kind kind);
 
@@ -392,6 +438,16 @@ class Endpoint {
   [[nodiscard]] Status read(ConnectionId connection, RegionKey region, std::uint64_t offset,
                             std::span<std::byte> into, std::uint64_t cookie);
 
+  /// [D154] Changes values at `offset` of a region that the peer has registered for reading and writing (for AtomicOp::read:
+  /// for reading), each once and all at a time; what was there comes to `before`. `atomic` follows. `before`, `operands` and
+  /// `compared` are equally long, at most kMostAtomicBytes, but those that the operation does not have are empty; operands
+  /// are copied. Atomics of all endpoints of the peer's process wait for each other; what its program does with that memory
+  /// meanwhile does not. All else is as with `read`. `invalid`: lengths, an operation or a type that do not go together.
+  [[nodiscard]] Status atomic(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                              AtomicOp op, ValueType type, std::span<std::byte> before,
+                              std::span<const std::byte> operands,
+                              std::span<const std::byte> compared, std::uint64_t cookie);
+
   /// No more will be sent. The connection ends (`closed`) when all that was queued here is
   /// acknowledged and the peer has closed too, or has learnt of it; a peer that still sends gets
   /// its messages through first. On a connection not up yet: gives it up.
@@ -490,6 +546,10 @@ class ThreadedEndpoint {
                              std::uint64_t cookie);
   [[nodiscard]] Status read(ConnectionId connection, RegionKey region, std::uint64_t offset,
                             std::span<std::byte> into, std::uint64_t cookie);
+  [[nodiscard]] Status atomic(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                              AtomicOp op, ValueType type, std::span<std::byte> before,
+                              std::span<const std::byte> operands,
+                              std::span<const std::byte> compared, std::uint64_t cookie);
   Status close(ConnectionId connection);
   Status abort(ConnectionId connection);
 

@@ -68,6 +68,10 @@ class Engine {
                              std::uint64_t cookie);
   [[nodiscard]] Status read(ConnectionId connection, RegionKey region, std::uint64_t offset,
                             std::span<std::byte> into, std::uint64_t cookie);
+  [[nodiscard]] Status atomic(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                              AtomicOp op, ValueType type, std::span<std::byte> before,
+                              std::span<const std::byte> operands,
+                              std::span<const std::byte> compared, std::uint64_t cookie);
   [[nodiscard]] Status post_receive(ConnectionId connection, Match match,
                                     std::span<std::byte> buffer, std::uint64_t cookie) {
     PostedReceive receive;
@@ -238,6 +242,12 @@ class Engine {
 
   // Reads [D148] (reads.cpp).
   [[nodiscard]] bool has_requests(const Connection& c) const;
+  [[nodiscard]] bool has_atomics(const Connection& c) const;
+  [[nodiscard]] Status ask(ConnectionId connection, Kind kind, const wire::ReadRequest& what,
+                           std::span<std::byte> into, std::uint64_t cookie,
+                           const wire::AtomicRequest* atomic = nullptr,
+                           std::span<const std::byte> compared = {});
+  [[nodiscard]] Outbound answer_to(Connection& c, const Asked& one, Region& region);
   [[nodiscard]] bool take_request(Connection& c, Inbound& in, const wire::Data& data);
   void answer_reads(Connection& c);
   void finish_read(Connection& c, std::uint64_t region);
@@ -362,7 +372,7 @@ class Engine {
   bool credit_to_tell_ = false;  ///< there may be new credit for some of the dry
 
   ReceivePool pool_;
-  ReceiveQueue any_receives_;
+  ReceiveQueue<PostedReceive> any_receives_;
   Usher* usher_ = nullptr;
   std::size_t held_bytes_ = 0;
   std::unordered_map<std::uint64_t, Region> regions_;

@@ -77,14 +77,16 @@ Status Engine::post_receive(ConnectionId connection, const PostedReceive& wanted
 
 std::optional<Completion> Engine::peek(ConnectionId connection, Match match_with) const {
   const auto look = [&](const Connection& c) -> std::optional<Completion> {
-    for (std::uint32_t m = c.in.unmatched; m != c.in.unseen; ++m) {
-      const Inbound& in = c.in.messages[m & c.in.mask()];
-      if (in.state == InboundState::unseen) break;  // what is to come may be the first
-      if (in.state == InboundState::waiting && match_with.accepts(in.tag))
-        return Completion{
-            .kind = Kind::received, .connection = c.id, .tag = in.tag, .length = in.length};
-    }
-    return std::nullopt;
+    const Inbox::Cursor end{&c.in, c.in.unseen};
+    const auto found = oldest(
+        Inbox::Cursor{&c.in, c.in.unmatched}, end,
+        [match_with](const Inbound& in) {
+          return in.state == InboundState::waiting && match_with.accepts(in.tag);
+        },
+        [](const Inbound& in) { return in.state == InboundState::unseen; });
+    if (found == end) return std::nullopt;
+    return Completion{
+        .kind = Kind::received, .connection = c.id, .tag = found->tag, .length = found->length};
   };
   if (connection != kAnyConnection) {
     const Connection* c = find(connection);
@@ -99,7 +101,7 @@ std::optional<Completion> Engine::peek(ConnectionId connection, Match match_with
 
 std::size_t Engine::cancel_receives(std::uint64_t cookie) {
   std::size_t cancelled = 0;
-  const auto cancel = [&](ReceiveQueue& queue, ConnectionId id) {
+  const auto cancel = [&](ReceiveQueue<PostedReceive>& queue, ConnectionId id) {
     while (PostedReceive* receive = queue.take_if(
                [cookie](const PostedReceive& node) { return node.cookie == cookie; })) {
       complete({.kind = Kind::received,
@@ -131,6 +133,10 @@ Outcome<RegionKey> Engine::register_region(std::span<std::byte> memory, Connecti
   }
   if (connection != kAnyConnection && find(connection) == nullptr)
     return Error{"a region for a connection that does not exist"};
+  if (memory.size() > ~std::uintptr_t{0} - reinterpret_cast<std::uintptr_t>(memory.data())) {
+    return Error{"a region of " + std::to_string(memory.size()) +
+                 " bytes there would end beyond all memory. give it the length of its memory"};
+  }
   const std::uint64_t id = draw_region();
   regions_.emplace(id, Region{reinterpret_cast<std::uint8_t*>(memory.data()), memory.size(),
                               connection, access});

@@ -180,7 +180,7 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
 /// the endpoint itself has sent, never. `head`: all before it are done.
 bool Engine::is_told(const Connection& c, std::uint32_t message_id, std::uint32_t head) {
   const Outbound& out = c.out.messages[message_id & c.out.mask()];
-  return out.source == 0 && !out.is_request() &&
+  return !out.answer && !out.is_request() &&
          (out.pair != 2 || ahead(head, message_id - 1) > 0 ||
           c.out.messages[(message_id - 1) & c.out.mask()].done);
 }
@@ -189,6 +189,7 @@ void Engine::acknowledged(Connection& c, std::uint32_t message_id) {
   Outbound& out = c.out.messages[message_id & c.out.mask()];
   out.done = true;
   out.pieces.reset();
+  if (out.answer) c.out.found.erase(message_id);
   ++c.statistics.messages_sent;
   c.statistics.message_bytes_sent += out.length;
   if (out.is_request()) {

@@ -66,25 +66,31 @@ Course transfer(const std::string& transport, std::uint32_t spines, std::uint64_
   return course;
 }
 
-/// As tests/fabric has it: until the last window of 20 ms that carried less than four fifths of what they did before, in
-/// milliseconds; the last 2 % do not count, nor what comes after a tenth of a second without such a window.
+/// As tests/fabric has it [D152]: until the last window of 20 ms that carried less than four fifths of what they did before, in
+/// milliseconds. What comes after a tenth of a second without such a window has a length of its own; the longest counts. The
+/// last 2 % do not.
 std::size_t felt(const Course& course) {
   constexpr std::size_t kWindow = 20, kSteady = 100;
   const std::vector<double>& carried = course.carried;
   const double before = (carried[course.fault] - carried[course.fault / 2]) /
                         static_cast<double>(course.fault - course.fault / 2);
   const double dry = carried[course.fault] + 0.98 * (carried.back() - carried[course.fault]);
+  std::size_t begin = course.fault;
   std::size_t poor = course.fault;
-  for (std::size_t now = course.fault + kWindow; now < carried.size(); ++now) {
-    if (carried[now] > dry || (poor > course.fault && now - poor > kSteady)) break;
-    if (carried[now] - carried[now - kWindow] < 0.8 * before * kWindow) poor = now;
+  std::size_t longest = 0;
+  for (std::size_t now = course.fault + kWindow; now < carried.size() && carried[now] <= dry;
+       ++now) {
+    if (carried[now] - carried[now - kWindow] >= 0.8 * before * kWindow) continue;
+    if (now - poor > kSteady) begin = now - kWindow;
+    poor = now;
+    longest = std::max(longest, poor - begin);
   }
-  return poor - course.fault;
+  return longest;
 }
 
 struct Recovery : ::testing::TestWithParam<std::string> {};
 
-// [D119] [D120] [D121] [D122] Before these, one in thirty was felt for longer, up to 283 ms, and there was a timeout in most.
+// [D119] [D120] [D121] [D122] [D152] Before the first four, one in thirty was felt for longer, up to 283 ms, and there was a timeout in most.
 TEST_P(Recovery, ADeadSpineIsFeltForLessThanATenthOfASecond) {
   std::uint64_t timeouts = 0;
   for (std::uint32_t spines = 3; spines <= 5; ++spines) {

@@ -70,7 +70,7 @@ void Engine::draw_terms(Connection& c) {
   draw_id(c);
   network_.random(c.set_up.mine.nonce);
   c.set_up.mine.key_id = has_shared_key() ? c.keys.own->door.id() : 0;
-  c.set_up.mine.extensions = keyed() ? wire::kKeyedExtensions : wire::kRequests;
+  c.set_up.mine.extensions = keyed() ? wire::kKeyedExtensions : wire::kPlainExtensions;
   c.set_up.mine.user_data = options_.user_data;
   c.set_up.mine.initial_psn = {random32()};
   c.set_up.mine.credit = std::min<std::uint32_t>(

@@ -385,6 +385,7 @@ class Day {
         return;
       }
       case Kind::read:
+      case Kind::atomic:
       case Kind::failed:
         break;
     }

@@ -400,6 +400,14 @@ Status ThreadedEndpoint::read(ConnectionId connection, RegionKey region, std::ui
     return e.read(id, region, offset, into, cookie);
   });
 }
+Status ThreadedEndpoint::atomic(ConnectionId connection, RegionKey region, std::uint64_t offset,
+                                AtomicOp op, ValueType type, std::span<std::byte> before,
+                                std::span<const std::byte> operands,
+                                std::span<const std::byte> compared, std::uint64_t cookie) {
+  return impl_->with(connection, [&](Endpoint& e, ConnectionId id) {
+    return e.atomic(id, region, offset, op, type, before, operands, compared, cookie);
+  });
+}
 Status ThreadedEndpoint::close(ConnectionId connection) {
   return impl_->with(connection, [](Endpoint& e, ConnectionId id) { return e.close(id); });
 }

@@ -43,20 +43,25 @@ inline Result<Packet, DecodeFault> decode(ConstBytes datagram) {
   return Packet{header.value(), body.value()};
 }
 
-/// The datagram of a packet; of a sealed one with `tag` bytes where its tag would be.
-inline Buffer encode(const Packet& packet, std::uint8_t tag = 0xee) {
-  Buffer out(kMaxDatagramBytes);
+/// To the start of `out`, without the tag of a sealed one; how many bytes that is.
+inline std::size_t encode_to(MutableBytes out, const Packet& packet) {
   const Envelope envelope{packet.header.connection_id, packet.header.keyed, packet.header.counter};
-  const std::size_t size = std::visit(
+  return std::visit(
       [&](const auto& body) -> std::size_t {
         if constexpr (std::is_same_v<std::decay_t<decltype(body)>, Close>) {
           return packet.header.type == Type::close ? encode_close(out, envelope, body)
                                                    : encode_close_ack(out, envelope, body);
         } else {
-          return wire::encode(MutableBytes(out), envelope, body);
+          return wire::encode(out, envelope, body);
         }
       },
       packet.body);
+}
+
+/// The datagram of a packet; of a sealed one with `tag` bytes where its tag would be.
+inline Buffer encode(const Packet& packet, std::uint8_t tag = 0xee) {
+  Buffer out(kMaxDatagramBytes);
+  const std::size_t size = encode_to(out, packet);
   out.resize(size);
   if (packet.header.sealed()) out.resize(size + kTagBytes, tag);
   return out;
@@ -144,6 +149,13 @@ inline std::string describe(const Packet& packet) {
         text.hex("request.region", request.value().region, 16);
         text.number("request.offset", request.value().offset);
         text.hex("request.reply_region", request.value().reply_region, 16);
+      } else if (const auto atomic = decode_atomic(data->payload)) {
+        text.number("atomic.op", atomic.value().op);
+        text.number("atomic.type", atomic.value().type);
+        text.number("atomic.length", atomic.value().where.length);
+        text.hex("atomic.region", atomic.value().where.region, 16);
+        text.number("atomic.offset", atomic.value().where.offset);
+        text.hex("atomic.reply_region", atomic.value().where.reply_region, 16);
       }
     }
     text.number("data.payload_length", data->packet.payload);

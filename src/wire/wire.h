@@ -176,6 +176,28 @@ struct ReadRequest {
   std::uint32_t length = 0;
 };
 
+/// [D154] Numbers of operations and of types of values, as docs/protocol.md has them.
+inline constexpr std::uint8_t kAtomicRead = 11;
+inline constexpr std::uint8_t kFirstComparing =
+    13;  ///< this one and those behind it take two operands
+inline constexpr std::uint8_t kAtomicOps = 19;
+inline constexpr std::uint8_t kAtomicTypes = 10;
+inline constexpr std::size_t kMostAtomicBytes = 240;  ///< so that a request fits every packet
+/// Bytes of one value; 0: no type has this number.
+[[nodiscard]] std::size_t atomic_bytes(std::uint8_t type);
+/// How many operands each value has.
+[[nodiscard]] constexpr std::size_t atomic_operands(std::uint8_t op) {
+  return op == kAtomicRead ? 0 : op < kFirstComparing ? 1 : 2;
+}
+
+/// [D154] The same for values that are changed in place: what was there is written to the reply's region.
+struct AtomicRequest {
+  ReadRequest where;  ///< `length`: of all values
+  std::uint8_t op = 0;
+  std::uint8_t type = 0;
+  ConstBytes operands;  ///< then what is compared with; decoded: within the payload
+};
+
 struct SackBody {
   core::Sack sack;
   std::uint32_t credit = 0;  ///< the peer may start messages with ids before this
@@ -239,7 +261,10 @@ inline constexpr std::uint16_t kCriticalExtensions = 0xff00;
 inline constexpr std::uint16_t kRekeying = 0x0001;
 /// Requests to the endpoint itself [D148].
 inline constexpr std::uint16_t kRequests = 0x0002;
-inline constexpr std::uint16_t kKeyedExtensions = kRequests | kRekeying;
+/// [D154] Of them, atomics: of no use without kRequests.
+inline constexpr std::uint16_t kAtomics = 0x0004;
+inline constexpr std::uint16_t kPlainExtensions = kRequests | kAtomics;
+inline constexpr std::uint16_t kKeyedExtensions = kPlainExtensions | kRekeying;
 /// The hosts' own keys: set if and only if the header says so, too [D95].
 inline constexpr std::uint16_t kHostKeys = 0x0100;
 
@@ -332,6 +357,9 @@ struct Reset {
 [[nodiscard]] Result<Data, DecodeFault> decode_data(const Header& header, ConstBytes body);
 /// Of a whole message to kRequestRegion.
 [[nodiscard]] Result<ReadRequest, DecodeFault> decode_request(ConstBytes payload);
+[[nodiscard]] Result<AtomicRequest, DecodeFault> decode_atomic(ConstBytes payload);
+/// Of a payload: whether it says that it is one of these.
+[[nodiscard]] bool is_atomic(ConstBytes payload);
 [[nodiscard]] Result<SackBody, DecodeFault> decode_sack(const Header& header, ConstBytes body);
 [[nodiscard]] Result<core::Packet, DecodeFault> decode_probe(const Header& header, ConstBytes body);
 [[nodiscard]] Result<Ping, DecodeFault> decode_ping(const Header& header, ConstBytes body);
@@ -368,6 +396,8 @@ std::size_t encode_data_front(MutableBytes out, const Envelope& envelope, const 
 inline constexpr std::size_t kPingFields = 12;
 
 [[nodiscard]] std::array<std::uint8_t, kRequestBytes> encode_request(const ReadRequest& request);
+/// Without the operands, which follow it.
+[[nodiscard]] std::array<std::uint8_t, kRequestBytes> encode_atomic(const AtomicRequest& request);
 std::size_t encode(MutableBytes out, const Envelope& envelope, const Data& data);
 std::size_t encode(MutableBytes out, const Envelope& envelope, const SackBody& sack);
 /// A probe.

@@ -94,6 +94,78 @@ TEST(WireRequest, SaysWhatIsToBeRead) {
   EXPECT_EQ(fault(4, 4, 0), "none") << "nothing can be read, too";
 }
 
+// [D154] A request for an atomic: what a read has, the operation, the type, the operands; and each way in which it can be
+// wrong.
+TEST(WireRequest, SaysWhatIsToBeChanged) {
+  const std::array<std::uint8_t, 32> operands{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const AtomicRequest asked{.where = {.region = 0x0102'0304'0506'0708,
+                                      .offset = 0x1112'1314'1516'1718,
+                                      .reply_region = 0x2122'2324'2526'2728,
+                                      .length = 16},
+                            .op = 13,
+                            .type = 8,
+                            .operands = {}};
+  const auto front = encode_atomic(asked);
+  const std::array<std::uint8_t, kRequestBytes> expected{
+      2,    13,   8,    0,    0,    0,    0,    16,   1,    2,    3,
+      4,    5,    6,    7,    8,    0x11, 0x12, 0x13, 0x14, 0x15, 0x16,
+      0x17, 0x18, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28};
+  EXPECT_EQ(front, expected);
+  std::vector<std::uint8_t> all(front.begin(), front.end());
+  all.insert(all.end(), operands.begin(), operands.end());
+  const auto back = decode_atomic(all);
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back.value().op, 13);
+  EXPECT_EQ(back.value().type, 8);
+  EXPECT_EQ(back.value().where.length, 16u);
+  EXPECT_EQ(back.value().where.region, asked.where.region);
+  EXPECT_EQ(back.value().where.offset, asked.where.offset);
+  EXPECT_EQ(back.value().where.reply_region, asked.where.reply_region);
+  EXPECT_TRUE(std::equal(operands.begin(), operands.end(), back.value().operands.begin(),
+                         back.value().operands.end()));
+  EXPECT_TRUE(is_atomic(all));
+  EXPECT_FALSE(decode_request(ConstBytes(all).first(32)).ok()) << "it is no read";
+  const auto fault = [](std::vector<std::uint8_t> changed) {
+    const auto decoded = decode_atomic(changed);
+    return decoded.ok() ? std::string_view("none") : name(decoded.error());
+  };
+  const auto with = [&](std::size_t at, std::size_t count, std::uint8_t value) {
+    auto changed = all;
+    std::fill_n(changed.begin() + static_cast<std::ptrdiff_t>(at), count, value);
+    return fault(changed);
+  };
+  const auto of = [&](std::uint8_t op, std::uint8_t type, std::uint8_t length, std::size_t more) {
+    auto changed = all;
+    changed[1] = op;
+    changed[2] = type;
+    changed[7] = length;
+    changed.resize(kRequestBytes + more);
+    return fault(changed);
+  };
+  EXPECT_EQ(with(0, 1, 1), "field_not_allowed") << "a read";
+  EXPECT_EQ(with(1, 1, 0), "field_not_allowed") << "no operation";
+  EXPECT_EQ(with(1, 1, 20), "field_not_allowed") << "one that nobody knows";
+  EXPECT_EQ(with(2, 1, 0), "field_not_allowed") << "no type";
+  EXPECT_EQ(with(2, 1, 11), "field_not_allowed");
+  EXPECT_EQ(with(3, 1, 1), "reserved_not_zero");
+  EXPECT_EQ(with(8, 8, 0), "field_not_allowed") << "of no region";
+  EXPECT_EQ(with(24, 8, 0), "field_not_allowed") << "to no region";
+  EXPECT_EQ(with(16, 8, 0xff), "beyond_region");
+  EXPECT_EQ(of(13, 8, 0, 0), "field_not_allowed") << "of nothing";
+  EXPECT_EQ(of(13, 8, 12, 24), "field_not_allowed") << "of a value and a half";
+  EXPECT_EQ(of(13, 7, 240, 480), "none");
+  EXPECT_EQ(of(13, 7, 248, 496), "field_not_allowed") << "of too many";
+  EXPECT_EQ(of(13, 8, 16, 31), "too_short");
+  EXPECT_EQ(of(13, 8, 16, 33), "too_long");
+  EXPECT_EQ(of(19, 1, 3, 6), "none");
+  EXPECT_EQ(of(12, 4, 4, 4), "none") << "one operand";
+  EXPECT_EQ(of(12, 4, 4, 8), "too_long");
+  EXPECT_EQ(of(11, 9, 8, 0), "none") << "a read has none";
+  EXPECT_EQ(of(11, 9, 8, 8), "too_long");
+  all.resize(31);
+  EXPECT_EQ(fault(all), "too_short");
+}
+
 TEST(Wire, RoundTrip_AnyPacketOfEachType) {
   RandomPackets random(7, payload_bytes());
   for (const Type type : testing::kAllTypes) {

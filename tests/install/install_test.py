@@ -181,7 +181,7 @@ class InstallTest(unittest.TestCase):
                   "library.strack_version.restype = ctypes.c_char_p\n"
                   "print(library.strack_version().decode(), library.strack_api_version())\n")
         printed = run(sys.executable, "-c", script, self.lib / f"libstrack.so.{MAJOR}")
-        self.assertEqual(printed, f"{VERSION} 4\n")
+        self.assertEqual(printed, f"{VERSION} 5\n")
 
     # --- Headers ----------------------------------------------------------------------------------
 
@@ -225,7 +225,7 @@ class InstallTest(unittest.TestCase):
         source = self.work / "program.cpp"
         source.write_text(CPP_PROGRAM)
         run("c++", "-std=c++20", *WARNINGS, source, *flags, "-o", self.work / "program")
-        self.assertEqual(run(self.work / "program", env=self.env), f"{VERSION}, api 4\n")
+        self.assertEqual(run(self.work / "program", env=self.env), f"{VERSION}, api 5\n")
 
     # --- find_package -----------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 
 SKIP = 77
 LIMIT = 40  # seconds for one
@@ -42,8 +43,16 @@ def pair(folder, name, env):
     command = [f"{folder}/{words[0]}", "-p", "strack", *words[1:]]
     server = subprocess.Popen([*command, "-B", port, "-s", "127.0.0.1"], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     try:
-        client = subprocess.run([*command, "-P", port, "127.0.0.1"], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                timeout=LIMIT, check=False)
+        until = time.monotonic() + LIMIT
+        while True:
+            client = subprocess.run([*command, "-P", port, "127.0.0.1"], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                    timeout=LIMIT, check=False)
+            # Some programs' clients do not ask again where the server is not there yet.
+            if "Connection refused" not in client.stdout or server.poll() is not None or time.monotonic() > until:
+                break
+            time.sleep(0.1)
+        if client.returncode != 0:
+            server.terminate()  # it would wait for another
         said, _ = server.communicate(timeout=LIMIT)
         if (client.returncode, server.returncode) == (0, 0):
             return None

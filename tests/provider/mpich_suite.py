@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """MPICH's own tests, built against Open MPI, over the provider and over tcp;ofi_rxm: none may fail over the first alone.
 
-    mpich_suite.py PROVIDER_FOLDER [--folders pt2pt,coll,comm,datatype,rma,io] [--every N] [--only WORD]
+    mpich_suite.py PROVIDER_FOLDER [--folders pt2pt,coll,comm,datatype,rma,io] [--every N] [--only WORD] [--after NAME] [--seconds S]
 
 Needs the suite, built: MPICH_TESTS names the folder. Debian has its source in its package mpich (`apt source mpich`, test/mpi); in a folder of its own:
 CC=mpicc .../test/mpi/configure --disable-fortran --disable-cxx --enable-strictmpi --disable-spawn --disable-threads, then make -k in dtpools, util
@@ -55,6 +55,8 @@ def main():
     parser.add_argument("--folders", default="pt2pt,coll,comm,datatype,rma,io")
     parser.add_argument("--every", type=int, default=1, help="only every so manieth test")
     parser.add_argument("--only", default="", help="only tests with this in their names")
+    parser.add_argument("--after", default="", help="only tests behind this one in their folder's list, the last of them")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no test after so many, and say which was the last")
     options = parser.parse_args()
     suite = os.environ.get("MPICH_TESTS")
     if suite is None or shutil.which("mpirun") is None:
@@ -68,7 +70,12 @@ def main():
     try:
         for name in options.folders.split(","):
             folder = pathlib.Path(suite) / name
-            for test, ranks, arguments in [one for one in tests_of(folder) if options.only in one[0]][::options.every]:
+            tests = [one for one in tests_of(folder) if options.only in one[0]]
+            behind = [i + 1 for i, one in enumerate(tests) if one[0] == options.after]
+            for test, ranks, arguments in tests[behind[-1] if behind else 0::options.every]:
+                if time.monotonic() - start > options.seconds:
+                    print(f"not reached  {name}/{test} and what is behind it")
+                    break
                 if not (folder / test).is_file():
                     counts["not built"] += 1
                     print(f"not built    {name}/{test}")

@@ -2,10 +2,13 @@
 """A decoder and an encoder of docs/protocol.md that share nothing with src/wire nor with make_vectors.py, held to the
 vectors both ways: bytes to fields, fields to bytes, and each malformed packet to its fault.
 
-  codec_test.py VECTORS_FOLDER
+  codec_test.py VECTORS_FOLDER [DECODER_STORM]
+
+With the program of tests/decoders also to what src/wire says of thousands of packets that are right, or nearly.
 """
 
 import pathlib
+import subprocess
 import sys
 
 TYPES = ["", "data", "sack", "probe", "ping", "pong", "hello", "challenge", "connect", "accept", "reject", "close",
@@ -124,6 +127,14 @@ def decode(packet):
 def request(payload):
     """What a write to region 0 asks for; nothing where it is no request."""
     asked, source, at, reply = (int.from_bytes(payload[a:b], "big") for a, b in ((4, 8), (8, 16), (16, 24), (24, 32)))
+    if len(payload) >= 32 and payload[0] == 2 and payload[3] == 0:
+        op, kind = payload[1], payload[2]
+        size = (0, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8)[kind] if kind <= 10 else 0
+        operands = 0 if op == 11 else asked if op < 13 else 2 * asked
+        if 0 in (source, reply, size, asked) or at + asked >= 2**64 or not 1 <= op <= 19 or asked > 240 or asked % size or len(payload) != 32 + operands:
+            return {}
+        return {"atomic.op": str(op), "atomic.type": str(kind), "atomic.length": str(asked), "atomic.region": f"0x{source:016x}",
+                "atomic.offset": str(at), "atomic.reply_region": f"0x{reply:016x}"}
     if len(payload) != 32 or payload[:4] != bytes([1, 0, 0, 0]) or 0 in (source, reply) or at + asked >= 2**64:
         return {}
     return {"request.length": str(asked), "request.region": f"0x{source:016x}", "request.offset": str(at), "request.reply_region": f"0x{reply:016x}"}
@@ -244,8 +255,30 @@ def read(path):
         yield name, packet, fields
 
 
+def check_storm(program):
+    """What is wrong; how many packets were refused, and how many taken."""
+    said = subprocess.run([program, "--only", "wire", "--runs", "8000", "--print"], capture_output=True, text=True, check=True).stdout
+    wrong, counts = [], [0, 0]
+    for line in said.splitlines():
+        digits, _, taken = line.rpartition(" ")
+        if taken not in ("0", "1"):
+            break  # the figures at the end
+        packet = bytes.fromhex(digits)
+        counts[int(taken)] += 1
+        try:
+            again = encode(decode(packet))
+            sealed = packet[1] >> 7 and TYPES[packet[0] & 15] in SEALED
+            same = again[:-16] == packet[:-16] if sealed else again == packet
+            fault = "" if same else "other bytes again"
+        except Fault as refused:
+            fault = str(refused)
+        if (fault == "") != (taken == "1"):
+            wrong.append(f"{digits}: {fault or 'taken'}, which src/wire {'takes' if taken == '1' else 'refuses'}")
+    return wrong, counts
+
+
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     folder, wrong, count = pathlib.Path(sys.argv[1]), [], 0
     for name, packet, fields in read(folder / "valid.txt"):
@@ -274,9 +307,15 @@ def main():
         except Fault as fault:
             if str(fault) != fields["fault"]:
                 wrong.append(f"{name}: refused for {fault}, not {fields['fault']}")
+    counts = [0, 0]
+    if len(sys.argv) == 3:
+        found, counts = check_storm(sys.argv[2])
+        wrong += found[:20]
+        if min(counts) < 1000:
+            wrong.append(f"decoder_storm: only {counts[1]} packets that are taken, {counts[0]} that are refused")
     if wrong or count < 100:
         sys.exit("\n".join(wrong) or f"only {count} vectors in {folder}")
-    print(f"{count} vectors, both ways")
+    print(f"{count} vectors, both ways; {counts[1]} packets taken and {counts[0]} refused, as src/wire does")
 
 
 if __name__ == "__main__":

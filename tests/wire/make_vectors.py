@@ -61,6 +61,10 @@ def data(psn, timestamp, message_id, length, offset, payload, tag=None, region=N
         asked, source, at, reply = struct.unpack(">4xIQQQ", payload)
         fields.update({"request.length": str(asked), "request.region": f"0x{source:016x}", "request.offset": str(at),
                        "request.reply_region": f"0x{reply:016x}"})
+    elif write and region[0] == 0 and len(payload) >= 32 and payload[0] == 2:
+        op, kind, asked, source, at, reply = struct.unpack(">xBBxIQQQ", payload[:32])
+        fields.update({"atomic.op": str(op), "atomic.type": str(kind), "atomic.length": str(asked),
+                       "atomic.region": f"0x{source:016x}", "atomic.offset": str(at), "atomic.reply_region": f"0x{reply:016x}"})
     fields["data.payload_length"] = str(len(payload))
     fields["data.payload"] = payload.hex()
     return session("data", body + payload, fields, flags=retransmission | write << 1 | piece << 2, **rest)
@@ -339,6 +343,12 @@ VALID = {
                               region=(0, 0), path=3),
     "data-read-request-of-nothing": data(82, 4, 9, 32, 0, struct.pack(">IIQQQ", 1 << 24, 0, 1, 2**64 - 1, 2), region=(0, 0)),
     "data-read-request-sealed": data(83, 4, 10, 32, 0, struct.pack(">IIQQQ", 1 << 24, TOP, 1, 0, 2**64 - 1), region=(0, 0), counter=22),
+    "data-atomic-request": data(85, 4, 12, 40, 0, struct.pack(">BBBxIQQQ", 2, 3, 8, 8, 0xFEEDFACECAFEBEEF, 64, 0x0123456789ABCDEF) + struct.pack("<Q", 5),
+                                region=(0, 0), path=3),
+    "data-atomic-request-that-compares": data(86, 4, 13, 48, 0, struct.pack(">BBBxIQQQ", 2, 13, 7, 8, 1, 2**40, 2) + struct.pack("<qq", -1, 7), region=(0, 0)),
+    "data-atomic-request-that-reads": data(87, 4, 14, 32, 0, struct.pack(">BBBxIQQQ", 2, 11, 10, 240, 1, 0, 2), region=(0, 0)),
+    "data-atomic-request-sealed": data(88, 4, 15, 34, 0, struct.pack(">BBBxIQQQ", 2, 19, 1, 1, 1, 2**64 - 2, 2) + b"\x0f\xf0", region=(0, 0), counter=23),
+    "data-atomic-request-of-no-type": data(89, 4, 16, 40, 0, struct.pack(">BBBxIQQQ", 3, 3, 8, 8, 1, 0, 2) + bytes(8), region=(0, 0)),
     "data-write-to-nobody": data(84, 4, 11, 5, 0, b"hello", region=(0, 0)),
     "data-piece": data(79, 3, 6, 9000, 4224, bytes(range(8)), tag=5, piece=1, path=6),
     "data-piece-of-a-write": data(80, 3, 7, 9000, 0, b"first", region=(3, 4), retransmission=1, piece=1),

@@ -82,6 +82,16 @@ field("uint32", "request.length", "Request: bytes to read", base.DEC)
 field("uint64", "request.region", "Request: region to read", base.HEX)
 field("uint64", "request.offset", "Request: offset in it", base.DEC)
 field("uint64", "request.reply_region", "Request: region to write them to", base.HEX)
+local operations = { "minimum", "maximum", "sum", "product", "logical or", "logical and", "bitwise or", "bitwise and", "logical xor",
+  "bitwise xor", "read", "write", "swap if equal", "swap if not equal", "swap if less or equal", "swap if less",
+  "swap if greater or equal", "swap if greater", "swap under a mask" }
+local values = { "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float", "double" }
+field("uint8", "atomic.op", "Atomic: operation", base.DEC, operations)
+field("uint8", "atomic.type", "Atomic: type of values", base.DEC, values)
+field("uint32", "atomic.length", "Atomic: bytes of values", base.DEC)
+field("uint64", "atomic.region", "Atomic: region to change", base.HEX)
+field("uint64", "atomic.offset", "Atomic: offset in it", base.DEC)
+field("uint64", "atomic.reply_region", "Atomic: region to write to what was there", base.HEX)
 field("uint32", "data.payload_length", "Payload length", base.DEC)
 field("bytes", "data.payload", "Payload", base.NONE)
 
@@ -302,6 +312,15 @@ end
 
 local show = {}
 
+-- Whether a write to region 0 asks for an atomic: its kind, and an operation, a type and lengths that go together.
+local value_bytes = { 1, 1, 2, 2, 4, 4, 8, 8, 4, 8 }
+local function is_atomic(tvb, at, payload)
+  if payload < 32 or tvb(at, 1):uint() ~= 2 or tvb(at + 3, 1):uint() ~= 0 then return false end
+  local op, size, length = tvb(at + 1, 1):uint(), value_bytes[tvb(at + 2, 1):uint()], tvb(at + 4, 4):uint()
+  if op < 1 or op > 19 or not size or length == 0 or length > 240 or length % size ~= 0 then return false end
+  return payload == 32 + (op == 11 and 0 or op < 13 and length or 2 * length)
+end
+
 function show.data(tree, tvb, pinfo, found)
   local flags = tvb(1, 1)
   local again = tree:add(F["data.retransmission"], flags)
@@ -324,6 +343,12 @@ function show.data(tree, tvb, pinfo, found)
     add_all(tree, tvb, at + 4, {
       { "request.length", 4 }, { "request.region", 8 }, { "request.offset", 8 }, { "request.reply_region", 8 } })
     where = string.format("read of %u bytes of region 0x%s", tvb(at + 4, 4):uint(), tvb(at + 8, 8):uint64():tohex())
+  elseif found.write and tvb(28, 8):uint64() == UInt64(0) and is_atomic(tvb, at, payload) then
+    add_all(tree, tvb, at + 1, { { "atomic.op", 1 }, { "atomic.type", 1 } })
+    add_all(tree, tvb, at + 4, {
+      { "atomic.length", 4 }, { "atomic.region", 8 }, { "atomic.offset", 8 }, { "atomic.reply_region", 8 } })
+    where = string.format("atomic %s of %u bytes of region 0x%s", operations[tvb(at + 1, 1):uint()], tvb(at + 4, 4):uint(),
+                          tvb(at + 8, 8):uint64():tohex())
   end
   tree:add(F["data.payload_length"], payload):set_generated()
   if payload > 0 then tree:add(F["data.payload"], tvb(at, payload)) end

@@ -1,11 +1,11 @@
-#include "fabric/atomics.h"
+#include "udp/atomics.h"
 
 #include <complex>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
 
-namespace strack::fabric {
+namespace strack::udp {
 namespace {
 
 template <class T>
@@ -13,45 +13,47 @@ constexpr bool kOrdered = std::integral<T> || std::floating_point<T>;
 
 /// The new value. False: `op` is nothing that such values have.
 template <class T>
-bool combine(fi_op op, T there, T operand, T& result) {
+bool combine(AtomicOp op, T there, T operand, T& result) {
   const bool a = there != T{};
   const bool b = operand != T{};
   switch (op) {
-    case FI_SUM:
+    case AtomicOp::sum:
       result = static_cast<T>(there + operand);
       return true;
-    case FI_PROD:
+    case AtomicOp::product:
       result = static_cast<T>(there * operand);
       return true;
-    case FI_LOR:
+    case AtomicOp::logical_or:
       result = static_cast<T>(a || b ? 1 : 0);
       return true;
-    case FI_LAND:
+    case AtomicOp::logical_and:
       result = static_cast<T>(a && b ? 1 : 0);
       return true;
-    case FI_LXOR:
+    case AtomicOp::logical_xor:
       result = static_cast<T>(a != b ? 1 : 0);
       return true;
-    case FI_ATOMIC_READ:
+    case AtomicOp::read:
       result = there;
       return true;
-    case FI_ATOMIC_WRITE:
+    case AtomicOp::write:
       result = operand;
       return true;
     default:
       break;
   }
   if constexpr (kOrdered<T>) {
-    if (op == FI_MIN || op == FI_MAX) {
-      result = (op == FI_MIN) == (operand < there) ? operand : there;
+    if (op == AtomicOp::min || op == AtomicOp::max) {
+      // What is there stays unless the operand is less, or greater: so it is with a NaN on either side and with zeros.
+      result = (op == AtomicOp::min ? operand < there : there < operand) ? operand : there;
       return true;
     }
   }
   if constexpr (std::integral<T>) {
-    if (op != FI_BOR && op != FI_BAND && op != FI_BXOR) return false;
-    result = static_cast<T>(op == FI_BOR    ? there | operand
-                            : op == FI_BAND ? there & operand
-                                            : there ^ operand);
+    if (op != AtomicOp::bitwise_or && op != AtomicOp::bitwise_and && op != AtomicOp::bitwise_xor)
+      return false;
+    result = static_cast<T>(op == AtomicOp::bitwise_or    ? there | operand
+                            : op == AtomicOp::bitwise_and ? there & operand
+                                                          : there ^ operand);
     return true;
   }
   return false;
@@ -59,27 +61,27 @@ bool combine(fi_op op, T there, T operand, T& result) {
 
 /// The same for those that compare: `operand` goes there when `compare` stands so to what is there.
 template <class T>
-bool swap(fi_op op, T there, T operand, T compare, T& result) {
+bool swap(AtomicOp op, T there, T operand, T compare, T& result) {
   bool does = false;
-  if (op == FI_CSWAP) {
+  if (op == AtomicOp::swap_if_equal) {
     does = compare == there;
-  } else if (op == FI_CSWAP_NE) {
+  } else if (op == AtomicOp::swap_if_not_equal) {
     does = compare != there;
   } else if constexpr (kOrdered<T>) {
     switch (op) {
-      case FI_CSWAP_LE:
+      case AtomicOp::swap_if_less_or_equal:
         does = compare <= there;
         break;
-      case FI_CSWAP_LT:
+      case AtomicOp::swap_if_less:
         does = compare < there;
         break;
-      case FI_CSWAP_GE:
+      case AtomicOp::swap_if_greater_or_equal:
         does = compare >= there;
         break;
-      case FI_CSWAP_GT:
+      case AtomicOp::swap_if_greater:
         does = compare > there;
         break;
-      case FI_MSWAP:
+      case AtomicOp::swap_masked:
         if constexpr (std::integral<T>) {
           result = static_cast<T>((operand & compare) | (there & ~compare));
           return true;
@@ -95,37 +97,37 @@ bool swap(fi_op op, T there, T operand, T compare, T& result) {
   return true;
 }
 
-/// Calls `f` with a value of the type that `datatype` names; false when it names none.
+/// Calls `f` with a value of that type; false when it names none.
 template <class F>
-bool with_type(fi_datatype datatype, F&& f) {
-  switch (datatype) {
-    case FI_INT8:
+bool with_type(ValueType type, F&& f) {
+  switch (type) {
+    case ValueType::int8:
       return f(std::int8_t{});
-    case FI_UINT8:
+    case ValueType::uint8:
       return f(std::uint8_t{});
-    case FI_INT16:
+    case ValueType::int16:
       return f(std::int16_t{});
-    case FI_UINT16:
+    case ValueType::uint16:
       return f(std::uint16_t{});
-    case FI_INT32:
+    case ValueType::int32:
       return f(std::int32_t{});
-    case FI_UINT32:
+    case ValueType::uint32:
       return f(std::uint32_t{});
-    case FI_INT64:
+    case ValueType::int64:
       return f(std::int64_t{});
-    case FI_UINT64:
+    case ValueType::uint64:
       return f(std::uint64_t{});
-    case FI_FLOAT:
+    case ValueType::single_float:
       return f(float{});
-    case FI_DOUBLE:
+    case ValueType::double_float:
       return f(double{});
-    case FI_FLOAT_COMPLEX:
+    case ValueType::single_complex:
       return f(std::complex<float>{});
-    case FI_DOUBLE_COMPLEX:
+    case ValueType::double_complex:
       return f(std::complex<double>{});
-    case FI_LONG_DOUBLE:
+    case ValueType::long_double:
       return f(0.0L);
-    case FI_LONG_DOUBLE_COMPLEX:
+    case ValueType::long_complex:
       return f(std::complex<long double>{});
     default:
       return false;
@@ -143,21 +145,21 @@ auto as_arithmetic(T value) {
 }
 
 template <class T>
-bool change(fi_op op, T there, T operand, T compare, T& result) {
-  if (op >= FI_CSWAP) return swap(op, there, operand, compare, result);
+bool change(AtomicOp op, T there, T operand, T compare, T& result) {
+  if (compares(op)) return swap(op, there, operand, compare, result);
   if constexpr (std::signed_integral<T>) {
-    if (op == FI_SUM || op == FI_PROD) {
+    if (op == AtomicOp::sum || op == AtomicOp::product) {
       using U = std::make_unsigned_t<T>;
       U wrapped{};
       // Small ones are promoted to int, which could overflow: as the largest unsigned they cannot.
       const auto a = static_cast<std::uint64_t>(as_arithmetic(there));
       const auto b = static_cast<std::uint64_t>(as_arithmetic(operand));
-      wrapped = static_cast<U>(op == FI_SUM ? a + b : a * b);
+      wrapped = static_cast<U>(op == AtomicOp::sum ? a + b : a * b);
       result = static_cast<T>(wrapped);
       return true;
     }
   } else if constexpr (std::unsigned_integral<T>) {
-    if (op == FI_PROD) {
+    if (op == AtomicOp::product) {
       result = static_cast<T>(std::uint64_t{there} * std::uint64_t{operand});
       return true;
     }
@@ -167,27 +169,30 @@ bool change(fi_op op, T there, T operand, T compare, T& result) {
 
 }  // namespace
 
-std::size_t size_of(fi_datatype datatype) {
+std::size_t size_of(ValueType type) {
   std::size_t size = 0;
-  with_type(datatype, [&](auto value) {
+  with_type(type, [&](auto value) {
     size = sizeof value;
     return true;
   });
   return size;
 }
 
-bool is_atomic(fi_datatype datatype, fi_op op, AtomicKind kind) {
-  if (kind == AtomicKind::compare ? op < FI_CSWAP || op > FI_MSWAP : op >= FI_CSWAP) return false;
-  if (kind == AtomicKind::plain && op == FI_ATOMIC_READ) return false;
-  return with_type(datatype, [&](auto value) {
+bool is_atomic(ValueType type, AtomicOp op) {
+  return with_type(type, [&](auto value) {
     auto result = value;
     return change(op, value, value, value, result);
   });
 }
 
-void apply_atomic(fi_datatype datatype, fi_op op, std::size_t count, std::byte* target,
+std::unique_lock<std::mutex> alone_with_values() {
+  static std::mutex values;
+  return std::unique_lock(values);
+}
+
+void apply_atomic(ValueType type, AtomicOp op, std::size_t count, std::byte* target,
                   const std::byte* operand, const std::byte* compare, std::byte* before) {
-  with_type(datatype, [&](auto value) {
+  with_type(type, [&](auto value) {
     using T = decltype(value);
     for (std::size_t i = 0; i < count; ++i) {
       T there{};
@@ -205,4 +210,4 @@ void apply_atomic(fi_datatype datatype, fi_op op, std::size_t count, std::byte* 
   });
 }
 
-}  // namespace strack::fabric
+}  // namespace strack::udp
