@@ -17,6 +17,7 @@
 #include "cli/text.h"
 #include "cli/udp_options.h"
 #include "transfer/file_limit.h"
+#include "transfer/key_watch.h"
 #include "transfer/receiver.h"
 #include "transfer/socket_hints.h"
 
@@ -78,12 +79,7 @@ void say_where(Course& course, const CopyOptions& options, const transfer::Remot
   if (!options.ssh) {
     course.addresses = [&course, &options, remote] {
       // [D141] They may have been changed since the last attempt; if what is there now is of no use, what was has to do.
-      if (udp::EndpointOptions keys;
-          options.protection.key_file != "-" && transfer::protect(options.protection, keys)) {
-        course.settings.key = keys.key;
-        course.settings.identity = keys.identity;
-        course.settings.peer = keys.peer;
-      }
+      transfer::read_keys_to_connect(options.protection, course.settings);
       return transfer::addresses_of(remote.host + (remote.port.empty() ? "" : ":" + remote.port),
                                     options.protection);
     };
@@ -150,10 +146,10 @@ Attempt send_once(transfer::Dialled& dialled, const transfer::Tree& tree,
     const auto& progress = sender.progress();
     const auto statistics = endpoint.statistics(connected.connection);
     paths.note(endpoint.path_statistics(connected.connection), Clock::now());
-    line.show(progress_text(progress.bytes, tree.bytes, line.seconds(),
-                            fmt::format("{} of {}  ", progress.files, plural(tree.files, "file")),
-                            pace) +
-              (statistics ? paths.text(statistics.value().paths, pace) : std::string()));
+    line.show(progress_lines(progress.bytes, tree.bytes, line.seconds(),
+                             fmt::format("{} of {}", progress.files, plural(tree.files, "file")),
+                             pace,
+                             statistics ? paths.text(statistics.value().paths, pace) : PathText{}));
   }
   line.clear();
   const udp::SocketLimits sockets = endpoint.socket_limits();
@@ -311,9 +307,8 @@ Attempt fetch_once(transfer::Dialled& dialled, const std::shared_ptr<transfer::S
       if (!line.due()) continue;
       const auto arrivals = endpoint.path_arrivals(dialled.connected.connection);
       paths.note(arrivals, Clock::now());
-      const std::string text =
-          progress_text(progress.bytes, progress.of, line.seconds(), "", line.pace);
-      line.show(text + paths.text(static_cast<std::uint32_t>(arrivals.size()), line.pace));
+      line.show(progress_lines(progress.bytes, progress.of, line.seconds(), "", line.pace,
+                               paths.text(static_cast<std::uint32_t>(arrivals.size()), line.pace)));
     }
     line.clear();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <initializer_list>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -70,22 +71,42 @@ bool prepare(const std::string& peer_timeout, const transfer::Protection& protec
   return true;
 }
 
-std::string bar_text(double part) {
-  constexpr std::size_t kWidth = 20;
-  const auto filled = static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kWidth);
-  std::string bar(kWidth, ' ');
+std::string bar_text(double part, std::size_t width) {
+  const auto filled =
+      static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(width));
+  std::string bar(width, ' ');
   std::fill_n(bar.begin(), filled, '=');
-  if (filled < kWidth) bar[filled] = '>';
+  if (filled < width) bar[filled] = '>';
   return '[' + bar + ']';
 }
 
-std::string progress_text(std::uint64_t done, std::uint64_t all, double seconds,
-                          const std::string& what, transfer::Pace& pace) {
+std::vector<std::string> progress_lines(std::uint64_t done, std::uint64_t all, double seconds,
+                                        const std::string& what, transfer::Pace& pace,
+                                        const PathText& paths) {
+  constexpr std::size_t kShortBar = 10;
   const double part =
       all == 0 ? 1 : static_cast<double>(std::min(done, all)) / static_cast<double>(all);
   pace.note(done, Clock::now());
-  return fmt::format("{} {:.1f} %  {} of {}  {}{}  {}", bar_text(part), 100 * part, size_of(done),
-                     size_of(all), what, pace.text(), time_left(seconds, part));
+  const std::string percent = fmt::format("{:.1f} %", 100 * part);
+  const std::string bar = bar_text(part, kShortBar) + ' ' + percent;
+  const std::string bytes = fmt::format("{} of {}", size_of(done), size_of(all));
+  const std::string rate = pace.text();
+  const std::string left = time_left(seconds, part);
+  const auto line = [](std::initializer_list<std::string_view> parts) {
+    std::string out;
+    for (const std::string_view one : parts) {
+      if (!one.empty()) out.append(out.empty() ? "" : "  ").append(one);
+    }
+    return out;
+  };
+  return {line({bar_text(part) + ' ' + percent, bytes, what, rate, left, paths.text}),
+          line({bar, bytes, what, rate, left, paths.brief}),
+          line({bar, bytes, rate, left, paths.brief}),
+          line({bar, rate, left, paths.brief}),
+          line({percent, rate, left, paths.brief}),
+          line({percent, rate, left}),
+          line({percent, left}),
+          percent};
 }
 
 void PathPace::note(const std::vector<udp::PathStatistics>& paths, Clock::time_point now) {
@@ -108,7 +129,7 @@ void PathPace::add(Sample sample) {
     samples_.pop_front();
 }
 
-std::string PathPace::text(std::uint32_t of, const transfer::Pace& pace) const {
+PathText PathPace::text(std::uint32_t of, const transfer::Pace& pace) const {
   if (samples_.size() < 2 || pace.recent_bytes() == 0) return {};
   const auto& before = samples_.front().packets;
   std::vector<std::uint64_t> carried;
@@ -120,14 +141,19 @@ std::string PathPace::text(std::uint32_t of, const transfer::Pace& pace) const {
   if (carried.empty()) return {};
   const double all =
       static_cast<double>(std::accumulate(carried.begin(), carried.end(), std::uint64_t{0}));
+  const auto bytes_of = [&](std::uint64_t packets) {
+    return static_cast<double>(pace.recent_bytes()) * static_cast<double>(packets) / all;
+  };
   const auto rate = [&](std::uint64_t packets) {
-    const double bytes =
-        static_cast<double>(pace.recent_bytes()) * static_cast<double>(packets) / all;
-    return transfer::rate_text(static_cast<std::uint64_t>(bytes), pace.recent_seconds());
+    return transfer::rate_text(static_cast<std::uint64_t>(bytes_of(packets)),
+                               pace.recent_seconds());
   };
   const auto [fewest, most] = std::minmax_element(carried.begin(), carried.end());
-  return fmt::format("  {} of {} paths, {} to {} each", carried.size(), of, rate(*fewest),
-                     rate(*most));
+  const double mbps = pace.recent_seconds() > 0 ? 8e-6 / pace.recent_seconds() : 0;
+  return {
+      fmt::format("{} of {} paths, {} to {} each", carried.size(), of, rate(*fewest), rate(*most)),
+      fmt::format("{} paths, {:.3g} to {:.3g} Mb/s", carried.size(), mbps * bytes_of(*fewest),
+                  mbps * bytes_of(*most))};
 }
 
 void Totals::add(const Attempt& attempt) {

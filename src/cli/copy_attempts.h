@@ -57,9 +57,20 @@ void turn(udp::Endpoint& endpoint, transfer::Worker& worker, Side& side,
 }
 
 /// "[=====>    ]"; `part` of one.
-[[nodiscard]] std::string bar_text(double part);
-[[nodiscard]] std::string progress_text(std::uint64_t done, std::uint64_t all, double seconds,
-                                        const std::string& what, transfer::Pace& pace);
+[[nodiscard]] std::string bar_text(double part, std::size_t width = 20);
+
+/// What is said of paths; both empty before there is anything to tell.
+struct PathText {
+  std::string text;   ///< "12 of 256 paths, 61.000 Mb/s to 95.000 Mb/s each"
+  std::string brief;  ///< "12 paths, 61 to 95 Mb/s"
+};
+
+/// For ProgressLine: all there is to tell, then less and less. Time and paths stay on a terminal of 80 columns. `what`:
+/// of files, may be empty.
+[[nodiscard]] std::vector<std::string> progress_lines(std::uint64_t done, std::uint64_t all,
+                                                      double seconds, const std::string& what,
+                                                      transfer::Pace& pace,
+                                                      const PathText& paths = {});
 
 /// What each path has carried lately, as `transfer::Pace` has it for all of them.
 class PathPace {
@@ -70,9 +81,8 @@ class PathPace {
   void note(const std::vector<udp::PathStatistics>& paths, Clock::time_point now);
   /// `arrivals`: of a side that receives.
   void note(const std::vector<std::uint64_t>& arrivals, Clock::time_point now);
-  /// "  12 of 256 paths, 61.000 Mb/s to 95.000 Mb/s each": those that carried something lately. Nothing before there is
-  /// anything to tell.
-  [[nodiscard]] std::string text(std::uint32_t of, const transfer::Pace& pace) const;
+  /// Of those that carried something lately.
+  [[nodiscard]] PathText text(std::uint32_t of, const transfer::Pace& pace) const;
 
  private:
   struct Sample {

@@ -18,13 +18,14 @@ TEST(PathPace, TellsTheSlowestAndTheFastest) {
   transfer::Pace pace;
   PathPace paths;
   pace.note(0, start);
-  EXPECT_EQ(paths.text(256, pace), "");
+  EXPECT_EQ(paths.text(256, pace).text, "");
   paths.note({path(3, 500), path(4, 20)}, start);
-  EXPECT_EQ(paths.text(256, pace), "");
+  EXPECT_EQ(paths.text(256, pace).text, "");
   pace.note(8'000'000, start + std::chrono::seconds(1));
   paths.note({path(3, 500), path(4, 120), path(5, 200), path(9, 700)},
              start + std::chrono::seconds(1));
-  EXPECT_EQ(paths.text(256, pace), "  3 of 256 paths, 6.400 Mb/s to 44.800 Mb/s each");
+  EXPECT_EQ(paths.text(256, pace).text, "3 of 256 paths, 6.400 Mb/s to 44.800 Mb/s each");
+  EXPECT_EQ(paths.text(256, pace).brief, "3 paths, 6.4 to 44.8 Mb/s");
 }
 
 // What was before the window does not count, as in the rate.
@@ -36,7 +37,7 @@ TEST(PathPace, ForgetsWhatIsLongAgo) {
     pace.note(second * 1'000'000, now);
     paths.note({path(0, std::min<std::uint64_t>(second, 5) * 10), path(1, second * 10)}, now);
   }
-  EXPECT_EQ(paths.text(8, pace), "  1 of 8 paths, 8.000 Mb/s to 8.000 Mb/s each");
+  EXPECT_EQ(paths.text(8, pace).text, "1 of 8 paths, 8.000 Mb/s to 8.000 Mb/s each");
 }
 
 // The same of what has come.
@@ -48,7 +49,7 @@ TEST(PathPace, OfASideThatReceives) {
   paths.note(std::vector<std::uint64_t>{0, 0, 0, 50}, start);
   pace.note(8'000'000, start + std::chrono::seconds(1));
   paths.note(std::vector<std::uint64_t>{0, 10, 30, 50}, start + std::chrono::seconds(1));
-  EXPECT_EQ(paths.text(4, pace), "  2 of 4 paths, 16.000 Mb/s to 48.000 Mb/s each");
+  EXPECT_EQ(paths.text(4, pace).text, "2 of 4 paths, 16.000 Mb/s to 48.000 Mb/s each");
 }
 
 TEST(ProgressText, HasABar) {
@@ -56,8 +57,30 @@ TEST(ProgressText, HasABar) {
   EXPECT_EQ(bar_text(0.5), "[==========>         ]");
   EXPECT_EQ(bar_text(1), "[====================]");
   transfer::Pace pace;
-  EXPECT_EQ(progress_text(25, 100, 2, "", pace).substr(0, 46),
-            "[=====>              ] 25.0 %  25 B of 100 B  ");
+  EXPECT_EQ(progress_lines(25, 100, 2, "", pace).front(),
+            "[=====>              ] 25.0 %  25 B of 100 B  0 b/s  about 6 s left");
+}
+
+// However narrow the terminal: where 80 columns are left, the time and the rates of paths are among what is told, and where
+// less, the time is the last that goes.
+TEST(ProgressText, KeepsTimeAndPathsWhereThereIsLittleRoom) {
+  transfer::Pace pace;
+  const PathText paths{"256 of 256 paths, 112.345 Mb/s to 131.072 Mb/s each",
+                       "256 paths, 112 to 131 Mb/s"};
+  const auto lines =
+      progress_lines(1'234'000'000, 5'678'000'000, 60, "1234 of 5678 files", pace, paths);
+  const auto at = [&](std::size_t columns) { return fitting_line(lines, columns); };
+  EXPECT_EQ(at(200),
+            "[====>               ] 21.7 %  1.2 GB of 5.7 GB  1234 of 5678 files  0 b/s  about "
+            "4 min left  "
+            "256 of 256 paths, 112.345 Mb/s to 131.072 Mb/s each");
+  EXPECT_EQ(at(110),
+            "[==>       ] 21.7 %  1.2 GB of 5.7 GB  1234 of 5678 files  0 b/s  about 4 min left  "
+            "256 paths, 112 to 131 Mb/s");
+  EXPECT_EQ(at(79), "[==>       ] 21.7 %  0 b/s  about 4 min left  256 paths, 112 to 131 Mb/s");
+  EXPECT_EQ(at(58), "21.7 %  0 b/s  about 4 min left");
+  EXPECT_EQ(at(30), "21.7 %  about 4 min left");
+  EXPECT_EQ(at(4), "21.7");
 }
 
 Attempt attempt(std::uint64_t sent, std::uint64_t again, std::uint64_t kept) {

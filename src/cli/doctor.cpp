@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -107,14 +108,22 @@ void Findings::add(bool good, const std::string& what, const std::string& found,
 void Findings::need(bool good, const std::string& what, const std::string& found,
                     const std::optional<std::uint64_t>& value) {
   add(good, what, found, value);
-  well_ = well_ && good;
+  if (good) return;
+  rows_.back()[0] = "!!";
+  well_ = false;
 }
 
 void Findings::print(const Formats& formats) const {
   Table table({"state", "what", "found", "value"}, 3);
   for (const auto& row : rows_) table.add({row[0], row[1], row[2], row[3]});
   if (table.print_as(formats)) return;
+  const auto some = [this](std::string_view state) {
+    return std::any_of(rows_.begin(), rows_.end(),
+                       [state](const auto& row) { return row[0] == state; });
+  };
   for (const auto& row : rows_) fmt::print("{:<4} {:<24} {}\n", row[0], row[1], row[2]);
+  if (some("--")) fmt::print("--: goes without, and would be better with it\n");
+  if (some("!!")) fmt::print("!!: is needed, and missing or broken\n");
 }
 
 int doctor(const DoctorOptions& options) {

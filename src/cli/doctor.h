@@ -23,6 +23,7 @@ class Findings {
   void need(bool good, const std::string& what, const std::string& found,
             const std::optional<std::uint64_t>& value = std::nullopt);
   void print(const Formats& formats) const;
+  /// Whether all is there that is needed.
   [[nodiscard]] bool well() const { return well_; }
 
  private:

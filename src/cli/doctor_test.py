@@ -35,6 +35,18 @@ class DoctorTest(UdpTest):
         text = self.strack("doctor", self.address).stdout
         self.assertRegex(text, r"(?m)^ok   entropies that answered  256, all of them$")
 
+    def test_its_status_is_what_its_lines_say(self):
+        """1 for a line with !!, and not for one with --; each is explained where it occurs."""
+        for words in ((), (self.address,)):  # nobody is there
+            done = self.strack("doctor", *words)
+            states = {line[:2] for line in done.stdout.splitlines() if line[2:4] == "  "}
+            self.assertLessEqual(states, {"ok", "--", "!!"})
+            self.assertEqual(done.returncode, 1 if "!!" in states else 0, done.stdout)
+            self.assertEqual("--: goes without" in done.stdout, "--" in states)
+            self.assertEqual("!!: is needed, and missing or broken" in done.stdout, "!!" in states)
+            self.assertIn("Exit status: 1 if there is a !!", self.good("doctor", "--help"))
+        self.assertIn("!!", states)
+
     def test_recv_and_a_key(self):
         key = self.key()
         (self.folder / "in").mkdir()
@@ -48,14 +60,14 @@ class DoctorTest(UdpTest):
         self.assertIn("not tried", found["entropies"]["found"])
         status, found = self.doctor(self.address)
         self.assertEqual(status, 1)
-        self.assertEqual(found["peer"]["state"], "--")
+        self.assertEqual(found["peer"]["state"], "!!")
         self.assertIn("wants a key", found["peer"]["found"])
 
     def test_nobody(self):
         for peer, why in ((self.address, "nobody answers at "), ("no.such.host.invalid", "no.such.host.invalid"), ("192.0.2.1", "key")):
             status, found = self.doctor(peer)
             self.assertEqual(status, 1, found["peer"])
-            self.assertEqual(found["peer"]["state"], "--")
+            self.assertEqual(found["peer"]["state"], "!!")
             self.assertIn(why, found["peer"]["found"])
         self.assertIn("something is wrong on the way", self.strack("doctor", self.address).stdout)
 

@@ -33,7 +33,7 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 /// As a shell reads it back, whatever is in it.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -108,9 +108,9 @@ std::string host_of(const FarSide::Options& options, const std::atomic<bool>& st
 
 std::string far_command(const FarSide::Options& options) {
   return fmt::format("exec {} --until-eof --key-file - {} {}{}{}",
-                     options.strack.empty() ? "strack recv" : quoted(options.strack) + " recv",
+                     options.strack.empty() ? "strack recv" : in_quotes(options.strack) + " recv",
                      options.serve ? "--serve" : "--create --dir",
-                     quoted(options.folder.empty() ? "." : options.folder),
+                     in_quotes(options.folder.empty() ? "." : options.folder),
                      options.may_delete ? " --allow-delete" : "",
                      options.port.empty() ? "" : fmt::format(" --port {}", options.port));
 }

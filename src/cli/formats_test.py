@@ -104,6 +104,13 @@ class FormatsTest(unittest.TestCase):
                             self.assertEqual(row[key], value or "", (words, key))
             self.assertEqual(strack("sim", "schemes", "--json", "--csv").returncode, 2)
 
+    def test_a_full_disk_is_told(self):
+        for words in (("version",), ("sim", "schemes"), ("sim", "schemes", "--json"), ("league", "cases"), ("help", "scenario"), ("--version",)):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertRegex(done.stderr, r"\Aerror: .*(is the disk full\?|No space left on device)\n\Z", words)
+
     def test_the_version(self):
         said = json.loads(strack("version", "--json").stdout)
         self.assertEqual(list(said), ["version", "commit", "sources"])

@@ -150,6 +150,22 @@ class HostKeysTest(udp_test.UdpTest):
         self.asks("--key-file", key)
         end()
 
+    def test_who_connects_again_reads_its_key_again(self):
+        """A key is changed while a test runs, and then the server is started again: the connection is lost, and made again by the new key."""
+        key = self.key("job.key")
+        words = ("perf", "server", "--bind", self.address, "--metrics", "127.0.0.1:0", "--key-file", key)
+        server = self.start(*words)
+        client = self.start("perf", "client", self.address, "--json", "--seconds", "600s", "--size", "10KB", "--target-rate", "50Mb/s",
+                            "--peer-timeout", "2s", "--key-file", key, ready=False)
+        self.until_traffic(server)
+        for word in ((), ("--use",), ("--end",)):
+            self.good("key", "rotate", "job.key", *word)
+        self.end(server)
+        self.until_traffic(self.start(*words))
+        client.send_signal(signal.SIGINT)
+        out, err = self.finish(client, status=130)
+        self.assertGreaterEqual(json.loads(out)["reconnects"], 1, err)
+
     def test_a_terminal_that_goes_ends_the_listener(self):
         """SIGHUP is read as a wish for new keys only while there is a terminal, or where there never was one."""
         process, terminal = pty.fork()

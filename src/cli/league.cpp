@@ -80,6 +80,7 @@ int league_run(const LeagueRunOptions& options) {
   }
   PoolView view{options.jobs, options.threads, options.quiet};
   use_gpu(options.gpu, view);
+  view.batch = options.batch;
   const int status = run_set(view, set);
   if (const auto problem = league::keep_failures(set.runs)) return fail(problem->message);
   return status;

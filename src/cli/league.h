@@ -9,6 +9,7 @@
 
 #include "cli/pool_progress.h"
 #include "cli/text.h"
+#include "run/batch.h"
 
 namespace strack::cli {
 
@@ -25,6 +26,7 @@ struct LeagueRunOptions : LeagueOptions {
   unsigned jobs = 0;  ///< 0: one per processor
   std::optional<std::uint32_t> threads;
   GpuShare gpu = {};
+  run::BatchOptions batch = {};
   bool force = false;
   bool quiet = false;
 };

@@ -43,6 +43,7 @@ std::vector<Command> add_league(CLI::App& app) {
   run_command->add_option("--threads", runs.threads, "of each run; else one")
       ->check(CLI::Range(1, 1'024));
   add_gpu_options(run_command, runs.gpu);
+  add_batch_options(run_command, runs.batch);
   run_command->add_flag("--force", runs.force, "run again what is finished");
   run_command->add_flag("--quiet", runs.quiet, "print errors only");
 

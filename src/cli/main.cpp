@@ -1,7 +1,9 @@
 // The one program, `strack`.
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -154,7 +156,9 @@ Command add_schemes(CLI::App& sim) {
 
 }  // namespace strack::cli
 
-int main(int argc, char** argv) {
+namespace {
+
+int run_command(int argc, char** argv) {
   using namespace strack::cli;
   Table::fit(terminal_width());
 
@@ -354,4 +358,18 @@ int main(int argc, char** argv) {
     return sim_sweep(compare);
   }
   return no_command(*sim ? "sim --help" : *workload ? "workload --help" : "--help");
+}
+
+}  // namespace
+
+// What was printed may not have arrived: where a disk is full it is not there to be read.
+int main(int argc, char** argv) {
+  try {
+    const int status = run_command(argc, argv);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    strack::cli::fail("the output could not be written: is the disk full?");
+  } catch (const std::system_error& e) {
+    strack::cli::fail(e.what());
+  }
+  return 1;
 }

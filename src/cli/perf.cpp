@@ -18,6 +18,7 @@
 #include "perf/report.h"
 #include "perf/server.h"
 #include "transfer/digest.h"
+#include "transfer/key_watch.h"
 #include "transfer/metrics_server.h"
 #include "transfer/prometheus.h"
 #include "udp/endpoint.h"
@@ -163,6 +164,9 @@ int perf_client(const PerfClientOptions& options) {
   events.lost = [&](const std::string& problem) {
     line.clear();
     fmt::print(stderr, "{}; connecting again, for up to {}\n", problem, text_of(plan.reconnect));
+  };
+  events.again = [&] {  // [D141]
+    transfer::read_keys_to_connect(options.transport.protection, endpoint_settings);
   };
   events.round = [&] {
     if (!line.due()) return;

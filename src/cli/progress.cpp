@@ -38,10 +38,10 @@ bool ProgressLine::due() const {
   return now - began_ >= kPatience && now - drawn_ >= kRedraw;
 }
 
-void ProgressLine::show(const std::string& line) {
+void ProgressLine::show(std::span<const std::string> lines) {
   if (!enabled_) return;
   // A line that wraps could not be redrawn.
-  fmt::print(stderr, "\r\033[K{}", line.substr(0, terminal_columns() - 1));
+  fmt::print(stderr, "\r\033[K{}", fitting_line(lines, terminal_columns() - 1));
   std::fflush(stderr);
   drawn_ = Clock::now();
   shown_ = true;
@@ -56,6 +56,13 @@ void ProgressLine::clear() {
 
 double ProgressLine::seconds() const {
   return std::chrono::duration<double>(Clock::now() - began_).count();
+}
+
+std::string fitting_line(std::span<const std::string> lines, std::size_t columns) {
+  for (const std::string& line : lines) {
+    if (line.size() <= columns) return line;
+  }
+  return lines.empty() ? std::string() : lines.back().substr(0, columns);
 }
 
 std::string time_left(double seconds, double done) {

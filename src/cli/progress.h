@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <span>
 #include <string>
 
 #include "sim/simulation.h"
@@ -22,7 +23,9 @@ class ProgressLine {
 
   /// Whether a new line would be shown now; asked before the line is made.
   [[nodiscard]] bool due() const;
-  void show(const std::string& line);
+  void show(const std::string& line) { show(std::span(&line, 1)); }
+  /// The first of these that the terminal has room for; the last is cut.
+  void show(std::span<const std::string> lines);
   /// Takes the line away, so that something else can be printed.
   void clear();
 
@@ -34,6 +37,9 @@ class ProgressLine {
   Clock::time_point began_ = Clock::now();
   Clock::time_point drawn_{};
 };
+
+/// The first that fits in so many columns; where none does, so much of the last.
+[[nodiscard]] std::string fitting_line(std::span<const std::string> lines, std::size_t columns);
 
 /// "1.204 ms  5120 of 8192 flows  62.5 %  14.2 M packet-hops/s  about 12 s left"
 [[nodiscard]] std::string describe(const sim::Progress& progress, double seconds);

@@ -177,7 +177,7 @@ int receive(const RecvOptions& options, udp::Endpoint& endpoint,
         line.emplace(!options.quiet && !options.until_eof);
       } else if (line->due()) {
         const auto progress = receiver.progress();
-        line->show(progress_text(progress.bytes, progress.of, line->seconds(), "", line->pace));
+        line->show(progress_lines(progress.bytes, progress.of, line->seconds(), "", line->pace));
       }
     }
   }

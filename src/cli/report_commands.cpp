@@ -118,6 +118,13 @@ Command add_paper_calibrate(CLI::App* paper) {
           "run no more than these rows at the paper's scale; what is there counts all the\n"
           "same")
       ->type_name("ROW...");
+  paper_calibrate_command
+      ->add_option(
+          "--have", paper_search.have,
+          "tables that an earlier search has left in its results, of any version: what is\n"
+          "in them is not run again")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
   paper_calibrate_command->add_flag("--named", paper_search.named,
                                     "the points that CALIBRATE names at the paper's scale, too");
   paper_calibrate_command->add_flag("--quiet", paper_search.quiet, "print errors only");
@@ -181,6 +188,12 @@ std::vector<Command> add_reports(CLI::App& app) {
       ->add_option("--from", paper_page.from,
                    "take such tables instead of results; makes no page, only --markdown")
       ->type_name("FILE");
+  paper_report_command
+      ->add_option("--calibration", paper_page.calibration,
+                   "the page tells of a search for constants, too: docs/calibration.csv, or\n"
+                   "points.csv in the results of `strack paper calibrate`")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
   paper_report_command->add_option("--csv", paper_page.csv, "a CSV file for each figure")
       ->type_name("FOLDER");
   paper_report_command->add_option("--png", paper_page.png, "a picture of each figure (Chromium)")

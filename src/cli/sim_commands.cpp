@@ -24,23 +24,27 @@ void add_batch_options(CLI::App* command, run::BatchOptions& batch) {
       ->check(number_from(0.0001, 1e6))
       ->needs(slurm)
       ->type_name("NUMBER");
-  command
-      ->add_option_function<std::string>(
-          "--ssh",
-          [&batch](const std::string& hosts) {
-            batch.kind = run::BatchKind::ssh;
-            batch.hosts = hosts;
-          },
-          "on these machines, by GNU parallel, such as a,b,8/c (8 at a time)")
-      ->excludes(slurm)
-      ->type_name("HOSTS");
+  CLI::Option* ssh = command->add_option_function<std::string>(
+      "--ssh",
+      [&batch](const std::string& hosts) {
+        batch.kind = run::BatchKind::ssh;
+        batch.hosts = hosts;
+      },
+      "on these machines, by GNU parallel, such as a,b,8/c (8 at a time)");
+  ssh->excludes(slurm)->type_name("HOSTS");
+  // There processors make the runs, so nobody who asks for a GPU is left to believe that one did.
+  if (CLI::Option* engine = command->get_option_no_throw("--engine")) {
+    slurm->excludes(engine);
+    ssh->excludes(engine);
+  }
 }
 
 void add_gpu_options(CLI::App* command, GpuShare& gpu) {
   command
-      ->add_option("--engine", gpu.engine,
-                   "cpu; gpu, which runs share; auto: a GPU for long runs of lossy networks, where "
-                   "there is one, and processors for the others; or emulated, for tests")
+      ->add_option(
+          "--engine", gpu.engine,
+          "cpu; gpu, which runs share; auto: a GPU for long runs of lossy networks by ECMP, where "
+          "there is one, and processors for the others; or emulated, for tests")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "gpu", "auto", "emulated"}));
   command->add_option("--gpu-jobs", gpu.jobs, "runs at a time that share the GPU")

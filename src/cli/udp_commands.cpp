@@ -399,7 +399,9 @@ Command add_doctor(CLI::App& app) {
       "a\n"
       "PEER, where `strack perf server` or `strack recv` runs, also what is found on the way "
       "there:\n"
-      "the size of datagrams, RTT, rate, entropies that answer and routers that do.");
+      "the size of datagrams, RTT, rate, entropies that answer and routers that do.\n"
+      "Each line begins with ok, -- (goes without, would be better with it) or !! (does not go\n"
+      "without it). Exit status: 1 if there is a !!, otherwise 0, whatever is --.");
   static DoctorOptions options;
   command->add_option("PEER", options.peer, "HOST or HOST:PORT")->type_name("");
   add_formats(command, options.formats, "thing that was looked at");

@@ -122,6 +122,15 @@ class UdpTest(unittest.TestCase):
             time.sleep(0.005)
         self.fail(f"not within {patience} s: {what}")
 
+    def until_traffic(self, server):
+        """A client is in the middle of its test; returns the samples that say so."""
+        def samples_with_traffic():
+            samples = scrape(self, metrics_of(server))
+            busy = any(name.startswith("strack_connection_message_received_bytes_total") and value > 0
+                       for name, value in samples.items())
+            return samples if busy else None
+        return self.until(samples_with_traffic, "traffic shows in the metrics")
+
 
 class PerfTest(UdpTest):
     def server(self, *words):
@@ -408,15 +417,6 @@ class PerfTest(UdpTest):
             urllib.request.urlopen(url.replace("/metrics", "/other"), timeout=10)
         self.assertEqual(caught.exception.code, 404)
         caught.exception.close()
-
-    def until_traffic(self, server):
-        """A client is in the middle of its test; returns the samples that say so."""
-        def samples_with_traffic():
-            samples = scrape(self, metrics_of(server))
-            busy = any(name.startswith("strack_connection_message_received_bytes_total") and value > 0
-                       for name, value in samples.items())
-            return samples if busy else None
-        return self.until(samples_with_traffic, "traffic shows in the metrics")
 
     def test_metrics_at_a_place_that_is_taken(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:

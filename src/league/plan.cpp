@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/prng.h"
 #include "report/save.h"
+#include "sim/scenario/expected_time.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/scenario.h"
 
@@ -158,7 +159,7 @@ Result<std::vector<PlannedRun>, Problem> plan(const Request& request) {
           continue;
         }
         one.run.scenario = sim::to_toml(loaded.value());
-        one.run.weight = sim::expected_bytes(loaded.value());
+        one.run.weight = sim::expected_time(loaded.value()).cpu;
       }
     }
   }

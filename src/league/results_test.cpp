@@ -95,7 +95,12 @@ TEST_F(Store, PlansEverySchemeOverTheCasesOfAPart) {
   for (const PlannedRun& one : made.value()) {
     EXPECT_TRUE(fs::exists(one.run.file));
     // A scheme that does not take a case says why; whoever takes it has something to send.
-    EXPECT_EQ(one.run.weight > 1, one.cannot.empty()) << one.cannot;
+    EXPECT_EQ(one.run.scenario.empty(), !one.cannot.empty()) << one.cannot;
+    // By what it takes, in seconds, runs are packed into tasks of a batch.
+    if (one.cannot.empty()) {
+      EXPECT_GT(one.run.weight, 0) << one.run.out;
+      EXPECT_LT(one.run.weight, 60) << one.run.out;
+    }
   }
   all.cases = {"jobs"};
   all.schemes = {std::string(transports::all().front()->name)};

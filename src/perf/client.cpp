@@ -23,7 +23,6 @@ using udp::ConnectionId;
 using udp::Kind;
 using udp::Status;
 
-constexpr auto kStatisticsEvery = std::chrono::milliseconds(50);
 /// What a target rate makes up for at once after a pause: as long as a busy machine may leave a program waiting.
 constexpr auto kMostCatchUp = std::chrono::milliseconds(100);
 
@@ -107,6 +106,7 @@ bool Client::wait_to_reconnect(transfer::Reconnect& reconnect, const std::atomic
     std::this_thread::sleep_for(
         std::min<Clock::duration>(std::chrono::milliseconds(50), until - Clock::now()));
   if (stop || Clock::now() >= end_at_) return false;
+  if (events_.again) events_.again();
   ++result_.reconnects;
   counted_from_ = all_bytes();
   received_from_ = all_received();
@@ -289,7 +289,7 @@ void Client::loop(const std::atomic<bool>& stop, Done done) {
     endpoint_->flush();  // what was issued goes before it is looked for what has come
     if (now >= end_at_) issuing_ = false;
     if (plan_.target_bps > 0 && now >= next_at_) issue_in_turn(now);
-    if (now - statistics_at_ >= kStatisticsEvery) take_statistics(now);
+    if (now - statistics_at_ >= statistics_every(connections_.size())) take_statistics(now);
     if (plan_.interval.count() > 0 && began_ != Clock::time_point{} &&
         now - shown_.at >= plan_.interval) {
       result_.intervals.push_back(since(shown_, now));

@@ -1,6 +1,7 @@
 // The client's side of a test: connects, agrees on the test, runs it to its end, and has the figures.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -100,9 +101,19 @@ class Client {
     std::function<void(const Sample&)> interval;
     /// The connections were lost, in these words, and will be asked for again.
     std::function<void(const std::string& problem)> lost;
+    /// Before each time that they are: what the settings say of keys may have changed.
+    std::function<void()> again;
     /// After each round of the loop, for whoever shows something of it.
     std::function<void()> round;
   };
+
+  /// Between two looks at the statistics of so many connections: each look costs all of them a microsecond, which would be
+  /// a part of what is measured.
+  [[nodiscard]] static constexpr std::chrono::microseconds statistics_every(
+      std::size_t connections) {
+    return std::max<std::chrono::microseconds>(std::chrono::milliseconds(50),
+                                               std::chrono::microseconds(250) * connections);
+  }
 
   /// What an endpoint needs for a test.
   static void prepare(udp::EndpointOptions& settings, const Plan& plan);

@@ -98,6 +98,13 @@ ClientResult run(const Plan& plan, const std::atomic<bool>& stop, Client::Events
   return client.run(stop);
 }
 
+// Few connections are looked at as often as figures may want, many no more often than 4000 times a second in all.
+TEST(PerfSession, LookingAtManyConnectionsIsNoPartOfWhatIsMeasured) {
+  EXPECT_EQ(Client::statistics_every(1), std::chrono::milliseconds(50));
+  EXPECT_EQ(Client::statistics_every(200), std::chrono::milliseconds(50));
+  EXPECT_EQ(Client::statistics_every(1'000), std::chrono::milliseconds(250));
+}
+
 // [D107] Threads move the packets of both sides; connections are spread over them.
 TEST(PerfSession, ThreadsOnBothSides) {
   const std::atomic<bool> stop{false};

@@ -60,4 +60,14 @@ Result<KeysTaken, std::string> read_keys_again(const Protection& protection,
   return KeysTaken{text};
 }
 
+void read_keys_to_connect(const Protection& protection, udp::EndpointOptions& settings) {
+  udp::EndpointOptions read;
+  if (!protection.keyed() || protection.key_file == "-" || !protect(protection, read)) return;
+  settings.key = read.key;
+  settings.identity = read.identity;
+  settings.other_keys = read.other_keys;
+  settings.trusted = read.trusted;
+  settings.peer = read.peer;
+}
+
 }  // namespace strack::transfer

@@ -1,5 +1,5 @@
 // [D141] Notices that the files of an endpoint's keys have changed, and has the endpoint take the new ones. Who listens
-// asks now and then.
+// asks now and then; who connects, before it connects again.
 #pragma once
 
 #include <sys/types.h>
@@ -53,5 +53,9 @@ struct KeysTaken {
 /// Reads the keys again and has the endpoint take them. Or says what is wrong, and all stays as it was.
 [[nodiscard]] Result<KeysTaken, std::string> read_keys_again(const Protection& protection,
                                                              udp::Endpoint& endpoint);
+
+/// Who connects again: its keys as their files have them now. Those in `settings` stay where these are of no use, or came
+/// from standard input.
+void read_keys_to_connect(const Protection& protection, udp::EndpointOptions& settings);
 
 }  // namespace strack::transfer
