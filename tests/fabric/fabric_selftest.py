@@ -405,6 +405,16 @@ class Recovery(unittest.TestCase):
         dips = [1000] * 30 + [0] * 50 + [1000] * 200 + [0] * 50 + [1000] * 500
         self.assertAlmostEqual(recovery_seconds(self.samples(dips), 1e6), 0.095, delta=0.002)
 
+    def test_a_dip_long_after_nothing_is_something_else(self):
+        # 5 ms without a packet are a quarter of a window. They were told as 0.6 s.
+        late = [1000] * 600 + [0] * 5 + [1000] * 400
+        self.assertLess(recovery_seconds(self.samples(late), 1e6), 0.04)
+
+    def test_the_longest_dip_counts_whenever_it_comes(self):
+        # The first window of the second that carries too little begins 16 ms before it, the last ends 15 ms after it.
+        late = [1000] * 30 + [0] * 20 + [1000] * 300 + [0] * 150 + [1000] * 400
+        self.assertAlmostEqual(recovery_seconds(self.samples(late), 1e6), 0.181, delta=0.003)
+
     def test_never_again_is_until_the_end(self):
         self.assertGreater(recovery_seconds(self.samples([1000] * 30 + [100] * 5000), 1e6), 4.8)
 

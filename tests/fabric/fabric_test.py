@@ -252,7 +252,7 @@ class Doctor(TransportCase):
         self.fabric.set('s2', blackhole=1)
         found = self.findings()
         self.assertEqual(found['routers at hop 2']['value'], 3, found['routers at hop 2']['found'])
-        self.assertEqual(found['entropies that answered']['state'], '--')
+        self.assertEqual(found['entropies that answered']['state'], '!!')
         self.assertLess(found['entropies that answered']['value'], 256)
         note(found['entropies that answered']['found'])
 
