@@ -1,5 +1,7 @@
 // How long a transfer feels it when a spine dies for good in its middle.
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@ struct Course {
   std::vector<double> carried;
   std::size_t fault = 0;
   std::uint64_t timeouts = 0;
+  std::uint64_t sent_again = 0;  ///< packets, from 50 ms after the death on
 };
 
 /// As in tests/fabric: 200 Mb/s, 256 entropies of which each way has a hash of its own, one message.
@@ -45,9 +48,11 @@ Course transfer(const std::string& transport, std::uint32_t spines, std::uint64_
   EXPECT_EQ(duo.server().post_receive(duo.id[0], Match::any(), sink, 0), Status::ok);
   EXPECT_EQ(duo.client().send(duo.id[1], 1, message, 0), Status::ok);
   Course course;
-  const auto goes_on = [&](double until) {
+  const auto goes_on = [&](
+                           double until, const std::function<void()>& look = [] {}) {
     while (duo.of(1, Kind::sent).empty() && duo.world.now() < at(seconds(30))) {
       duo.run(ms(1));
+      look();
       const auto s = duo.server().statistics(duo.id[0]);
       course.carried.push_back(
           static_cast<double>((s->data_packets_received + s->duplicates_received) * o.max_payload));
@@ -57,8 +62,14 @@ Course transfer(const std::string& transport, std::uint32_t spines, std::uint64_
   goes_on(kTransfer / 2.0);
   course.fault = course.carried.size() - 1;
   const std::uint64_t before = duo.world.lost;
-  duo.world.faults().spines_die_at = duo.world.now();
-  goes_on(1e12);
+  const Instant died = duo.world.now();
+  duo.world.faults().spines_die_at = died;
+  const auto sent_again = [&] { return duo.client().statistics(duo.id[1])->retransmissions; };
+  std::optional<std::uint64_t> early;
+  goes_on(1e12, [&] {
+    if (!early && duo.world.now() >= died + ms(50)) early = sent_again();
+  });
+  course.sent_again = sent_again() - early.value_or(0);
   EXPECT_EQ(duo.of(1, Kind::sent).size(), 1u);
   EXPECT_EQ(sink, message);
   EXPECT_GT(duo.world.lost - before, 10u) << "a spine that nothing went by shows nothing";
@@ -108,6 +119,14 @@ TEST_P(Recovery, ADeadSpineIsFeltForLessThanATenthOfASecond) {
 TEST_P(Recovery, OneOfTwoSpinesIsLeftAsSoon) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     EXPECT_LT(felt(transfer(GetParam(), 2, seed)), 100u) << "hash seed " << seed;
+}
+
+// [D158] Most of 256 entropies have nothing under way when a spine dies. What it takes to find that they are dead, too.
+TEST_P(Recovery, FewPacketsAreSpentOnWhatIsDead) {
+  std::uint64_t sent_again = 0;
+  for (std::uint64_t seed = 70; seed < 90; ++seed)
+    sent_again += transfer(GetParam(), 3, seed).sent_again;
+  EXPECT_LE(sent_again, 20u * 10u) << "without pauses 32 of some 600 packets each";
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, Recovery, ::testing::Values("strack", "strack_plus"),

@@ -1,6 +1,5 @@
 // Ports of a lossless switch beside each other, in windows in which no order between them counts (pfc_switch.h): steps.h
-// with another serve. What they have in common is the account of the buffer, which is a sum for each port; several
-// threads add to it at once.
+// with another serve. What they have in common is the account of the buffer (side_account.h).
 #pragma once
 
 #include <algorithm>
@@ -8,35 +7,12 @@
 #include <span>
 
 #include "base/units.h"
-#include "sim/gpu/atomics.h"
+#include "sim/gpu/side_account.h"
 #include "sim/gpu/steps.h"
 #include "sim/net/pfc_port.h"
-#include "sim/net/shared_buffer.h"
 #include "sim/net/wire.h"
 
 namespace strack::sim::gpu {
-
-/// SharedBuffer's add() and release() by one of several threads. What each change of a port's bytes does to what is
-/// shared follows from what was there before it, so the sum is right in whatever order they come.
-class SideAccount {
- public:
-  explicit SideAccount(SharedBuffer& buffer) : buffer_(buffer) {}
-
-  void add(std::uint32_t port, std::int64_t size) { change(port, size); }
-  void release(std::uint32_t port, std::int64_t size) { change(port, -size); }
-  void close() {
-    if (shared_ != 0) fetch_add(buffer_.shared_sum(), shared_);
-  }
-
- private:
-  void change(std::uint32_t port, std::int64_t by) {
-    const std::int64_t before = fetch_add(buffer_.bytes_at(port), by);
-    shared_ += buffer_.shared_of(before + by) - buffer_.shared_of(before);
-  }
-
-  SharedBuffer& buffer_;
-  std::int64_t shared_ = 0;
-};
 
 template <class Protocol, class SwitchType>
 void serve_lossless(const Field<Protocol, SwitchType>& field, const Item& item,

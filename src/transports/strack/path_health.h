@@ -11,6 +11,7 @@
 // So once several are barred, all are suspects: packets take paths by which something has arrived
 // since, and only one in eight tries a suspect. Where paths are known together, those are no suspects by which packets
 // came that were sent after the lost ones [D115]: what is to be sent again has a way to go at once.
+// There they are tried a few at a time, too, with pauses that grow while nothing comes of it [D158].
 //
 // What was lost goes again by a proven path: one that something arrived by, that has lost nothing
 // since, and not before all fell silent. Without any it takes the next after the one that lost it: so
@@ -71,6 +72,9 @@ class PathKnowledge {
   std::uint32_t arrivals_ = 0;  ///< of all of them; wraps
   bool silence_ = false;        ///< nothing has arrived for a timeout
   Instant next_alarm_{};
+  std::uint8_t tries_ = 1;   ///< of suspects that may be made at once
+  std::uint8_t pauses_ = 0;  ///< in a row, without a try that succeeded
+  Instant next_try_{};       ///< where none may be made at once
 };
 
 class PathHealth {
@@ -80,7 +84,10 @@ class PathHealth {
   static constexpr std::uint32_t kAlarm = 4;          ///< barred at a time
   static constexpr Picoseconds kNextAlarm = ms(50);   ///< after the last one, at the earliest
   static constexpr std::uint32_t kTryEvery = 8;
-  static constexpr std::uint32_t kMostSpared = 2;  ///< silent timeouts while others hear
+  static constexpr std::uint32_t kMostSpared = 2;     ///< silent timeouts while others hear
+  static constexpr Picoseconds kFirstPause = ms(20);  ///< between tries of suspects
+  static constexpr std::uint8_t kMostPauses = 3;      ///< each twice as long as the one before
+  static constexpr std::uint8_t kMostTries = 8;       ///< at once
 
   constexpr PathHealth() = default;
   /// A record for each path, and one for each packet that can be under way, a power of two; all as
@@ -107,7 +114,7 @@ class PathHealth {
     const PathKnowledge& k = known();
     if (k.barred_ == 0 && k.suspects_ == 0) return path;
     if (purpose != Purpose::news) {
-      if (is_good(path, false, now)) return path;
+      if (is_good(path, {}, now)) return path;
       if (const auto proven = next_proven(now)) return *proven;
       if (purpose == Purpose::probe) return static_cast<PathId>(after(probe_));
       const SentRecord& s = sent_[psn.value & mask()];
@@ -116,13 +123,17 @@ class PathHealth {
       if (keeps_fresh_ && !s.sought) return seek_ = static_cast<PathId>(after(seek_));
       return static_cast<PathId>(after(s.path));
     }
-    const bool may_try = k.proven_count_ == 0 || k.suspects_ == 0 || ++turn_ % kTryEvery == 0;
-    if (is_good(path, may_try, now)) return path;
-    if (may_try) {
+    const bool nothing_to_lose = k.proven_count_ == 0 || k.suspects_ == 0;
+    const bool its_turn = nothing_to_lose || ++turn_ % kTryEvery == 0;
+    const May may{.end_bars = its_turn,
+                  .try_suspects = nothing_to_lose || (its_turn && try_is_due(now))};
+    if (is_good(path, may, now)) return take(path, nothing_to_lose, now);
+    if (its_turn) {
       std::uint32_t other = path;
       for (std::uint32_t tried = 1; tried < count(); ++tried) {
         other = after(other);
-        if (is_good(static_cast<PathId>(other), true, now)) return static_cast<PathId>(other);
+        const auto one = static_cast<PathId>(other);
+        if (is_good(one, may, now)) return take(one, nothing_to_lose, now);
       }
     }
     return next_proven(now).value_or(path);  // none is better than another
@@ -156,6 +167,7 @@ class PathHealth {
     if (p.suspect) {
       p.suspect = false;
       --known().suspects_;
+      a_try_succeeded();
     }
     prove(path);
   }
@@ -245,20 +257,52 @@ class PathHealth {
     }
   }
 
-  [[nodiscard]] constexpr bool is_good(PathId path, bool may_try, Instant now) {
+  /// What a packet may do.
+  struct May {
+    bool end_bars = false;      ///< whose time is over
+    bool try_suspects = false;  ///< take a path of which nothing is known since the alarm
+  };
+
+  [[nodiscard]] constexpr bool is_good(PathId path, May may, Instant now) {
     PathRecord& p = paths_[path];
-    if (p.barred && now >= p.until && may_try) {  // the next failure bars it for longer
+    if (p.suspect && !may.try_suspects) return false;
+    if (p.barred && now >= p.until && may.end_bars) {  // the next failure bars it for longer
       p.barred = false;
       --known().barred_;
     }
-    return !p.barred && (may_try || !p.suspect);
+    return !p.barred;
+  }
+
+  /// [D158] Simulated hosts try with every turn, as their results were made.
+  [[nodiscard]] constexpr bool try_is_due(Instant now) const {
+    const PathKnowledge& k = known();
+    return !keeps_fresh_ || k.tries_ > 0 || now >= k.next_try_;
+  }
+
+  /// The path itself; a suspect that is tried where others are proven costs one of the tries.
+  constexpr PathId take(PathId path, bool nothing_to_lose, Instant now) {
+    PathKnowledge& k = known();
+    if (!keeps_fresh_ || nothing_to_lose || !paths_[path].suspect) return path;
+    if (k.tries_ > 0) --k.tries_;
+    if (k.tries_ == 0) {
+      k.next_try_ = now + kFirstPause * (std::int64_t{1} << k.pauses_);
+      if (k.pauses_ < kMostPauses) ++k.pauses_;
+    }
+    return path;
+  }
+
+  /// [D158] There is more to be found: two more at once.
+  constexpr void a_try_succeeded() {
+    PathKnowledge& k = known();
+    k.pauses_ = 0;
+    k.tries_ = std::min<std::uint8_t>(k.tries_ + 2, kMostTries);
   }
 
   [[nodiscard]] constexpr std::optional<PathId> next_proven(Instant now) {
     const PathKnowledge& k = known();
     for (std::uint32_t tried = 0; tried < k.proven_count_; ++tried) {
       next_proven_ = next_proven_ + 1 >= k.proven_count_ ? 0 : next_proven_ + 1;
-      if (is_good(k.proven_[next_proven_], false, now)) return k.proven_[next_proven_];
+      if (is_good(k.proven_[next_proven_], {}, now)) return k.proven_[next_proven_];
     }
     return std::nullopt;
   }

@@ -243,6 +243,13 @@ struct SharedPathsTest : PathHealthTest {
     one.works(path);
     ++next;
   }
+  /// How many of 128 packets that were to take this suspect do.
+  std::uint32_t tries(PathHealth& one, PathId suspect) {
+    std::uint32_t tried = 0;
+    for (std::uint32_t i = 0; i < 16 * PathHealth::kTryEvery; ++i)
+      tried += one.usable(suspect, Purpose::news, next, now) == suspect;
+    return tried;
+  }
 };
 
 // [D74]
@@ -269,11 +276,49 @@ TEST_F(SharedPathsTest, WhatArrivesForOneClearsForAll) {
 TEST_F(SharedPathsTest, AnAlarmIsForAll) {
   for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(path % 2 == 0 ? mine : other, path);
   deliver(mine, 9);
-  std::uint32_t tries = 0;
-  for (std::uint32_t i = 0; i < 8 * PathHealth::kTryEvery; ++i)
-    tries += other.usable(12, Purpose::news, next, now) != 9;
-  EXPECT_EQ(tries, 8u);
+  EXPECT_EQ(tries(other, 12), 3u) << "one, and two for the answer by 9";
   EXPECT_EQ(other.usable(12, Purpose::again, next, now), 9);
+}
+
+// [D158] Those that try suspects in vain wait longer each time, together.
+TEST_F(SharedPathsTest, TriesInVainAreFollowedByPauses) {
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(mine, path);
+  deliver(mine, 9);
+  ASSERT_EQ(tries(mine, 12), 3u);
+  Picoseconds pause = PathHealth::kFirstPause;
+  for (int i = 0; i < 6; ++i) {
+    now = now + pause - ps(1);
+    EXPECT_EQ(tries(mine, 12) + tries(other, 12), 0u) << i;
+    now = now + ps(1);
+    EXPECT_EQ(tries(other, 12) + tries(mine, 12), 1u) << i;
+    if (i < PathHealth::kMostPauses) pause = 2 * pause;
+  }
+  EXPECT_EQ(pause, ms(160));
+}
+
+// [D158] Where a suspect answers others will: two more tries at once, up to eight, and pauses begin short again.
+TEST_F(SharedPathsTest, ATryThatSucceedsIsFollowedByTwo) {
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(mine, path);
+  deliver(mine, 9);
+  ASSERT_EQ(tries(mine, 12), 3u);
+  now = now + PathHealth::kFirstPause;
+  ASSERT_EQ(tries(mine, 12), 1u);
+  mine.works(12);
+  EXPECT_EQ(tries(mine, 13), 2u);
+  now = now + PathHealth::kFirstPause - ps(1);
+  EXPECT_EQ(tries(mine, 13), 0u);
+  now = now + ps(1);
+  EXPECT_EQ(tries(mine, 13), 1u);
+  for (PathId path = 4; path < 9; ++path) mine.works(path);
+  EXPECT_EQ(tries(mine, 13), 8u);
+}
+
+// [D158] [D39] What is barred by chance, without an alarm, comes back when its time is over and waits for no try.
+TEST_F(SharedPathsTest, RandomLossWaitsForNoTry) {
+  lose(mine, 3);
+  ASSERT_EQ(mine.usable(3, Purpose::news, next, now), 4);
+  now = now + PathHealth::kFirstBar;
+  EXPECT_EQ(mine.usable(3, Purpose::news, next, now), 3);
 }
 
 // [D115] A spine dies, and every other packet is lost. When that is noticed, later packets have come by living paths: what is

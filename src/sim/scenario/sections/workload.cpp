@@ -103,7 +103,7 @@ constexpr Key kKeys[] = {
      .high = {50'000'000},
      .needs = "it is from 1 to 50 million flows, such as flows = 10000",
      .applies = "kind=random",
-     .help = "So many flows."},
+     .help = "So many flows. Not together with duration_us."},
     {.name = "duration_us",
      .kind = Kind::time,
      .unit = "us",
@@ -301,7 +301,8 @@ constexpr Key kKeys[] = {
      .fallback = "0",
      .high = {workload::kPriorities - 1},
      .needs = "a priority is from 0 to 3, and the highest goes first, such as priority = 1",
-     .help = "Its data goes before that of workloads with a lower one: from NICs that have both to "
+     .help = "From 0 to 3. Its data goes before that of workloads with a lower one: from NICs that "
+             "have both to "
              "send, and at switches, where each priority has a queue of its own with "
              "switch.queue_limit and ECN thresholds of its own. Control packets go before all of "
              "them. Not with lossless switches, and not inside servers."},

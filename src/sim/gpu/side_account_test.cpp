@@ -1,5 +1,5 @@
 // Several threads keep one account of a lossless switch's buffer: the sums are those of one.
-#include "sim/gpu/lossless_steps.h"
+#include "sim/gpu/side_account.h"
 
 #include <cstdint>
 #include <vector>
