@@ -4,9 +4,21 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
 
 namespace strack {
+namespace {
+
+bool is_program(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
 
 pid_t start_process(const std::string& program, std::vector<std::string> words,
                     const ProcessFiles& files) {
@@ -32,6 +44,19 @@ pid_t start_process(const std::string& program, std::vector<std::string> words,
   if (files.errors >= 0) dup2(files.errors, STDERR_FILENO);
   execv(program.c_str(), arguments.data());
   _exit(127);
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return is_program(name) ? name : std::string();
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+  while (true) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string whole = std::string(rest.substr(0, colon)) + '/' + name;
+    if (colon > 0 && is_program(whole)) return whole;
+    if (colon == rest.size()) return {};
+    rest.remove_prefix(colon + 1);
+  }
 }
 
 }  // namespace strack

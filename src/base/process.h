@@ -20,4 +20,7 @@ struct ProcessFiles {
 [[nodiscard]] pid_t start_process(const std::string& program, std::vector<std::string> words,
                                   const ProcessFiles& files);
 
+/// The program of that name in one of PATH's folders, or a file of that name where it has a slash; empty: there is none.
+[[nodiscard]] std::string find_program(const std::string& name);
+
 }  // namespace strack

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -44,6 +47,25 @@ TEST(Process, ItsGroupCanBeEnded) {
   EXPECT_EQ(getpgid(child), child);
   EXPECT_EQ(kill(-child, SIGKILL), 0);
   EXPECT_EQ(WTERMSIG(status_of(child)), SIGKILL);
+}
+
+// What is in the way under that name is no program.
+TEST(FindProgram, LooksInThePathsFolders) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "strack_find";
+  std::filesystem::create_directories(folder / "a/tool");
+  std::filesystem::create_directories(folder / "b");
+  const std::string tool = folder / "b/tool";
+  std::ofstream(tool) << "#!/bin/sh\n";
+  const std::string before = std::getenv("PATH");
+  setenv("PATH", (":" + (folder / "a").string() + ":" + (folder / "b").string()).c_str(), 1);
+  EXPECT_EQ(find_program("tool"), "");
+  std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+  EXPECT_EQ(find_program("tool"), tool);
+  EXPECT_EQ(find_program("no-tool"), "");
+  EXPECT_EQ(find_program(tool), tool);
+  EXPECT_EQ(find_program(folder / "a/tool"), "");
+  setenv("PATH", before.c_str(), 1);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

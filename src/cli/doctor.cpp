@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "base/process.h"
 #include "cli/mpirun.h"
 
 namespace strack::cli {

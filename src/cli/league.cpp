@@ -58,6 +58,7 @@ Table standings_table(const league::Standings& standings) {
 }  // namespace
 
 int league_run(const LeagueRunOptions& options) {
+  if (const int bad = check_means(options.gpu, options.batch)) return bad;
   const auto request = request_of(options);
   if (!request) return fail(request.error());
   auto planned = league::plan(request.value());

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/process.h"
 #include "cli/text.h"
 
 namespace strack::cli {
@@ -37,15 +38,6 @@ std::vector<std::string> split(const std::string& list) {
 }
 
 }  // namespace
-
-std::string find_program(const std::string& name) {
-  const std::string path = text_of("PATH");
-  for (const std::string& folder : split(path.empty() ? "/usr/local/bin:/usr/bin:/bin" : path)) {
-    const std::string whole = folder + "/" + name;
-    if (access(whole.c_str(), X_OK) == 0) return whole;
-  }
-  return {};
-}
 
 std::string provider_folder(const std::string& list, const std::string& program) {
   std::error_code error;

@@ -9,8 +9,6 @@ namespace strack::cli {
 
 inline constexpr const char* kProvider = "libstrack-fi.so";
 
-/// A program's whole name, by PATH; empty: it is not there.
-[[nodiscard]] std::string find_program(const std::string& name);
 /// The folder of libstrack-fi.so: one of `list` (with colons), or where it lies relative to `program`; empty: nowhere.
 [[nodiscard]] std::string provider_folder(const std::string& list, const std::string& program);
 /// The same with FI_PROVIDER_PATH and this program.

@@ -155,6 +155,7 @@ std::optional<std::string> write_table(const PaperRunOptions& options,
 }  // namespace
 
 int paper_run(const PaperRunOptions& options) {
+  if (const int bad = check_means(options.gpu, options.batch, options.dry_run)) return bad;
   // Who only looks changes nothing among the results.
   std::optional<ScratchFolder> scratch;
   if (options.dry_run) scratch.emplace();
@@ -177,10 +178,9 @@ int paper_run(const PaperRunOptions& options) {
     const fs::path folder = one.run.out.parent_path();
     std::error_code failure;
     fs::create_directories(folder, failure);
-    if (!fs::is_directory(folder)) {
+    if (!fs::is_directory(folder))
       return fail(fmt::format("{}: the folder cannot be made: {}. choose another --results",
                               folder.string(), failure.message()));
-    }
     set.runs.push_back(std::move(one.run));
   }
   PoolView view{options.jobs, options.threads, options.quiet, std::nullopt};
@@ -363,7 +363,7 @@ class Searching {
       fmt::print("{}: {} points, {} runs\n", side_.name, points.size(), pool.size());
       std::fflush(stdout);
     }
-    if (!run_pool({options_.jobs, options_.threads, options_.quiet, std::nullopt}, pool)) {
+    if (!run_pool({options_.jobs, options_.threads, options_.quiet, std::nullopt}, pool).value()) {
       fmt::print("\nthe same command goes on from here\n");
       return kInterruptedStatus;
     }

@@ -138,7 +138,7 @@ int plan(const PlanOptions& options) {
     fmt::print("{}, results in {}\n", count_of(runs.size(), "run"), folder.string());
     std::fflush(stdout);
   }
-  const bool whole = run_pool({options.jobs, options.threads, quiet}, pool);
+  const bool whole = run_pool({options.jobs, options.threads, quiet}, pool).value();
   std::vector<planner::DoneRun> done;
   std::size_t failed = 0;
   for (const planner::PlannedRun& one : runs) {

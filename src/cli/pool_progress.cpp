@@ -26,7 +26,15 @@ void use_gpu(const GpuShare& share, PoolView& view) {
   view.gpu_only = share.engine == "gpu";
 }
 
-bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
+int check_means(const GpuShare& share, const run::BatchOptions& batch, bool only_looks) {
+  if (only_looks) return 0;
+  if (const auto problem = run::batch_is_missing(batch.kind)) return fail(problem->message);
+  if (share.engine != "gpu") return 0;
+  const auto missing = sim::gpu_is_missing();
+  return missing ? fail(*missing) : 0;
+}
+
+Result<bool, run::Problem> run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
   ProgressLine line(!view.quiet);
   const auto show = [&line](const run::PoolProgress& p) {
     if (!line.due()) return;
@@ -39,13 +47,7 @@ bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs) {
     run::BatchOptions batch = view.batch;
     batch.threads = view.threads;
     batch.on_progress = show;
-    const auto made = run::run_batch(batch, runs, stop_on_signals());
-    if (made) return made.value();
-    // Once is enough.
-    const auto first =
-        std::find_if(runs.begin(), runs.end(), [](const run::PoolRun* one) { return !one->there; });
-    (*first)->failure = made.error().message;
-    return true;
+    return run::run_batch(batch, runs, stop_on_signals());
   }
   run::PoolOptions options;
   options.jobs = view.jobs;
@@ -97,7 +99,9 @@ int run_set(const PoolView& view, RunSet& set) {
   }
   PoolView here = view;
   here.batch.folder = set.folder;
-  const bool whole = run_pool(here, pool);
+  const auto made = run_pool(here, pool);
+  if (!made) return fail(made.error().message, 1);
+  const bool whole = made.value();
   std::size_t failed = 0;
   std::size_t done = there;
   for (const run::PoolRun& one : set.runs) {

@@ -35,11 +35,18 @@ struct SweepOptions;
 /// As a command with runs in such a folder was told.
 [[nodiscard]] PoolView view_of(const SweepOptions& options, const std::filesystem::path& folder);
 
+/// Before anything is made for runs: whether what is to make them is here. Says what is missing, and returns the
+/// program's exit status; who only looks needs nothing.
+[[nodiscard]] int check_means(const GpuShare& share, const run::BatchOptions& batch,
+                              bool only_looks = false);
+
 /// Has a GPU make what is meant for it, or says why there is none to be used.
 void use_gpu(const GpuShare& share, PoolView& view);
 
-/// run::run_all for somebody at a terminal, or run::run_batch. False: Ctrl-C came first, or the time was over.
-[[nodiscard]] bool run_pool(const PoolView& view, const std::vector<run::PoolRun*>& runs);
+/// run::run_all for somebody at a terminal, or run::run_batch. False: Ctrl-C came first, or the time was over. Or why a
+/// batch could not be started.
+[[nodiscard]] Result<bool, run::Problem> run_pool(const PoolView& view,
+                                                  const std::vector<run::PoolRun*>& runs);
 
 /// Instead of running them: each result file, and whether it is there already. Returns 0.
 int list_runs(const std::vector<run::PoolRun*>& runs);

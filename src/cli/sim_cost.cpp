@@ -32,6 +32,7 @@ std::string label_of(const run::SweepRun& one) {
 }  // namespace
 
 int sim_cost(const SweepOptions& options) {
+  if (const int bad = check_means(options.gpu, options.batch, options.dry_run)) return bad;
   const auto loaded = sim::load(options.file);
   if (!loaded) return fail(loaded.error().text());
   const sim::Scenario& scenario = loaded.value();
@@ -44,10 +45,9 @@ int sim_cost(const SweepOptions& options) {
   fs::path folder = options.out;
   if (folder.empty())
     folder = fs::path("results") / fmt::format("{}-cost", run::safe_name(scenario.name));
-  std::string only = "run.only=\"all\"";
-  for (const sim::WorkloadSpec& w : scenario.workloads) only += fmt::format(",\"{}\"", w.name);
   std::vector<std::string> set = options.set;
-  set.push_back(std::move(only));
+  std::string& only = set.emplace_back("run.only=\"all\"");
+  for (const sim::WorkloadSpec& w : scenario.workloads) only += fmt::format(",\"{}\"", w.name);
   auto planned = run::plan_sweep(
       {options.file, set, options.seeds, folder, options.force, options.gpu.engine});
   if (!planned) return fail(planned.error().message);
@@ -59,8 +59,9 @@ int sim_cost(const SweepOptions& options) {
     fmt::print("{}, results in {}\n", count_of(runs.size(), "run"), folder.string());
     std::fflush(stdout);
   }
-  const bool whole = run_pool(view_of(options, folder), pool);
-  if (!whole && signal_came()) {
+  const auto made = run_pool(view_of(options, folder), pool);
+  if (!made) return fail(made.error().message, 1);
+  if (!made.value() && signal_came()) {
     fmt::print(stderr, "not all runs are done; the same command goes on from here\n");
     return kInterruptedStatus;
   }

@@ -53,6 +53,7 @@ PoolView view_of(const SweepOptions& options, const fs::path& folder) {
 }
 
 int sim_sweep(const SweepOptions& options) {
+  if (const int bad = check_means(options.gpu, options.batch, options.dry_run)) return bad;
   fs::path folder = options.out;
   if (folder.empty()) {
     const auto loaded = sim::load(options.file);
@@ -73,7 +74,9 @@ int sim_sweep(const SweepOptions& options) {
   if (options.dry_run) return list_runs(pool);
   const bool quiet = options.quiet || options.json || options.csv;
   if (!quiet) announce(runs, folder);
-  const bool whole = run_pool(view_of(options, folder), pool);
+  const auto made = run_pool(view_of(options, folder), pool);
+  if (!made) return fail(made.error().message, 1);
+  const bool whole = made.value();
 
   // The seed is worth a column where it tells runs apart.
   const bool show_seed =

@@ -150,26 +150,6 @@ constexpr const char* kHowToGetIt =
     "browser "
     "elsewhere is named by the environment variable CHROMIUM";
 
-bool is_program(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
-}
-
-std::optional<fs::path> in_path(const std::string& name) {
-  if (name.find('/') != std::string::npos) {
-    return is_program(name) ? std::optional<fs::path>(name) : std::nullopt;
-  }
-  const char* variable = std::getenv("PATH");
-  std::string_view rest = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
-  while (true) {
-    const std::size_t colon = std::min(rest.find(':'), rest.size());
-    const fs::path folder(rest.substr(0, colon));
-    if (!folder.empty() && is_program(folder / name)) return folder / name;
-    if (colon == rest.size()) return std::nullopt;
-    rest.remove_prefix(colon + 1);
-  }
-}
-
 /// A folder of our own that is gone afterwards, with whatever is in it.
 class TemporaryFolder {
  public:
@@ -280,13 +260,13 @@ bool is_png(const fs::path& path) { return beginning_of(path).starts_with("\x89P
 
 Result<fs::path, FileError> find_browser() {
   if (const char* named = std::getenv("CHROMIUM"); named != nullptr && *named != '\0') {
-    if (const auto found = in_path(named)) return *found;
+    if (const fs::path found = find_program(named); !found.empty()) return found;
     return FileError{fmt::format(
         "$CHROMIUM is {}, which is not a program. correct it, or unset it to use what PATH has",
         named)};
   }
   for (const char* name : {"chromium", "chromium-browser", "google-chrome"}) {
-    if (const auto found = in_path(name)) return *found;
+    if (const fs::path found = find_program(name); !found.empty()) return found;
   }
   return FileError{kHowToGetIt};
 }

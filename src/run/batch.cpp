@@ -211,12 +211,6 @@ class Parallel final : public Work {
   bool ended_ = false;
 };
 
-Problem missing(const char* program, const Said& said, const char* package) {
-  if (said.status == 127)
-    return {fmt::format("there is no {} here. it is in Debian's package {}", program, package)};
-  return {fmt::format("{} says: {}", program, said.errors.empty() ? said.output : said.errors)};
-}
-
 Result<std::unique_ptr<Work>, Problem> submit(const BatchOptions& options, const Desk& desk,
                                               const std::vector<std::vector<PoolRun*>>& tasks,
                                               std::size_t array_size) {
@@ -239,7 +233,8 @@ Result<std::unique_ptr<Work>, Problem> submit(const BatchOptions& options, const
                            "--open-mode=append", desk.script(first).string()});
     if (said.status != 0) {
       if (!ids.empty()) SlurmJob(ids).cancel();  // all of it or nothing
-      return missing("sbatch", said, "slurm-client");
+      return Problem{
+          fmt::format("sbatch says: {}", said.errors.empty() ? said.output : said.errors)};
     }
     if (!ids.empty()) ids += ',';
     ids += said.output.substr(0, said.output.find(';'));
@@ -250,9 +245,6 @@ Result<std::unique_ptr<Work>, Problem> submit(const BatchOptions& options, const
 
 Result<std::unique_ptr<Work>, Problem> start_parallel(const BatchOptions& options,
                                                       const Desk& desk) {
-  const Said there = ask({"parallel", "--version"});
-  if (there.status != 0 || there.output.find("GNU") == std::string::npos)
-    return missing("parallel", {127, "", ""}, "parallel");
   std::vector<std::string> words{"env",         "parallel",   "--will-cite",       "--sshlogin",
                                  options.hosts, "--arg-file", desk.list().string()};
   if (options.threads) {
@@ -323,6 +315,25 @@ std::vector<std::vector<PoolRun*>> pack(const std::vector<PoolRun*>& runs, doubl
   return tasks;
 }
 
+std::optional<Problem> batch_is_missing(BatchKind kind) {
+  const auto missing = [](std::string_view program, std::string_view package) {
+    return Problem{
+        fmt::format("there is no {} here, so nothing was begun. it is in Debian's package {}",
+                    program, package)};
+  };
+  if (kind == BatchKind::slurm) {
+    for (const char* program : {"sbatch", "squeue", "scancel"}) {
+      if (find_program(program).empty()) return missing(program, "slurm-client");
+    }
+  }
+  if (kind == BatchKind::ssh) {  // there is another program of that name
+    const Said said = ask({"parallel", "--version"});
+    if (said.status != 0 || said.output.find("GNU") == std::string::npos)
+      return missing("GNU parallel", "parallel");
+  }
+  return std::nullopt;
+}
+
 Result<bool, Problem> run_batch(const BatchOptions& options, const std::vector<PoolRun*>& runs,
                                 const std::atomic<bool>& stop) {
   std::vector<PoolRun*> left;
@@ -330,6 +341,7 @@ Result<bool, Problem> run_batch(const BatchOptions& options, const std::vector<P
     if (!run->there) left.push_back(run);
   }
   if (left.empty()) return true;
+  if (auto problem = batch_is_missing(options.kind)) return *std::move(problem);
   const Desk desk(options.folder);
   if (options.kind == BatchKind::ssh && fs::exists(desk.job())) {
     const std::string ids = content_of(desk.job());

@@ -41,6 +41,9 @@ struct BatchOptions {
 /// "'it'\''s'": one word for a shell.
 [[nodiscard]] std::string quoted(const std::string& word);
 
+/// The program that such a batch takes and that is not here, if there is one.
+[[nodiscard]] std::optional<Problem> batch_is_missing(BatchKind kind);
+
 /// As run_all(): makes all that is not there yet, and waits for it. False: it was told to stop first, and has
 /// told the others. Or why nothing could be started.
 [[nodiscard]] Result<bool, Problem> run_batch(const BatchOptions& options,

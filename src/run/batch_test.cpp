@@ -217,6 +217,22 @@ TEST_F(BatchTest, WhatSlurmRefusesIsToldOnce) {
   EXPECT_EQ(refused.error().message, "sbatch says: sbatch: error: invalid partition");
 }
 
+// Nothing is made for a batch that cannot be.
+TEST_F(BatchTest, WhatIsNotHereIsNamed) {
+  EXPECT_FALSE(batch_is_missing(BatchKind::none));
+  EXPECT_FALSE(batch_is_missing(BatchKind::slurm));
+  add("a");
+  setenv("PATH", (folder_ / "nothing").c_str(), 1);
+  for (const auto& [kind, word] :
+       {std::pair{BatchKind::slurm, "no sbatch here"}, {BatchKind::ssh, "no GNU parallel here"}}) {
+    options_.kind = kind;
+    const auto made = make();
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.error().message.find(word), std::string::npos) << made.error().message;
+    EXPECT_FALSE(fs::exists(options_.folder / ".batch"));
+  }
+}
+
 // By GNU parallel: each run is a command of its own, and machines are as it takes them.
 TEST_F(BatchTest, BySsh) {
   options_.kind = BatchKind::ssh;

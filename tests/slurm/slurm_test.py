@@ -214,7 +214,7 @@ def inside(program, folder):
     # Slurm's own words, once.
     os.environ["SBATCH_PARTITION"] = "none"
     refused = run(sweep(program, scenario, folder / "refused", "--slurm"))
-    check(refused.returncode == 1 and refused.stdout.count("sbatch says") == 1, refused.stdout, refused.stderr)
+    check(refused.returncode == 1 and refused.stderr.count("sbatch says") == 1, refused.stdout, refused.stderr)
     del os.environ["SBATCH_PARTITION"]
 
     if shutil.which("parallel"):
