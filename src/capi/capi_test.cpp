@@ -630,6 +630,13 @@ TEST(CApi, AnEndpointWithThreads) {
       STRACK_OK);
   EXPECT_EQ(strack_unregister_region(server.get(), region), STRACK_OK);
   EXPECT_EQ(strack_unregister_region(server.get(), region), STRACK_UNKNOWN_REGION);
+  std::array<char, 256> error{};
+  EXPECT_EQ(strack_register_region(server.get(), STRACK_ANY_CONNECTION, in.data(), in.size(),
+                                   &region, error.data(), error.size()),
+            STRACK_FAILED_CALL);
+  EXPECT_STREQ(
+      error.data(),
+      "of an endpoint with threads a region belongs to one connection. name one that is open");
 
   // Readable as long as something has not been taken.
   pollfd wait{strack_file_descriptor(server.get()), POLLIN, 0};

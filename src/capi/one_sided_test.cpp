@@ -51,6 +51,8 @@ TEST(OneSided, AReadOfARegion) {
   ASSERT_TRUE(pair.run_until([&] { return Pair::count(pair.client_done, STRACK_READ) > 1; }));
   EXPECT_EQ(pair.client_done.back().kind, static_cast<std::uint32_t>(STRACK_FAILED));
   EXPECT_EQ(Pair::only(pair.server_done, STRACK_FAILED).status, STRACK_ACCESS_REFUSED);
+  EXPECT_STREQ(strack_error_text(STRACK_ACCESS_REFUSED),
+               "the peer wrote or read where no region allows it");
 }
 
 // [D154] Two values are changed and come back as they were; what makes no sense is refused at once.
@@ -85,6 +87,8 @@ TEST(OneSided, AnAtomic) {
   EXPECT_EQ(ask(256 + STRACK_ATOMIC_SUM, STRACK_UINT8, "ab", nullptr, 2), STRACK_INVALID_ARGUMENT);
   EXPECT_EQ(ask(STRACK_ATOMIC_SUM, 256 + STRACK_UINT8, "ab", nullptr, 2), STRACK_INVALID_ARGUMENT);
   EXPECT_EQ(ask(STRACK_ATOMIC_SUM, STRACK_UINT8, "ab", nullptr, 241), STRACK_TOO_LONG);
+  EXPECT_NE(std::string(strack_error_text(STRACK_TOO_LONG)).find("an atomic at most 240"),
+            std::string::npos);
   EXPECT_EQ(strack_atomic(pair.client.get(), pair.to_server, region, 2, STRACK_ATOMIC_READ,
                           STRACK_UINT8, nullptr, nullptr, nullptr, 2, 33),
             STRACK_INVALID_ARGUMENT);

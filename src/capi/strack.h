@@ -104,7 +104,7 @@ enum {
   STRACK_BUSY = -13,              /**< set-up: the peer has no room for another connection */
   STRACK_NOT_LISTENING = -14,     /**< set-up: the peer takes no connections */
   STRACK_TIMED_OUT = -15,         /**< set-up: no answer within `connect_timeout_ms` */
-  STRACK_ACCESS_REFUSED = -16,    /**< the peer wrote or read outside a region */
+  STRACK_ACCESS_REFUSED = -16,    /**< the peer wrote or read where no region allows it */
   STRACK_PROTOCOL_ERROR = -17,    /**< the peer says that this side broke a rule, or the reverse */
   STRACK_KEYS_EXHAUSTED = -18,    /**< 2^40 packets under one key: connect anew */
   STRACK_NO_RESOURCES = -19,      /**< max_connections, max_receives or max_regions is reached */

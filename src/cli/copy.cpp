@@ -325,6 +325,7 @@ Attempt fetch_once(transfer::Dialled& dialled, const std::shared_ptr<transfer::S
   attempt.progress.sent_bytes = summary->bytes + summary->again_bytes;
   attempt.progress.again_bytes = summary->again_bytes;
   attempt.progress.kept_bytes = summary->resumed_bytes;
+  attempt.progress.hole_bytes = summary->hole_bytes;
   attempt.progress.files = summary->files;
   attempt.progress.there = summary->there;
   attempt.progress.links = summary->links;

@@ -52,6 +52,10 @@ std::string plural(std::uint64_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
+std::string holes_text(std::uint64_t count) {
+  return count == 0 ? std::string() : fmt::format(" and {} of holes", size_of(count));
+}
+
 bool prepare(const std::string& peer_timeout, const transfer::Protection& protection,
              udp::EndpointOptions& settings) {
   const auto timeout = parse_peer_timeout(peer_timeout);
@@ -86,7 +90,12 @@ std::vector<std::string> progress_lines(std::uint64_t done, std::uint64_t all, d
   constexpr std::size_t kShortBar = 10;
   const double part =
       all == 0 ? 1 : static_cast<double>(std::min(done, all)) / static_cast<double>(all);
-  pace.note(done, Clock::now());
+  const auto now = Clock::now();
+  // The first line comes late, and tells of all that was before it.
+  if (pace.empty())
+    pace.note(0, now - std::chrono::duration_cast<Clock::duration>(
+                           std::chrono::duration<double>(seconds)));
+  pace.note(done, now);
   const std::string percent = fmt::format("{:.1f} %", 100 * part);
   const std::string bar = bar_text(part, kShortBar) + ' ' + percent;
   const std::string bytes = fmt::format("{} of {}", size_of(done), size_of(all));
@@ -164,6 +173,7 @@ void Totals::add(const Attempt& attempt) {
   copied += progress.files - progress.there;
   sent += progress.sent_bytes;
   again += progress.again_bytes;
+  holes += progress.hole_bytes;
   all = std::max(all, attempt.all);
   sockets = attempt.sockets;
 }
@@ -174,11 +184,14 @@ std::string Totals::text(double seconds, std::size_t skipped, bool or_more) cons
   const std::uint64_t there = last.files > copied ? last.files - copied : 0;
   const std::uint64_t sent_last = last.sent_bytes - last.again_bytes;
   const std::uint64_t sent_before = sent - again - sent_last;
-  const std::uint64_t kept = last.kept_bytes > sent_before ? last.kept_bytes - sent_before : 0;
+  const std::uint64_t holes_before = holes - last.hole_bytes;
+  const std::uint64_t brought = std::min(last.kept_bytes, sent_before + holes_before);
+  const std::uint64_t kept = last.kept_bytes - brought;
   // What an earlier attempt sent and the last one found there counts, what had to be sent again does not.
-  const std::uint64_t arrived = sent_last + last.kept_bytes - kept;
-  std::string text = fmt::format("copied {}, {} in {:.1f} s, {}", what, size_of(arrived), seconds,
-                                 transfer::rate_text(arrived, seconds));
+  const std::uint64_t arrived = sent_last + brought - std::min(brought, holes_before);
+  std::string text = fmt::format("copied {}, {}{} in {:.1f} s, {}", what, size_of(arrived),
+                                 holes_text(last.hole_bytes + std::min(brought, holes_before)),
+                                 seconds, transfer::rate_text(arrived, seconds));
   if (sent > arrived) text += fmt::format("; {} sent twice", size_of(sent - arrived));
   if (there > 0) text += fmt::format("; {} there already", plural(there, "file"));
   if (kept > 0 && last.files > there)

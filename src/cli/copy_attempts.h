@@ -56,6 +56,9 @@ void turn(udp::Endpoint& endpoint, transfer::Worker& worker, Side& side,
   }
 }
 
+/// " and 5.4 GB of holes"; nothing where there are none.
+[[nodiscard]] std::string holes_text(std::uint64_t count);
+
 /// "[=====>    ]"; `part` of one.
 [[nodiscard]] std::string bar_text(double part, std::size_t width = 20);
 
@@ -117,6 +120,7 @@ struct Totals {
   std::uint64_t copied = 0;  ///< files
   std::uint64_t sent = 0;
   std::uint64_t again = 0;  ///< of these, sent again since the checksum was wrong
+  std::uint64_t holes = 0;  ///< bytes that did not have to be
   std::uint64_t all = 0;
   bool failed = false;        ///< it went to its end without all: that was said
   udp::SocketLimits sockets;  ///< of the last one

@@ -56,9 +56,12 @@ TEST(ProgressText, HasABar) {
   EXPECT_EQ(bar_text(0), "[>                   ]");
   EXPECT_EQ(bar_text(0.5), "[==========>         ]");
   EXPECT_EQ(bar_text(1), "[====================]");
-  transfer::Pace pace;
+  transfer::Pace pace, stalled;
+  // The first line tells the rate since the beginning.
   EXPECT_EQ(progress_lines(25, 100, 2, "", pace).front(),
-            "[=====>              ] 25.0 %  25 B of 100 B  0 b/s  about 6 s left");
+            "[=====>              ] 25.0 %  25 B of 100 B  100 b/s  about 6 s left");
+  EXPECT_EQ(progress_lines(0, 100, 2, "", stalled).front(),
+            "[>                   ] 0.0 %  0 B of 100 B  nothing for 2 s  no estimate yet");
 }
 
 // However narrow the terminal: where 80 columns are left, the time and the rates of paths are among what is told, and where
@@ -70,15 +73,18 @@ TEST(ProgressText, KeepsTimeAndPathsWhereThereIsLittleRoom) {
   const auto lines =
       progress_lines(1'234'000'000, 5'678'000'000, 60, "1234 of 5678 files", pace, paths);
   const auto at = [&](std::size_t columns) { return fitting_line(lines, columns); };
-  EXPECT_EQ(at(200),
-            "[====>               ] 21.7 %  1.2 GB of 5.7 GB  1234 of 5678 files  0 b/s  about "
-            "4 min left  "
-            "256 of 256 paths, 112.345 Mb/s to 131.072 Mb/s each");
-  EXPECT_EQ(at(110),
-            "[==>       ] 21.7 %  1.2 GB of 5.7 GB  1234 of 5678 files  0 b/s  about 4 min left  "
-            "256 paths, 112 to 131 Mb/s");
-  EXPECT_EQ(at(79), "[==>       ] 21.7 %  0 b/s  about 4 min left  256 paths, 112 to 131 Mb/s");
-  EXPECT_EQ(at(58), "21.7 %  0 b/s  about 4 min left");
+  EXPECT_EQ(
+      at(200),
+      "[====>               ] 21.7 %  1.2 GB of 5.7 GB  1234 of 5678 files  164.533 Mb/s  about "
+      "4 min left  "
+      "256 of 256 paths, 112.345 Mb/s to 131.072 Mb/s each");
+  EXPECT_EQ(
+      at(120),
+      "[==>       ] 21.7 %  1.2 GB of 5.7 GB  1234 of 5678 files  164.533 Mb/s  about 4 min left  "
+      "256 paths, 112 to 131 Mb/s");
+  EXPECT_EQ(at(79),
+            "[==>       ] 21.7 %  164.533 Mb/s  about 4 min left  256 paths, 112 to 131 Mb/s");
+  EXPECT_EQ(at(58), "21.7 %  164.533 Mb/s  about 4 min left");
   EXPECT_EQ(at(30), "21.7 %  about 4 min left");
   EXPECT_EQ(at(4), "21.7");
 }
@@ -111,6 +117,23 @@ TEST(Totals, BytesAreCountedOnce) {
   lost.add(attempt(140 * kMega, 0, 60 * kMega));
   EXPECT_EQ(lost.text(1, 0),
             "copied 1 file, 200 MB in 1.0 s, 1.600 Gb/s; 10 MB sent twice; connected again 1 time");
+}
+
+// What is zeros and takes no room is no part of what was sent, and is said to be there; also where an earlier attempt brought it.
+TEST(Totals, HolesAreTold) {
+  constexpr std::uint64_t kMega = 1'000'000;
+  Attempt sparse = attempt(0, 0, 0);
+  sparse.progress.hole_bytes = 5'000 * kMega;
+  Totals once;
+  once.add(sparse);
+  EXPECT_EQ(once.text(1, 0), "copied 1 file, 0 B and 5 GB of holes in 1.0 s, 0 b/s");
+  Totals twice;
+  sparse.progress.sent_bytes = 2 * kMega;
+  twice.add(sparse);
+  twice.last.files = twice.copied = 0;
+  twice.add(attempt(7 * kMega, 0, 5'002 * kMega));
+  EXPECT_EQ(twice.text(1, 0),
+            "copied 1 file, 9 MB and 5 GB of holes in 1.0 s, 72.000 Mb/s; connected again 1 time");
 }
 
 TEST(Totals, WhatIsMissingIsCounted) {

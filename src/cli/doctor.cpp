@@ -114,6 +114,22 @@ void Findings::need(bool good, const std::string& what, const std::string& found
   well_ = false;
 }
 
+std::string Findings::text(std::size_t columns) const {
+  constexpr std::size_t kState = 4;
+  constexpr std::size_t kWhat = 24;
+  std::string lines;
+  for (const auto& row : rows_) {
+    const std::string what = fmt::format("{:<{}} {:<{}} ", row[0], kState, row[1], kWhat);
+    // What is found goes on below itself.
+    std::string found = wrapped(row[2], columns > what.size() ? columns - what.size() : 0);
+    for (std::size_t end = found.find('\n'); end + 1 < found.size();
+         end = found.find('\n', end + 1))
+      found.insert(end + 1, what.size(), ' ');
+    lines += what + found;
+  }
+  return lines;
+}
+
 void Findings::print(const Formats& formats) const {
   Table table({"state", "what", "found", "value"}, 3);
   for (const auto& row : rows_) table.add({row[0], row[1], row[2], row[3]});
@@ -122,7 +138,7 @@ void Findings::print(const Formats& formats) const {
     return std::any_of(rows_.begin(), rows_.end(),
                        [state](const auto& row) { return row[0] == state; });
   };
-  for (const auto& row : rows_) fmt::print("{:<4} {:<24} {}\n", row[0], row[1], row[2]);
+  fmt::print("{}", text(terminal_width()));
   if (some("--")) fmt::print("--: goes without, and would be better with it\n");
   if (some("!!")) fmt::print("!!: is needed, and missing or broken\n");
 }

@@ -23,6 +23,8 @@ class Findings {
   void need(bool good, const std::string& what, const std::string& found,
             const std::optional<std::uint64_t>& value = std::nullopt);
   void print(const Formats& formats) const;
+  /// A line for each, or several where there are so many columns only; 0: any number.
+  [[nodiscard]] std::string text(std::size_t columns) const;
   /// Whether all is there that is needed.
   [[nodiscard]] bool well() const { return well_; }
 

@@ -25,6 +25,23 @@ TEST(Doctor, ItNamesAllThatItLooksFor) {
   EXPECT_NE(said.find(status == 0 ? "ready: " : "is missing"), std::string::npos);
 }
 
+// A terminal breaks lines anywhere; here they break between words and go on below themselves.
+TEST(Doctor, LinesFitTheTerminal) {
+  Findings findings;
+  findings.add(true, "receive buffer",
+               "up to 212992 bytes; as root: sysctl net.core.rmem_max=8388608");
+  findings.need(false, "mpirun", "missing");
+  EXPECT_EQ(findings.text(0),
+            "ok   receive buffer           up to 212992 bytes; as root: sysctl "
+            "net.core.rmem_max=8388608\n"
+            "!!   mpirun                   missing\n");
+  EXPECT_EQ(findings.text(60),
+            "ok   receive buffer           up to 212992 bytes; as root:\n"
+            "                              sysctl\n"
+            "                              net.core.rmem_max=8388608\n"
+            "!!   mpirun                   missing\n");
+}
+
 // What was lost by an entropy did not arrive: one whose packets were all lost has not answered.
 TEST(Doctor, EntropiesThatNeverAnswerAreCounted) {
   std::vector<udp::PathStatistics> paths(4);

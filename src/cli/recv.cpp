@@ -43,7 +43,8 @@ std::string summary_text(const transfer::TransferSummary& summary) {
                                  plural(summary.files, "file"));
   if (summary.folders > 0) text += fmt::format(", {}", plural(summary.folders, "folder"));
   if (summary.links > 0) text += fmt::format(", {}", plural(summary.links, "link"));
-  text += fmt::format(", {} in {:.1f} s", size_of(summary.bytes), summary.seconds);
+  text += fmt::format(", {}{} in {:.1f} s", size_of(summary.bytes), holes_text(summary.hole_bytes),
+                      summary.seconds);
   if (summary.resumed_bytes > 0)
     text += fmt::format(", {} kept from before", size_of(summary.resumed_bytes));
   if (summary.there > 0) text += fmt::format(", {} there already", summary.there);

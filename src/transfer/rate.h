@@ -33,6 +33,7 @@ class Pace {
     samples_.push_back({now, bytes});
     while (samples_.size() > 2 && now - samples_[1].at >= kWindow) samples_.pop_front();
   }
+  [[nodiscard]] bool empty() const { return samples_.empty(); }
   /// "9.412 Gb/s", or "nothing for 12 s".
   [[nodiscard]] std::string text() const {
     if (samples_.empty()) return rate_text(0, 0);

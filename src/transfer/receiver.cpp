@@ -361,6 +361,12 @@ void Receiver::handle(const SessionPtr& session, const Hole& hole) {
       std::uint64_t{hole.blocks.first} + hole.blocks.count > block_count(found->second.entry.size))
     return refuse(session, "a hole that was not asked for");
   if (found->second.lost) return;
+  const std::uint64_t first = std::uint64_t{hole.blocks.first} * kBlockBytes;
+  const std::uint64_t length =
+      std::min(std::uint64_t{hole.blocks.count} * kBlockBytes, found->second.entry.size - first);
+  found->second.left_out += length;
+  session->summary.hole_bytes += length;
+  session->done_bytes += length;
   auto verdict = std::make_shared<std::optional<Verdict>>();
   worker_.run(
       [file = found->second.file, hole, verdict] { *verdict = file->leave_out(hole.blocks); },

@@ -42,7 +42,8 @@ struct TransferSummary {
   std::uint64_t bytes = 0;
   std::uint64_t again_bytes = 0;  ///< received besides: the checksum was wrong
   std::uint64_t resumed_bytes = 0;
-  std::uint64_t unread = 0;  ///< fetched: what could not be read there, as far as it was told
+  std::uint64_t hole_bytes = 0;  ///< not sent: zeros that take no room
+  std::uint64_t unread = 0;      ///< fetched: what could not be read there, as far as it was told
   double seconds = 0;
   bool given = false;    ///< the peer has fetched it from here: `bytes` are those sent
   bool partial = false;  ///< fetched, and there was more which could not be read there

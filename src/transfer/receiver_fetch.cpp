@@ -118,6 +118,7 @@ void Receiver::note_given(Session& session) {
   session.summary.bytes = progress.sent_bytes - progress.again_bytes;
   session.summary.again_bytes = progress.again_bytes;
   session.summary.resumed_bytes = progress.kept_bytes;
+  session.summary.hole_bytes = progress.hole_bytes;
   session.summary.finished =
       session.giving->sender->over() && session.giving->sender->problem().empty();
   if (!session.summary.finished && session.summary.problem.empty())

@@ -36,6 +36,7 @@ struct Receiver::Session {
     bool lost = false;                   ///< to a newer transfer: what still comes of it is ignored
     std::uint64_t bytes = 0;             ///< received since the last `Need`
     std::uint64_t resumed = 0;           ///< bytes that were there before
+    std::uint64_t left_out = 0;          ///< bytes of holes
   };
 
   /// A slow disk of this side is not the sender's silence. Where a file is on its way it is the sender's turn,
@@ -50,8 +51,9 @@ struct Receiver::Session {
   void take_back(OpenEntry& file) {
     summary.bytes -= file.bytes;
     summary.resumed_bytes -= file.resumed;
-    done_bytes -= file.bytes + file.resumed;
-    file.bytes = file.resumed = 0;
+    summary.hole_bytes -= file.left_out;
+    done_bytes -= file.bytes + file.resumed + file.left_out;
+    file.bytes = file.resumed = file.left_out = 0;
   }
 
   /// What a peer fetches from here.

@@ -54,6 +54,7 @@ struct Sender::Outgoing {
   std::uint64_t done = 0;  ///< bytes of this need: in all, sent, and that the receiver has
   std::uint64_t sent = 0;
   std::uint64_t kept = 0;
+  std::uint64_t left_out = 0;  ///< of holes
   bool refused = false;
   bool reading = false;  ///< a `Need` is being served
   bool given_up = false;
@@ -461,6 +462,8 @@ void Sender::on_block(const std::shared_ptr<Outgoing>& file,
       if (hole.count > 0 && hole.first + hole.count != buffer->block) tell_hole(*file);
       if (hole.count == 0) hole.first = buffer->block;
       ++hole.count;
+      progress_.hole_bytes += buffer->length;
+      file->left_out += buffer->length;
     } else {
       progress_.kept_bytes += buffer->length;
       file->kept += buffer->length;
@@ -489,13 +492,14 @@ void Sender::on_sent(Outgoing& file, int round, std::uint32_t bytes) {
 void Sender::take_back(Outgoing& file, bool again) {
   progress_.bytes -= file.done;
   progress_.kept_bytes -= file.kept;
+  progress_.hole_bytes -= file.left_out;
   if (again) {
     progress_.again_bytes += file.sent;
   } else {
     progress_.sent_bytes -= file.sent;
     file.refused = true;
   }
-  file.done = file.sent = file.kept = 0;
+  file.done = file.sent = file.kept = file.left_out = 0;
 }
 
 void Sender::tell_hole(Outgoing& file) {

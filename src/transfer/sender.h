@@ -63,6 +63,7 @@ class Sender {
     std::uint64_t sent_bytes = 0;   ///< but for those of files that were refused in the end
     std::uint64_t again_bytes = 0;  ///< of these, sent once more: the checksum was wrong
     std::uint64_t kept_bytes = 0;   ///< that the receiver had from an earlier attempt, and uses
+    std::uint64_t hole_bytes = 0;   ///< left out: zeros that take no room
     std::uint64_t files = 0;        ///< stored
     std::uint64_t there = 0;        ///< that were there already
     std::uint64_t links = 0;        ///< stored or there

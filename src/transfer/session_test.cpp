@@ -336,6 +336,8 @@ TEST_F(SessionTest, SparseFilesStaySparse) {
   EXPECT_EQ(ended_[0].bytes, 4u * kBlockBytes) << "blocks 0, 20, 21 and 40";
   EXPECT_EQ(progress_.sent_bytes, 4u * kBlockBytes);
   EXPECT_EQ(progress_.bytes, 50u * kBlockBytes + 17);
+  EXPECT_EQ(progress_.hole_bytes, 46u * kBlockBytes + 17);
+  EXPECT_EQ(ended_[0].hole_bytes, 46u * kBlockBytes + 17);
   // Compared with what is there.
   EXPECT_EQ(copy({out("f").string()}, ""), "");
   EXPECT_EQ(progress_.there, 1u);

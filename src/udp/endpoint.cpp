@@ -22,7 +22,7 @@ std::string_view text(Status status) {
     case Status::closing:
       return "the connection is closing";
     case Status::too_long:
-      return "longer than a message can be";
+      return "more than a message or an atomic can have";
     case Status::unknown_region:
       return "no such region";
     case Status::truncated:
@@ -46,7 +46,7 @@ std::string_view text(Status status) {
     case Status::timed_out:
       return "nobody answered";
     case Status::access_refused:
-      return "the peer wrote outside of what was registered for it";
+      return "the peer wrote or read where no region allows it";
     case Status::protocol_error:
       return "a rule of the protocol was broken";
     case Status::keys_exhausted:

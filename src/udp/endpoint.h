@@ -126,7 +126,7 @@ enum class Status : std::uint8_t {
   would_block,         ///< no free slot now: again after the next completion
   unknown_connection,  ///< no such connection, or it has ended
   closing,             ///< `close` was called: nothing more can be sent
-  too_long,            ///< a message of 2^32 bytes or more
+  too_long,            ///< more than a message or an atomic can have
   unknown_region,      ///< in `unregister_region`
   truncated,           ///< receive: the message was longer than the buffer; the rest was dropped
   cancelled,           ///< by `cancel_receive`, or by the endpoint's end
@@ -138,7 +138,7 @@ enum class Status : std::uint8_t {
   busy,                ///< set-up: the peer has no room for another connection
   not_listening,       ///< set-up: the peer takes no connections
   timed_out,           ///< set-up: no answer within `connect_timeout`
-  access_refused,      ///< the peer wrote or read outside a region (it sees `protocol_error`)
+  access_refused,      ///< the peer wrote or read where it may not (it sees `protocol_error`)
   protocol_error,      ///< the peer says that this side broke a rule, or the reverse
   keys_exhausted,      ///< 2^40 packets under one key: connect anew
   no_resources,        ///< `max_connections`, `max_receives` or `max_regions` is reached

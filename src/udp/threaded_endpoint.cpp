@@ -363,7 +363,9 @@ std::optional<Completion> ThreadedEndpoint::peek(ConnectionId connection, Match 
 Outcome<RegionKey> ThreadedEndpoint::register_region(std::span<std::byte> memory,
                                                      ConnectionId connection, Access access) {
   Shard* shard = impl_->of(connection);
-  if (shard == nullptr) return Error{"a region of a ThreadedEndpoint belongs to a connection"};
+  if (shard == nullptr)
+    return Error{
+        "of an endpoint with threads a region belongs to one connection. name one that is open"};
   return shard->with(
       [&](Endpoint& e) { return e.register_region(memory, local(connection), access); });
 }
