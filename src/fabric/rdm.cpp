@@ -479,8 +479,7 @@ int Rdm::offer(Link& link, Operation& operation, Header header) {
   header.operation = operation.id;
   const Segments& remote = operation.request.remote;
   post(link, message(header, {remote.all.data(), remote.count}, {}));
-  const bool delivered = (operation.request.flags & FI_DELIVERY_COMPLETE) != 0;
-  if (injected && !delivered) {  // [D83] Copied: to the user it is done.
+  if (operation.request.over_when_copied()) {  // [D83] Copied: to the user it is done.
     tell(done_with(operation, 0, operation.request.local.size()));
     operation.told = true;
   }
