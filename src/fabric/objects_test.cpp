@@ -354,7 +354,7 @@ TEST(Waiting, NoSignalIsLost) {
   other.join();
 }
 
-// [D163] Whoever changes values holds one lock, by whichever domain they are reached: one was opened twice.
+// [D94] Whoever changes values holds one lock, by whichever domain they are reached: one was opened twice.
 TEST(Domain, HasOneLockForAtomics) {
   World world(2);
   World other(1);
@@ -363,7 +363,7 @@ TEST(Domain, HasOneLockForAtomics) {
   EXPECT_EQ(lock_of(world[0].ep), lock_of(other[0].ep));
 }
 
-// [D94] [D163] Atomics that come to several endpoints are done one after the other, also if the domain was opened twice.
+// [D94] Atomics that come to several endpoints are done one after the other, also if the domain was opened twice.
 TEST(Domain, AtomicsOfAllEndpointsAreAtomic) {
   World world(4);
   World again(2);

@@ -323,7 +323,7 @@ struct Ep : Handle, Host {
   void done(const Done& done) override;
   std::byte* region(const Segment& segment, std::uint64_t access) override;
   void accessed(std::span<const Segment> segments, std::uint64_t how) override;
-  /// [D163] libfabric takes domains of one name for one actor, however often that one was opened.
+  /// [D94] libfabric takes domains of one name for one actor, however often that one was opened.
   std::unique_lock<std::mutex> alone() override { return udp::alone_with_values(); }
 
   /// Whether there was anything to do, now or shortly before.

@@ -444,11 +444,13 @@ int Rdm::send(const Request& request) {
     header.type = Type::offer;
     return offer(*link, *operation, header);
   }
-  if ((request.flags & FI_DELIVERY_COMPLETE) != 0) {
+  const bool matched = (request.flags & FI_MATCH_COMPLETE) != 0;
+  if (matched || (request.flags & FI_DELIVERY_COMPLETE) != 0) {
     remember(*operation);
     operation->unanswered = true;
     header.operation = operation->id;
     header.bits |= bits::kWantsAnswer;
+    if (matched) header.bits |= bits::kWhenMatched;
   }
   // [D83] Copied already: to the user it is done. A failure after that has nobody to tell but the next operation.
   const bool injected = (request.flags & (FI_INJECT | FI_INJECT_COMPLETE)) != 0;

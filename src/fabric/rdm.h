@@ -84,11 +84,11 @@ struct Request {
   std::uint64_t tag = 0;
   std::uint64_t ignore = 0;
   std::uint64_t immediate = 0;
-  /// FI_TAGGED or FI_MSG; FI_INJECT, FI_REMOTE_CQ_DATA, FI_DELIVERY_COMPLETE, FI_MULTI_RECV
+  /// FI_TAGGED or FI_MSG; FI_INJECT, FI_REMOTE_CQ_DATA, FI_DELIVERY_COMPLETE, FI_MATCH_COMPLETE, FI_MULTI_RECV
   std::uint64_t flags = 0;
   bool report = true;  ///< in the completion queue, if it succeeds
   [[nodiscard]] bool over_when_copied() const {
-    return (flags & (FI_INJECT | FI_DELIVERY_COMPLETE)) == FI_INJECT;
+    return (flags & (FI_INJECT | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)) == FI_INJECT;
   }
   void* work = nullptr;  ///< [D137] of a domain's queue: it counts where that says
   fi_op op = FI_MIN;

@@ -143,6 +143,12 @@ void Rdm::keep(Messages& all, Unexpected message) {
   if (message.header.type == Type::send) {
     unexpected_ += message.memory();
     Link& link = *message.link;
+    // [D163] It is delivered, whether or not somebody receives it.
+    constexpr std::uint8_t kHow = bits::kWantsAnswer | bits::kWhenMatched;
+    if ((message.header.bits & kHow) == bits::kWantsAnswer) {
+      reply(link, Type::answer, message.header.operation, 0);
+      message.header.bits ^= bits::kWantsAnswer;
+    }
     if (unexpected_ > limits_.unexpected && !std::exchange(link.full, true)) {
       ++full_;
       reply(link, Type::full, 0, 0);

@@ -174,7 +174,8 @@ ssize_t start(fid_ep* outer, Action what, Request& request, fi_addr_t peer, std:
   if (!ep.enabled) return -FI_EOPBADSTATE;
   if (flags == kDefaultFlags) flags = handle.tx_flags;
   // Memory is no message: an atomic for a tagged receive is nothing that this provider has.
-  const std::uint64_t allowed = what == &Rdm::send ? kSendFlags : kSendFlags & ~kKind;
+  std::uint64_t allowed = what == &Rdm::send ? kSendFlags : kSendFlags & ~kKind;
+  if ((request.flags & FI_TAGGED) != 0) allowed |= FI_MATCH_COMPLETE;
   if ((flags & ~(allowed | (ep.caps & FI_TRIGGER))) != 0) return -FI_EBADFLAGS;
   if (what == &Rdm::read) flags &= ~FI_INJECT;  // it takes no bytes from here
   const bool waits = handle.when != nullptr || (flags & FI_TRIGGER) != 0;
