@@ -37,8 +37,8 @@ fi_addr_t insert_one(Av& av, const udp::Address& address) {
   if (av.free.empty()) {
     av.entries.push_back(address);
   } else {
-    at = av.free.back();
-    av.free.pop_back();
+    at = *av.free.begin();
+    av.free.erase(av.free.begin());
     av.entries[at] = address;
   }
   av.names.emplace(address, at);
@@ -53,7 +53,8 @@ class Insertion {
       : av_(av), names_(names), context_(context), each_((flags & FI_SYNC_ERR) != 0) {}
 
   void add(const udp::Address* address) {
-    const bool fine = address != nullptr && address->port != 0 && !address->is_any();
+    const bool fine = address != nullptr && address->port != 0 && !address->is_any() &&
+                      av_.domain->reaches(*address);
     const fi_addr_t name = fine ? insert_one(av_, *address) : FI_ADDR_NOTAVAIL;
     if (names_ != nullptr) names_[index_] = name;
     if (each_) static_cast<int*>(context_)[index_] = fine ? 0 : FI_EINVAL;
@@ -113,9 +114,9 @@ int insert(fid_av* outer, const void* addresses, std::size_t count, fi_addr_t* n
   return insertion.finish();
 }
 
-void insert_named(Insertion& insertion, const char* node, const char* service) {
+void insert_named(const Av& av, Insertion& insertion, const char* node, const char* service) {
   addrinfo hints{};
-  hints.ai_family = AF_INET;
+  hints.ai_family = av.domain->address_format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_INET;
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
   udp::Address address;
@@ -131,7 +132,7 @@ int insert_service(fid_av* outer, const char* node, const char* service, fi_addr
   Av& av = static_cast<Av&>(*outer);
   if (const int error = check(av, flags)) return error;
   Insertion insertion(av, name, flags, context);
-  insert_named(insertion, node, service);
+  insert_named(av, insertion, node, service);
   return insertion.finish();
 }
 
@@ -157,7 +158,7 @@ int insert_symmetric(fid_av* outer, const char* node, std::size_t nodes, const c
   Insertion insertion(av, names, flags, context);
   for (std::size_t i = 0; i < nodes; ++i) {
     for (std::size_t j = 0; j < services; ++j)
-      insert_named(insertion, next_name(node, i).c_str(), next_name(service, j).c_str());
+      insert_named(av, insertion, next_name(node, i).c_str(), next_name(service, j).c_str());
   }
   return insertion.finish();
 }
@@ -172,8 +173,9 @@ int remove(fid_av* outer, fi_addr_t* names, std::size_t count, std::uint64_t fla
     const auto found = av.names.find(address);
     if (found != av.names.end() && found->second == names[i]) av.names.erase(found);
     av.entries[names[i]] = {};
-    av.free.push_back(names[i]);
-    // The same address may be there once more.
+    av.free.insert(names[i]);
+    // The same address may be there once more: some are, where there are fewer names than entries.
+    if (av.names.size() == av.entries.size() - av.free.size()) continue;
     for (std::size_t j = 0; j < av.entries.size() && !av.names.contains(address); ++j) {
       if (av.entries[j] == address) av.names.emplace(address, j);
     }
@@ -242,7 +244,7 @@ int open_av(fid_domain* outer, fi_av_attr* attr, fid_av** out, void* context) {
   if (attr == nullptr) return -FI_EINVAL;
   // A vector that several processes share is nothing that this provider has.
   if (attr->name != nullptr || attr->rx_ctx_bits != 0) return -FI_ENOSYS;
-  if ((attr->flags & ~std::uint64_t{FI_EVENT}) != 0) return -FI_ENOSYS;
+  if ((attr->flags & ~(FI_EVENT | FI_SYMMETRIC)) != 0) return -FI_ENOSYS;
   auto av = std::make_unique<Av>();
   av->domain = static_cast<Domain*>(outer);
   av->tells = (attr->flags & FI_EVENT) != 0;

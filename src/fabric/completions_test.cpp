@@ -25,13 +25,13 @@ int send_with(World& world, std::span<unsigned char> bytes, std::uint64_t tag, s
   return static_cast<int>(fi_tsendmsg(world[0].ep, &message, FI_COMPLETION | flags));
 }
 
-// Delivery is when the receive has it: not when the peer's host holds it for a receive to come, however often both sides look.
-TEST(Completion, DeliveryWaitsForTheReceive) {
+/// Such a message is not over while nobody receives it, however often both sides look; and is once somebody does.
+void waits_for_a_receive(std::uint64_t flags, std::initializer_list<std::size_t> sizes) {
   World world;
-  for (const std::size_t size : {8UL, 30'000UL, 300'000UL}) {
+  for (const std::size_t size : sizes) {
     auto sent = pattern(size);
     std::uint64_t after = 5;
-    ASSERT_EQ(send_with(world, sent, 1, FI_DELIVERY_COMPLETE, as_context(1)), 0);
+    ASSERT_EQ(send_with(world, sent, 1, flags, as_context(1)), 0);
     ASSERT_EQ(fi_tsend(world[0].ep, &after, 8, nullptr, 1, 2, as_context(2)), 0);
     // The peer has acknowledged the second, so it has all that there will be of the first.
     EXPECT_EQ(World::next(world[0].tx).op_context, as_context(2)) << size;
@@ -61,17 +61,45 @@ TEST(Completion, DeliveryWaitsForTheReceive) {
   }
 }
 
-// It needs a receive, and not that anybody reads the receiver's queue.
-TEST(Completion, DeliveryDoesNotWaitForTheReceiversProgram) {
+// [D163] A message is matched when a receive has it, and not when the peer's host holds it for one to come.
+TEST(Completion, AMatchWaitsForTheReceive) {
+  waits_for_a_receive(FI_MATCH_COMPLETE, {8, 30'000, 300'000});
+  waits_for_a_receive(FI_MATCH_COMPLETE | FI_INJECT, {8});
+}
+
+// [D163] It is delivered when the peer's host has it: a long one, whose bytes wait here, with its receive.
+TEST(Completion, DeliveryNeedsNoReceive) {
   World world;
-  for (const std::size_t size : {8UL, 300'000UL}) {
+  for (const std::size_t size : {8UL, 30'000UL}) {
     auto sent = pattern(size);
+    ASSERT_EQ(send_with(world, sent, 1, FI_DELIVERY_COMPLETE, as_context(1)), 0);
+    const fi_cq_err_entry done = World::next(world[0].tx);
+    EXPECT_EQ(done.err, 0) << size;
+    EXPECT_EQ(done.op_context, as_context(1));
     std::vector<unsigned char> received(size);
     ASSERT_EQ(fi_trecv(world[1].ep, received.data(), size, nullptr, FI_ADDR_UNSPEC, 1, 0, nullptr),
               0);
-    ASSERT_EQ(send_with(world, sent, 1, FI_DELIVERY_COMPLETE, as_context(1)), 0);
-    EXPECT_EQ(World::next(world[0].tx).op_context, as_context(1));
+    EXPECT_EQ(World::next(world[1].rx).len, size);
     EXPECT_EQ(received, sent);
+    for (int i = 0; i < 1'000; ++i)
+      ASSERT_TRUE(World::nothing(world[0].tx)) << "it is told of once";
+  }
+  waits_for_a_receive(FI_DELIVERY_COMPLETE, {300'000});
+}
+
+// Neither waits for anybody to read the receiver's queue, and with a receive posted both have it in its place.
+TEST(Completion, DeliveryDoesNotWaitForTheReceiversProgram) {
+  World world;
+  for (const std::uint64_t flag : {FI_DELIVERY_COMPLETE, FI_MATCH_COMPLETE}) {
+    for (const std::size_t size : {8UL, 300'000UL}) {
+      auto sent = pattern(size);
+      std::vector<unsigned char> received(size);
+      ASSERT_EQ(
+          fi_trecv(world[1].ep, received.data(), size, nullptr, FI_ADDR_UNSPEC, 1, 0, nullptr), 0);
+      ASSERT_EQ(send_with(world, sent, 1, flag, as_context(1)), 0);
+      EXPECT_EQ(World::next(world[0].tx).op_context, as_context(1));
+      EXPECT_EQ(received, sent);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "fabric/provider.h"
@@ -255,6 +256,14 @@ bool Ep::cancel_deferred(const void* context) {
 int control_domain(fid* inner, int command, void* arg) {
   auto& domain = self<Domain, fid_domain>(inner);
   switch (command) {
+    case FI_MAP_RAW_MR: {
+      const auto& map = *static_cast<const struct fi_mr_map_raw*>(arg);
+      if (map.key_size != sizeof *map.key || map.flags != 0) return -FI_EINVAL;
+      std::memcpy(map.key, map.raw_key, map.key_size);
+      return 0;
+    }
+    case FI_UNMAP_KEY:
+      return 0;
     case FI_QUEUE_WORK:
       return arg == nullptr ? -FI_EINVAL : queue(domain, *static_cast<fi_deferred_work*>(arg));
     case FI_CANCEL_WORK: {

@@ -1,5 +1,6 @@
 // Fabrics, domains and registered memory.
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include "fabric/provider.h"
@@ -112,19 +113,44 @@ int bind_region(fid* inner, fid* other, std::uint64_t flags) {
   return 0;
 }
 
-fi_ops region_base{
-    .size = sizeof(fi_ops),
-    .close = close_region,
-    .bind = bind_region,
-    .control = [](fid*, int command, void*) { return command == FI_ENABLE ? 0 : -FI_ENOSYS; },
-    .ops_open = kMissing,
-    .tostr = kMissing,
-    .ops_set = kMissing};
+/// For programs that carry keys as bytes.
+int tell_key(Region& region, const struct fi_mr_raw_attr& attr) {
+  const std::size_t room = *attr.key_size;
+  *attr.key_size = sizeof region.key;
+  if (room < sizeof region.key) return -FI_ETOOSMALL;
+  if (attr.flags != 0) return -FI_EBADFLAGS;
+  *attr.base_addr = region.base;
+  std::memcpy(attr.raw_key, &region.key, sizeof region.key);
+  return 0;
+}
+
+int control_region(fid* inner, int command, void* arg) {
+  switch (command) {
+    case FI_ENABLE:
+    case FI_REFRESH:
+      return 0;
+    case FI_GET_RAW_MR:
+      return tell_key(self<Region, fid_mr>(inner), *static_cast<const struct fi_mr_raw_attr*>(arg));
+    default:
+      return -FI_ENOSYS;
+  }
+}
+
+fi_ops region_base{.size = sizeof(fi_ops),
+                   .close = close_region,
+                   .bind = bind_region,
+                   .control = control_region,
+                   .ops_open = kMissing,
+                   .tostr = kMissing,
+                   .ops_set = kMissing};
 
 int register_attr(fid* inner, const fi_mr_attr* attr, std::uint64_t flags, fid_mr** out) {
   if (attr == nullptr || attr->iov_count != 1 || attr->iface != FI_HMEM_SYSTEM) return -FI_EINVAL;
   if ((flags & ~std::uint64_t{FI_RMA_EVENT}) != 0) return -FI_EBADFLAGS;
   auto& domain = self<Domain, fid_domain>(inner);
+  // Older programs have no such field. Nobody may think that it protects memory.
+  if (FI_VERSION_GE(domain.fabric->api_version, FI_VERSION(1, 5)) && attr->auth_key_size != 0)
+    return -FI_EINVAL;
   auto region = std::make_unique<Region>();
   region->domain = &domain;
   region->memory = static_cast<std::byte*>(attr->mr_iov[0].iov_base);
@@ -194,6 +220,7 @@ int open_domain(fid_fabric* outer, fi_info* info, fid_domain** out, void* contex
   domain->fid = {FI_CLASS_DOMAIN, context, &domain_base};
   domain->ops = &domain_operations;
   domain->mr = &memory_operations;
+  domain->address_format = info->addr_format;
   if (info->domain_attr != nullptr) {
     const int mode = info->domain_attr->mr_mode;
     domain->virtual_addresses = mode == FI_MR_BASIC || (mode & FI_MR_VIRT_ADDR) != 0;

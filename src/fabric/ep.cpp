@@ -104,6 +104,7 @@ int close_ep(fid* inner) {
 
 int bind_cq(Ep& ep, Cq& cq, std::uint64_t flags) {
   if ((flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)) != 0) return -FI_EBADFLAGS;
+  if ((flags & (FI_TRANSMIT | FI_RECV)) == 0) return -FI_EBADFLAGS;
   const bool selective = (flags & FI_SELECTIVE_COMPLETION) != 0;
   if (((flags & FI_TRANSMIT) != 0 && ep.tx != nullptr) ||
       ((flags & FI_RECV) != 0 && ep.rx != nullptr))
@@ -125,7 +126,8 @@ int bind_cq(Ep& ep, Cq& cq, std::uint64_t flags) {
 int bind_cntr(Ep& ep, Cntr& cntr, std::uint64_t flags) {
   constexpr std::array<std::uint64_t, kCounters> kFlags{FI_SEND,  FI_RECV,        FI_READ,
                                                         FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE};
-  if ((flags & ~(FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)) != 0)
+  if (flags == 0 ||
+      (flags & ~(FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)) != 0)
     return -FI_EBADFLAGS;
   for (std::size_t i = 0; i < kCounters; ++i) {
     if ((flags & kFlags[i]) == 0) continue;
@@ -139,28 +141,39 @@ int bind_cntr(Ep& ep, Cntr& cntr, std::uint64_t flags) {
 
 int bind_stx(Ep& ep, Stx& stx, std::uint64_t flags) {
   if (flags != 0) return -FI_EBADFLAGS;
-  if (!ep.shares_tx || ep.stx != nullptr || ep.enabled || stx.domain != ep.domain)
-    return -FI_EINVAL;
+  if (!ep.shares_tx || ep.stx != nullptr) return -FI_EINVAL;
   ep.stx = &stx;
   ep.tx_flags = stx.flags;
   ++stx.users;
   return 0;
 }
 
+int bind_av(Ep& ep, Av& av) {
+  if (ep.av != nullptr) return -FI_EINVAL;
+  ep.av = &av;
+  ++av.users;
+  return 0;
+}
+
+/// What belongs to a domain serves its endpoints alone.
+template <class T, class Outer, class... A>
+int bind_own(Ep& ep, fid* other, int (*bind)(Ep&, T&, A...), A... rest) {
+  auto& object = self<T, Outer>(other);
+  return object.domain == ep.domain ? bind(ep, object, rest...) : -FI_EDOMAIN;
+}
+
 int bind_ep(fid* inner, fid* other, std::uint64_t flags) {
   auto& ep = self<Ep, fid_ep>(inner);
+  if (ep.enabled) return -FI_EOPBADSTATE;
   switch (other->fclass) {
     case FI_CLASS_AV:
-      if (ep.av != nullptr) return -FI_EINVAL;
-      ep.av = &self<Av, fid_av>(other);
-      ++ep.av->users;
-      return 0;
+      return bind_own<Av, fid_av>(ep, other, bind_av);
     case FI_CLASS_CQ:
-      return bind_cq(ep, self<Cq, fid_cq>(other), flags);
+      return bind_own<Cq, fid_cq>(ep, other, bind_cq, flags);
     case FI_CLASS_CNTR:
-      return bind_cntr(ep, self<Cntr, fid_cntr>(other), flags);
+      return bind_own<Cntr, fid_cntr>(ep, other, bind_cntr, flags);
     case FI_CLASS_STX_CTX:
-      return bind_stx(ep, self<Stx, fid_stx>(other), flags);
+      return bind_own<Stx, fid_stx>(ep, other, bind_stx, flags);
     case FI_CLASS_EQ:
       if (ep.eq != nullptr) return -FI_EINVAL;
       ep.eq = &self<Eq, fid_eq>(other);
@@ -368,7 +381,7 @@ void Ep::done(const Done& done) {
   auto* const work = static_cast<fi_deferred_work*>(done.work);
   Cntr* cntr = work == nullptr ? counters[static_cast<std::size_t>(done.counted)]
                                : static_cast<Cntr*>(work->completion_cntr);
-  if (cntr != nullptr) cntr->add(1, done.error != 0);
+  if (cntr != nullptr && done.counts) cntr->add(1, done.error != 0);
   if (!done.report && done.error == 0) return;
   const bool tells_receiver = done.counted == Counted::receive ||
                               done.counted == Counted::remote_read ||

@@ -27,6 +27,11 @@ constexpr std::uint64_t kDirections =
 constexpr std::uint64_t kSecondary = FI_MULTI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SOURCE |
                                      FI_DIRECTED_RECV | FI_RMA_EVENT | FI_TRIGGER;
 constexpr std::uint64_t kCaps = kPrimary | kDirections | kSecondary;
+/// Of these, what is about a context that sends, and about one that receives.
+constexpr std::uint64_t kTxCaps = kPrimary | FI_SEND | FI_READ | FI_WRITE | FI_TRIGGER;
+constexpr std::uint64_t kRxCaps = kPrimary | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE |
+                                  FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_RMA_EVENT |
+                                  FI_TRIGGER;
 constexpr std::uint64_t kOrders = FI_ORDER_SAS;
 constexpr std::uint32_t kProtocol = FI_PROV_SPECIFIC | 0x5354;
 constexpr std::size_t kMostObjects = 65'536;
@@ -195,8 +200,6 @@ int resolve(const char* node, const char* service, bool v6, bool numeric, udp::A
 
 bool any_bit_outside(std::uint64_t asked, std::uint64_t offered) { return (asked & ~offered) != 0; }
 
-bool suits(const fi_tx_attr& tx) { return is_offered(tx); }
-
 bool suits(const fi_rx_attr& rx) {
   return !any_bit_outside(rx.caps, kCaps) && !any_bit_outside(rx.op_flags, kRxFlags) &&
          !any_bit_outside(rx.msg_order, kOrders) && rx.comp_order == FI_ORDER_NONE &&
@@ -223,20 +226,6 @@ bool suits(const fi_domain_attr& domain) {
          !any_bit_outside(domain.caps, FI_LOCAL_COMM | FI_REMOTE_COMM);
 }
 
-bool suits(const fi_info& hints) {
-  if (any_bit_outside(hints.caps, kCaps)) return false;
-  if (hints.addr_format != FI_FORMAT_UNSPEC && hints.addr_format != FI_SOCKADDR &&
-      hints.addr_format != FI_SOCKADDR_IN && hints.addr_format != FI_SOCKADDR_IN6)
-    return false;
-  if (hints.fabric_attr != nullptr && hints.fabric_attr->name != nullptr &&
-      std::strcmp(hints.fabric_attr->name, kName) != 0)
-    return false;
-  return (hints.tx_attr == nullptr || suits(*hints.tx_attr)) &&
-         (hints.rx_attr == nullptr || suits(*hints.rx_attr)) &&
-         (hints.ep_attr == nullptr || suits(*hints.ep_attr)) &&
-         (hints.domain_attr == nullptr || suits(*hints.domain_attr));
-}
-
 /// What was asked for, and what goes with it.
 std::uint64_t caps_for(const fi_info* hints) {
   const std::uint64_t asked = hints != nullptr ? hints->caps : 0;
@@ -247,6 +236,26 @@ std::uint64_t caps_for(const fi_info* hints) {
   constexpr std::uint64_t kRemote = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   if ((asked & (FI_RMA | FI_ATOMIC)) != 0 && (asked & kRemote) == 0) caps |= kRemote;
   return caps;
+}
+
+bool suits(const fi_info& hints) {
+  if (any_bit_outside(hints.caps, kCaps)) return false;
+  // A context has no more than its endpoint.
+  const std::uint64_t caps = caps_for(&hints);
+  if (hints.tx_attr != nullptr && any_bit_outside(hints.tx_attr->caps & kTxCaps, caps))
+    return false;
+  if (hints.rx_attr != nullptr && any_bit_outside(hints.rx_attr->caps & kRxCaps, caps))
+    return false;
+  if (hints.addr_format != FI_FORMAT_UNSPEC && hints.addr_format != FI_SOCKADDR &&
+      hints.addr_format != FI_SOCKADDR_IN && hints.addr_format != FI_SOCKADDR_IN6)
+    return false;
+  if (hints.fabric_attr != nullptr && hints.fabric_attr->name != nullptr &&
+      std::strcmp(hints.fabric_attr->name, kName) != 0)
+    return false;
+  return (hints.tx_attr == nullptr || is_offered(*hints.tx_attr)) &&
+         (hints.rx_attr == nullptr || suits(*hints.rx_attr)) &&
+         (hints.ep_attr == nullptr || suits(*hints.ep_attr)) &&
+         (hints.domain_attr == nullptr || suits(*hints.domain_attr));
 }
 
 void fill_domain(fi_domain_attr& domain, const fi_domain_attr* hints, std::uint32_t version) {
@@ -282,7 +291,7 @@ void fill_rest(fi_info& info, const fi_info* hints) {
   const fi_tx_attr* tx_hints = hints != nullptr ? hints->tx_attr : nullptr;
   const fi_rx_attr* rx_hints = hints != nullptr ? hints->rx_attr : nullptr;
   fi_tx_attr& tx = *info.tx_attr;
-  tx.caps = info.caps & (kPrimary | FI_SEND | FI_READ | FI_WRITE | FI_TRIGGER);
+  tx.caps = info.caps & kTxCaps;
   tx.op_flags = tx_hints != nullptr ? tx_hints->op_flags : 0;
   tx.msg_order = kOrders;
   tx.inject_size = kMostInjected;
@@ -290,8 +299,7 @@ void fill_rest(fi_info& info, const fi_info* hints) {
   tx.iov_limit = kMostPieces;
   tx.rma_iov_limit = kMostPieces;
   fi_rx_attr& rx = *info.rx_attr;
-  rx.caps = info.caps & (kPrimary | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV |
-                         FI_SOURCE | FI_DIRECTED_RECV | FI_RMA_EVENT | FI_TRIGGER);
+  rx.caps = info.caps & kRxCaps;
   rx.op_flags = rx_hints != nullptr ? rx_hints->op_flags : 0;
   rx.msg_order = kOrders;
   rx.size = rx_hints != nullptr && rx_hints->size != 0 ? rx_hints->size : kQueueSize;
@@ -321,24 +329,27 @@ void put_address(const udp::Address& address, void*& out, std::size_t& size) {
 /// Where this side is and, if the program says so, where the other is.
 int fill_addresses(fi_info& info, const char* node, const char* service, std::uint64_t flags,
                    const fi_info* hints) {
-  bool v6 = hints != nullptr && hints->addr_format == FI_SOCKADDR_IN6;
-  if (node != nullptr && std::strchr(node, ':') != nullptr) v6 = true;
-  if (v6 && hints != nullptr && hints->addr_format == FI_SOCKADDR_IN) return -FI_ENODATA;
-  const bool numeric = (flags & FI_NUMERICHOST) != 0;
-  udp::Address source = default_address(v6);
+  const std::uint32_t format =
+      hints != nullptr ? hints->addr_format : std::uint32_t{FI_FORMAT_UNSPEC};
   udp::Address other;
   bool has_source = false;
   bool has_other = false;
+  const bool names = (node != nullptr || service != nullptr) && (flags & FI_PROV_ATTR_ONLY) == 0;
+  const bool names_other = names && (flags & FI_SOURCE) == 0;
+  if (hints != nullptr && hints->dest_addr != nullptr && !names_other)
+    has_other = from_sockaddr(hints->dest_addr, hints->dest_addrlen, other);
+  const bool v6 = format == FI_SOCKADDR_IN6 || (has_other && other.v6) ||
+                  (node != nullptr && std::strchr(node, ':') != nullptr);
+  const bool numeric = (flags & FI_NUMERICHOST) != 0;
+  udp::Address source = default_address(v6);
   if (hints != nullptr && hints->src_addr != nullptr) {
     if (!from_sockaddr(hints->src_addr, hints->src_addrlen, source)) return -FI_ENODATA;
     has_source = true;
   }
-  if (hints != nullptr && hints->dest_addr != nullptr)
-    has_other = from_sockaddr(hints->dest_addr, hints->dest_addrlen, other);
-  if ((node != nullptr || service != nullptr) && (flags & FI_PROV_ATTR_ONLY) == 0) {
+  if (names) {
     udp::Address named;
-    if (const int error = resolve(node, service, v6, numeric, named)) return error;
-    if ((flags & FI_SOURCE) != 0) {
+    if (const int error = resolve(node, service, v6 || source.v6, numeric, named)) return error;
+    if (!names_other) {
       if (node == nullptr) {
         source.port = named.port;
       } else {
@@ -356,6 +367,9 @@ int fill_addresses(fi_info& info, const char* node, const char* service, std::ui
     source.port = port;
   }
   info.addr_format = source.v6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+  const bool any_format = format == FI_FORMAT_UNSPEC || format == FI_SOCKADDR;
+  if ((has_other && other.v6 != source.v6) || (!any_format && format != info.addr_format))
+    return -FI_ENODATA;
   put_address(source, info.src_addr, info.src_addrlen);
   if (has_other) put_address(other, info.dest_addr, info.dest_addrlen);
   return 0;

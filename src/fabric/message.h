@@ -50,6 +50,7 @@ namespace bits {
 inline constexpr std::uint8_t kTagged = 1;
 inline constexpr std::uint8_t kImmediate = 2;    ///< `immediate` is the user's
 inline constexpr std::uint8_t kWantsAnswer = 4;  ///< by its `operation`
+inline constexpr std::uint8_t kWhenMatched = 8;  ///< of a message: not before a receive has it
 }  // namespace bits
 
 struct Header {

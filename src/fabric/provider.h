@@ -24,12 +24,14 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "fabric/rdm.h"
+#include "udp/atomics.h"
 
 namespace strack::fabric {
 
@@ -166,18 +168,23 @@ struct Domain : fid_domain {
   Fabric* fabric = nullptr;
   bool virtual_addresses = false;  ///< peers name memory by its address here
   bool own_keys = false;           ///< the provider chooses keys
+  std::uint32_t address_format = FI_FORMAT_UNSPEC;
   std::atomic<int> users{0};
 
   std::mutex mutex;
   std::unordered_map<std::uint64_t, Region*> regions;
   std::uint64_t next_key = 0;
-  std::mutex values;     ///< atomics: one at a time, whichever endpoint they come to
   std::mutex eps_mutex;  ///< taken before an endpoint's
   std::vector<Ep*> eps;
   std::vector<Cntr*> region_counters;  ///< [D134] which all of these endpoints make progress for
 
   std::mutex deferred_mutex;
   std::list<Deferred> deferred;  ///< [D137] by threshold, and as they came
+
+  /// Whether its endpoints send to addresses of this kind.
+  [[nodiscard]] bool reaches(const udp::Address& address) const {
+    return address_format != (address.v6 ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6);
+  }
   /// Takes back what is chosen, and says how many.
   std::size_t take_back(const std::function<bool(const Deferred&)>& chosen,
                         std::vector<Deferred>* taken = nullptr);
@@ -215,7 +222,7 @@ struct Av : fid_av {
 
   std::mutex mutex;
   std::vector<udp::Address> entries;  ///< port 0: free
-  std::vector<fi_addr_t> free;        ///< entries that were removed
+  std::set<fi_addr_t> free;           ///< entries that were removed
   std::unordered_map<udp::Address, std::uint64_t, AddressHash> names;
   std::atomic<std::uint64_t> epoch{1};  ///< another with every change
 
@@ -250,8 +257,8 @@ struct Cntr : fid_cntr {
   std::atomic<int> users{0};
   std::atomic<std::uint64_t> value{0};
   std::atomic<std::uint64_t> errors{0};
-  std::atomic<std::uint64_t> seen{0};                          ///< by a poll set
-  std::atomic<std::uint64_t> shown_value{0}, shown_errors{0};  ///< as the program knows them
+  std::atomic<std::uint64_t> polled_value{0}, polled_errors{0};  ///< as a poll set saw them
+  std::atomic<std::uint64_t> shown_value{0}, shown_errors{0};    ///< as the program knows them
   std::atomic<std::size_t> waited_for{0};  ///< [D137] by so many that are deferred
   Progressed progressed;
 
@@ -316,7 +323,8 @@ struct Ep : Handle, Host {
   void done(const Done& done) override;
   std::byte* region(const Segment& segment, std::uint64_t access) override;
   void accessed(std::span<const Segment> segments, std::uint64_t how) override;
-  std::unique_lock<std::mutex> alone() override { return std::unique_lock(domain->values); }
+  /// [D94] libfabric takes domains of one name for one actor, however often that one was opened.
+  std::unique_lock<std::mutex> alone() override { return udp::alone_with_values(); }
 
   /// Whether there was anything to do, now or shortly before.
   bool progress();

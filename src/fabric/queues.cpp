@@ -19,6 +19,28 @@ using Clock = std::chrono::steady_clock;
 constexpr int kLongestSleepMs = 50;  ///< timers of the transport are looked after in between
 constexpr std::chrono::microseconds kSpin{50};
 
+/// What a program can sleep at, and of which kind that is.
+int tell_wait(const Waiting& waiting, int command, void* arg) {
+  switch (command) {
+    case FI_GETWAIT:
+      *static_cast<int*>(arg) = waiting.file_descriptor();
+      return 0;
+    case FI_GETWAITOBJ:
+      *static_cast<fi_wait_obj*>(arg) = FI_WAIT_FD;
+      return 0;
+    default:
+      return -FI_ENOSYS;
+  }
+}
+
+/// Tells of an error. The program's buffer for more about it stays its own, since there is no more; how long that is
+/// stands in the entries of programs for 1.5 and later.
+template <class Entry>
+void tell_error(const Entry& from, Entry& out, std::uint32_t api_version) {
+  std::memcpy(&out, &from, offsetof(Entry, err_data));
+  if (FI_VERSION_GE(api_version, FI_VERSION(1, 5))) out.err_data_size = 0;
+}
+
 // ---- Completion queues ----
 
 int close_cq(fid* inner) {
@@ -31,16 +53,7 @@ int close_cq(fid* inner) {
 
 int control_cq(fid* inner, int command, void* arg) {
   auto& cq = self<Cq, fid_cq>(inner);
-  if (!cq.waits) return -FI_ENOSYS;
-  if (command == FI_GETWAIT) {
-    *static_cast<int*>(arg) = cq.progressed.waiting.file_descriptor();
-    return 0;
-  }
-  if (command == FI_GETWAITOBJ) {
-    *static_cast<fi_wait_obj*>(arg) = FI_WAIT_FD;
-    return 0;
-  }
-  return -FI_ENOSYS;
+  return cq.waits ? tell_wait(cq.progressed.waiting, command, arg) : -FI_ENOSYS;
 }
 
 /// What is there now, without progress.
@@ -64,7 +77,7 @@ ssize_t take_entries(Cq& cq, void* out, std::size_t count, fi_addr_t* sources) {
 ssize_t read_from(fid_cq* outer, void* out, std::size_t count, fi_addr_t* sources) {
   Cq& cq = static_cast<Cq&>(*outer);
   const ssize_t taken = take_entries(cq, out, count, sources);
-  if (taken != -FI_EAGAIN) return taken;
+  if (taken != -FI_EAGAIN && count > 0) return taken;  // who asks for none asks for progress
   cq.progressed.progress();
   return take_entries(cq, out, count, sources);
 }
@@ -77,8 +90,12 @@ ssize_t wait_and_read_from(fid_cq* outer, void* out, std::size_t count, fi_addr_
                            const void*, int timeout_ms) {
   Cq& cq = static_cast<Cq&>(*outer);
   if (!cq.waits) return -FI_ENOSYS;
-  if (!cq.progressed.wait_until(timeout_ms, [&] { return !cq.empty(); })) return -FI_EAGAIN;
-  return take_entries(cq, out, count, sources);
+  ssize_t taken = -FI_EAGAIN;  // another reader may be faster
+  cq.progressed.wait_until(timeout_ms, [&] {
+    taken = take_entries(cq, out, count, sources);
+    return taken != -FI_EAGAIN;
+  });
+  return taken;
 }
 
 ssize_t wait_and_read(fid_cq* outer, void* out, std::size_t count, const void* condition,
@@ -90,11 +107,7 @@ ssize_t read_error(fid_cq* outer, fi_cq_err_entry* out, std::uint64_t) {
   Cq& cq = static_cast<Cq&>(*outer);
   const std::lock_guard lock(cq.mutex);
   if (cq.entries.empty() || cq.entries.front().entry.err == 0) return -FI_EAGAIN;
-  // The program's buffer for more about an error stays its own: there is no more.
-  void* const data = out->err_data;
-  *out = cq.entries.front().entry;
-  out->err_data = data;
-  out->err_data_size = 0;
+  tell_error(cq.entries.front().entry, *out, cq.domain->fabric->api_version);
   cq.entries.pop_front();
   if (cq.entries.empty()) cq.progressed.waiting.clear();
   return 1;
@@ -193,10 +206,8 @@ fi_ops cntr_base{.size = sizeof(fi_ops),
                  .bind = kMissing,
                  .control =
                      [](fid* inner, int command, void* arg) {
-                       if (command != FI_GETWAIT) return -FI_ENOSYS;
-                       *static_cast<int*>(arg) =
-                           self<Cntr, fid_cntr>(inner).progressed.waiting.file_descriptor();
-                       return 0;
+                       return tell_wait(self<Cntr, fid_cntr>(inner).progressed.waiting, command,
+                                        arg);
                      },
                  .ops_open = kMissing,
                  .tostr = kMissing,
@@ -244,10 +255,7 @@ ssize_t read_eq_error(fid_eq* outer, fi_eq_err_entry* out, std::uint64_t) {
   Eq& eq = static_cast<Eq&>(*outer);
   const std::lock_guard lock(eq.mutex);
   if (eq.events.empty() || eq.events.front().error == 0) return -FI_EAGAIN;
-  void* const data = out->err_data;
-  *out = eq.events.front().entry;
-  out->err_data = data;
-  out->err_data_size = 0;
+  tell_error(eq.events.front().entry, *out, eq.fabric->api_version);
   eq.events.pop_front();
   if (eq.events.empty()) eq.waiting.clear();
   return sizeof(fi_eq_err_entry);
@@ -280,18 +288,15 @@ const char* describe_eq(fid_eq*, int error, const void*, char* out, std::size_t 
   return describe(error, out, size);
 }
 
-fi_ops eq_base{.size = sizeof(fi_ops),
-               .close = close_eq,
-               .bind = kMissing,
-               .control =
-                   [](fid* inner, int command, void* arg) {
-                     if (command != FI_GETWAIT) return -FI_ENOSYS;
-                     *static_cast<int*>(arg) = self<Eq, fid_eq>(inner).waiting.file_descriptor();
-                     return 0;
-                   },
-               .ops_open = kMissing,
-               .tostr = kMissing,
-               .ops_set = kMissing};
+fi_ops eq_base{
+    .size = sizeof(fi_ops),
+    .close = close_eq,
+    .bind = kMissing,
+    .control = [](fid* inner, int command,
+                  void* arg) { return tell_wait(self<Eq, fid_eq>(inner).waiting, command, arg); },
+    .ops_open = kMissing,
+    .tostr = kMissing,
+    .ops_set = kMissing};
 fi_ops_eq eq_operations{.size = sizeof(fi_ops_eq),
                         .read = read_eq,
                         .readerr = read_eq_error,
@@ -307,8 +312,15 @@ struct PollSet : fid_poll {
   std::vector<fid_t> members;
 };
 
+/// A member stays as long as the set looks at it.
+std::atomic<int>& users_of(fid* member) {
+  return member->fclass == FI_CLASS_CQ ? self<Cq, fid_cq>(member).users
+                                       : self<Cntr, fid_cntr>(member).users;
+}
+
 int close_poll(fid* inner) {
   auto& set = self<PollSet, fid_poll>(inner);
+  for (fid_t member : set.members) --users_of(member);
   --set.domain->users;
   delete &set;
   return 0;
@@ -327,10 +339,11 @@ int poll_all(fid_poll* outer, void** contexts, int count) {
       has = !cq.empty();
     } else {
       auto& cntr = self<Cntr, fid_cntr>(member);
-      const std::uint64_t before = cntr.seen.load();
       cntr.progressed.progress();
-      has = cntr.value != before;
-      cntr.seen = cntr.value.load();
+      const std::uint64_t value = cntr.value;
+      const std::uint64_t errors = cntr.errors;
+      has = cntr.polled_value.exchange(value) != value;
+      has |= cntr.polled_errors.exchange(errors) != errors;
     }
     if (has) contexts[found++] = member->context;
   }
@@ -341,14 +354,18 @@ int add_to_poll(fid_poll* outer, fid* member, std::uint64_t) {
   PollSet& set = static_cast<PollSet&>(*outer);
   if (member->fclass != FI_CLASS_CQ && member->fclass != FI_CLASS_CNTR) return -FI_EINVAL;
   const std::lock_guard lock(set.mutex);
+  if (std::find(set.members.begin(), set.members.end(), member) != set.members.end()) return 0;
   set.members.push_back(member);
+  ++users_of(member);
   return 0;
 }
 
 int remove_from_poll(fid_poll* outer, fid* member, std::uint64_t) {
   PollSet& set = static_cast<PollSet&>(*outer);
   const std::lock_guard lock(set.mutex);
-  return std::erase(set.members, member) > 0 ? 0 : -FI_EINVAL;
+  if (std::erase(set.members, member) == 0) return -FI_EINVAL;
+  --users_of(member);
+  return 0;
 }
 
 fi_ops poll_base{.size = sizeof(fi_ops),
@@ -364,7 +381,8 @@ fi_ops_poll poll_operations{.size = sizeof(fi_ops_poll),
                             .poll_del = remove_from_poll};
 
 bool can_wait(fi_wait_obj object) {
-  return object == FI_WAIT_NONE || object == FI_WAIT_UNSPEC || object == FI_WAIT_FD;
+  return object == FI_WAIT_NONE || object == FI_WAIT_UNSPEC || object == FI_WAIT_FD ||
+         object == FI_WAIT_YIELD;
 }
 
 }  // namespace
@@ -478,7 +496,8 @@ void Eq::push(Event event) {
 int open_cq(fid_domain* outer, fi_cq_attr* attr, fid_cq** out, void* context) {
   static const fi_cq_attr kDefault{};
   if (attr == nullptr) attr = const_cast<fi_cq_attr*>(&kDefault);
-  if (!can_wait(attr->wait_obj) || attr->wait_cond != FI_CQ_COND_NONE) return -FI_ENOSYS;
+  // A condition of waiting is a hint: who waits may be woken before it holds.
+  if (!can_wait(attr->wait_obj)) return -FI_ENOSYS;
   auto cq = std::make_unique<Cq>();
   cq->domain = static_cast<Domain*>(outer);
   cq->format = attr->format == FI_CQ_FORMAT_UNSPEC ? FI_CQ_FORMAT_TAGGED : attr->format;
@@ -510,6 +529,7 @@ int open_cq(fid_domain* outer, fi_cq_attr* attr, fid_cq** out, void* context) {
 int open_cntr(fid_domain* outer, fi_cntr_attr* attr, fid_cntr** out, void* context) {
   if (attr != nullptr && (!can_wait(attr->wait_obj) || attr->events != FI_CNTR_EVENTS_COMP))
     return -FI_ENOSYS;
+  if (attr != nullptr && attr->flags != 0) return -FI_EBADFLAGS;
   auto cntr = std::make_unique<Cntr>();
   cntr->domain = static_cast<Domain*>(outer);
   cntr->fid = {FI_CLASS_CNTR, context, &cntr_base};

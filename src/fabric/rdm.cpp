@@ -444,11 +444,13 @@ int Rdm::send(const Request& request) {
     header.type = Type::offer;
     return offer(*link, *operation, header);
   }
-  if ((request.flags & FI_DELIVERY_COMPLETE) != 0) {
+  const bool matched = (request.flags & FI_MATCH_COMPLETE) != 0;
+  if (matched || (request.flags & FI_DELIVERY_COMPLETE) != 0) {
     remember(*operation);
     operation->unanswered = true;
     header.operation = operation->id;
     header.bits |= bits::kWantsAnswer;
+    if (matched) header.bits |= bits::kWhenMatched;
   }
   // [D83] Copied already: to the user it is done. A failure after that has nobody to tell but the next operation.
   const bool injected = (request.flags & (FI_INJECT | FI_INJECT_COMPLETE)) != 0;
@@ -479,8 +481,7 @@ int Rdm::offer(Link& link, Operation& operation, Header header) {
   header.operation = operation.id;
   const Segments& remote = operation.request.remote;
   post(link, message(header, {remote.all.data(), remote.count}, {}));
-  const bool delivered = (operation.request.flags & FI_DELIVERY_COMPLETE) != 0;
-  if (injected && !delivered) {  // [D83] Copied: to the user it is done.
+  if (operation.request.over_when_copied()) {  // [D83] Copied: to the user it is done.
     tell(done_with(operation, 0, operation.request.local.size()));
     operation.told = true;
   }

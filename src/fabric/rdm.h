@@ -84,9 +84,12 @@ struct Request {
   std::uint64_t tag = 0;
   std::uint64_t ignore = 0;
   std::uint64_t immediate = 0;
-  /// FI_TAGGED or FI_MSG; FI_INJECT, FI_REMOTE_CQ_DATA, FI_DELIVERY_COMPLETE, FI_MULTI_RECV
+  /// FI_TAGGED or FI_MSG; FI_INJECT, FI_REMOTE_CQ_DATA, FI_DELIVERY_COMPLETE, FI_MATCH_COMPLETE, FI_MULTI_RECV
   std::uint64_t flags = 0;
-  bool report = true;    ///< in the completion queue, if it succeeds
+  bool report = true;  ///< in the completion queue, if it succeeds
+  [[nodiscard]] bool over_when_copied() const {
+    return (flags & (FI_INJECT | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)) == FI_INJECT;
+  }
   void* work = nullptr;  ///< [D137] of a domain's queue: it counts where that says
   fi_op op = FI_MIN;
   fi_datatype datatype = FI_INT8;
@@ -99,6 +102,7 @@ inline constexpr std::size_t kCounters = 6;
 /// Something is done, or failed.
 struct Done {
   Counted counted{};
+  bool counts = true;  ///< a look at a message does not
   bool report = true;
   void* context = nullptr;
   std::uint64_t flags = 0;

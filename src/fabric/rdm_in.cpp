@@ -143,6 +143,12 @@ void Rdm::keep(Messages& all, Unexpected message) {
   if (message.header.type == Type::send) {
     unexpected_ += message.memory();
     Link& link = *message.link;
+    // [D163] It is delivered, whether or not somebody receives it.
+    constexpr std::uint8_t kHow = bits::kWantsAnswer | bits::kWhenMatched;
+    if ((message.header.bits & kHow) == bits::kWantsAnswer) {
+      reply(link, Type::answer, message.header.operation, 0);
+      message.header.bits ^= bits::kWantsAnswer;
+    }
     if (unexpected_ > limits_.unexpected && !std::exchange(link.full, true)) {
       ++full_;
       reply(link, Type::full, 0, 0);
@@ -186,7 +192,7 @@ int Rdm::receive(const Request& request) {
   while (auto message = take_kept(all, operation->pattern)) {
     // A buffer for several takes as many as there are, until it is spent.
     const bool last = !several || operation->request.local.size() - operation->used <
-                                      limits_.least_multi_receive + message->header.length;
+                                      sum_of(limits_.least_multi_receive, message->header.length);
     if (message->header.type == Type::send) {
       deliver(*operation, *message, message->bytes);
     } else {
@@ -291,7 +297,7 @@ void Rdm::received_one(Operation& receive, const Unexpected& message, std::size_
     if (several && over && !receive.cancelled) flags |= FI_MULTI_RECV;
     auto* start = static_cast<std::byte*>(request.local.first());
     tell({.counted = Counted::receive,
-          .report = request.report,
+          .report = request.report || (flags & FI_MULTI_RECV) != 0,  // the buffer is given back
           .context = request.context,
           .flags = flags,
           .length = length,
@@ -351,7 +357,10 @@ int Rdm::probe(const Request& request) {
   const std::uint64_t done_flags =
       FI_RECV | ((request.flags & FI_TAGGED) != 0 ? FI_TAGGED : FI_MSG);
   const Pattern pattern{request.peer, {request.tag, ~request.ignore}};
-  Done done{.counted = Counted::receive, .context = request.context, .flags = done_flags};
+  Done done{.counted = Counted::receive,
+            .counts = false,
+            .context = request.context,
+            .flags = done_flags};
   const auto describe = [&](const Unexpected& message) {
     if ((message.header.bits & bits::kImmediate) != 0) done.flags |= FI_REMOTE_CQ_DATA;
     done.length = message.header.length;
@@ -378,6 +387,8 @@ int Rdm::probe(const Request& request) {
     }
     return 0;
   }
+  const bool claims = (request.flags & (FI_CLAIM | FI_DISCARD)) == FI_CLAIM;
+  if (claims && claimed_.contains(request.context)) return -FI_EINVAL;  // it names another
   progress();
   const Unexpected* message = all.peek(pattern);
   if (message == nullptr) {
@@ -389,7 +400,7 @@ int Rdm::probe(const Request& request) {
   describe(*message);
   if ((request.flags & FI_DISCARD) != 0) {
     if (const auto taken = take_kept(all, pattern)) discard(*taken);
-  } else if ((request.flags & FI_CLAIM) != 0) {
+  } else if (claims) {
     if (auto taken = take_kept(all, pattern)) claimed_[request.context] = std::move(*taken);
   }
   tell(done);

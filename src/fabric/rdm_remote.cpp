@@ -32,7 +32,7 @@ int Rdm::write(const Request& request) {
     header.immediate = request.immediate;
   }
   Operation* operation = begin(request, Counted::write, FI_RMA | FI_WRITE, link);
-  const bool injected = (request.flags & FI_INJECT) != 0 && size <= link->eager;
+  const bool injected = request.over_when_copied() && size <= link->eager;
   if (!injected) {
     operation->unanswered = true;
     header.bits |= bits::kWantsAnswer;
@@ -97,7 +97,7 @@ int Rdm::atomic(const Request& request) {
   }
   Operation* operation = begin(request, fetches ? Counted::read : Counted::write,
                                FI_ATOMIC | (fetches ? FI_READ : FI_WRITE), link);
-  const bool injected = (request.flags & FI_INJECT) != 0 && !fetches;
+  const bool injected = request.over_when_copied() && !fetches;
   Header header{.type = Type::atomic, .length = values, .tag = pack(request, compares, fetches)};
   if (!injected) {
     operation->unanswered = true;

@@ -106,15 +106,19 @@ ssize_t atomic_message(fid_ep* ep, const fi_msg_atomic* message, const Pieces& c
     request.local = values(message->msg_iov, message->iov_count, message->datatype);
   request.compare = compare;
   request.result = result;
-  std::size_t there = 0;
+  std::size_t there = 0;  // every operand, and every result, has its value there
   for (std::size_t i = 0; i < message->rma_iov_count; ++i) {
     const fi_rma_ioc& one = message->rma_iov[i];
     const std::size_t size = product_of(one.count, size_of(message->datatype));
     request.remote.all[request.remote.count++] = {one.addr, size, one.key};
     there = sum_of(there, size);
   }
-  const std::size_t here = std::max(request.local.size(), request.result.size());
-  if (there != here || there == 0) return -FI_EINVAL;
+  const auto wrong = [there](const Pieces& pieces, bool wanted) {
+    return wanted && pieces.size() != there;
+  };
+  if (there == 0 || wrong(request.local, message->op != FI_ATOMIC_READ) ||
+      wrong(compare, kind == AtomicKind::compare) || wrong(result, kind != AtomicKind::plain))
+    return -FI_EINVAL;
   return start(ep, &Rdm::atomic, request, message->addr, flags);
 }
 
@@ -165,6 +169,7 @@ ssize_t atomic_writemsg(fid_ep* ep, const fi_msg_atomic* message, std::uint64_t 
 ssize_t atomic_inject(fid_ep* ep, const void* bytes, std::size_t count, fi_addr_t to,
                       std::uint64_t address, std::uint64_t key, fi_datatype datatype, fi_op op) {
   if (!is_atomic(datatype, op, AtomicKind::plain)) return -FI_EOPNOTSUPP;
+  if (count == 0) return -FI_EINVAL;
   Request request =
       to_memory(pieces_of(bytes, product_of(count, size_of(datatype))), address, key, nullptr);
   request.op = op;
@@ -229,6 +234,10 @@ int valid(fid_ep* ep, fi_datatype datatype, fi_op op, std::size_t* count) {
 
 int query_atomic(fid_domain*, fi_datatype datatype, fi_op op, fi_atomic_attr* attr,
                  std::uint64_t flags) {
+  if ((flags & FI_TAGGED) != 0) return -FI_EOPNOTSUPP;  // values in receives
+  if ((flags & ~(FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC)) != 0 ||
+      flags == (FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC))
+    return -FI_EBADFLAGS;
   const AtomicKind kind = (flags & FI_COMPARE_ATOMIC) != 0 ? AtomicKind::compare
                           : (flags & FI_FETCH_ATOMIC) != 0 ? AtomicKind::fetch
                                                            : AtomicKind::plain;

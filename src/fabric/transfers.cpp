@@ -6,7 +6,8 @@ namespace {
 constexpr std::uint64_t kKind = FI_TAGGED | FI_MSG;
 /// [D135] What one call may ask for besides.
 constexpr std::uint64_t kSendFlags = kTxFlags | kKind | FI_REMOTE_CQ_DATA;
-constexpr std::uint64_t kReceiveFlags = kRxFlags | kKind | FI_PEEK | FI_CLAIM | FI_DISCARD;
+constexpr std::uint64_t kReceiveFlags =
+    kRxFlags | kKind | FI_PEEK | FI_CLAIM | FI_DISCARD | FI_TRANSMIT_COMPLETE;
 
 // ---- Sends ----
 
@@ -64,6 +65,9 @@ ssize_t receive_pieces(fid_ep* outer, std::uint64_t kind, const Pieces& local, f
   // [D137] These are answered at once, or several times.
   if (waits && (flags & (FI_PEEK | FI_CLAIM | FI_DISCARD | FI_MULTI_RECV)) != 0)
     return -FI_EOPNOTSUPP;
+  // One buffer for several messages is one: each of them is whole in it.
+  if ((flags & FI_MULTI_RECV) != 0 && (!local.contiguous() || (flags & FI_CLAIM) != 0))
+    return -FI_EINVAL;
   Request request;
   request.local = local;
   request.tag = tag;
@@ -169,7 +173,11 @@ ssize_t start(fid_ep* outer, Action what, Request& request, fi_addr_t peer, std:
   const std::lock_guard lock(ep.mutex);
   if (!ep.enabled) return -FI_EOPBADSTATE;
   if (flags == kDefaultFlags) flags = handle.tx_flags;
-  if ((flags & ~(kSendFlags | (ep.caps & FI_TRIGGER))) != 0) return -FI_EBADFLAGS;
+  // Memory is no message: an atomic for a tagged receive is nothing that this provider has.
+  std::uint64_t allowed = what == &Rdm::send ? kSendFlags : kSendFlags & ~kKind;
+  if ((request.flags & FI_TAGGED) != 0) allowed |= FI_MATCH_COMPLETE;
+  if ((flags & ~(allowed | (ep.caps & FI_TRIGGER))) != 0) return -FI_EBADFLAGS;
+  if (what == &Rdm::read) flags &= ~FI_INJECT;  // it takes no bytes from here
   const bool waits = handle.when != nullptr || (flags & FI_TRIGGER) != 0;
   if (waits && (flags & FI_INJECT) != 0) return -FI_EOPNOTSUPP;
   if ((flags & FI_INJECT) != 0 && request.local.size() > ep.most_injected) return -FI_EMSGSIZE;
