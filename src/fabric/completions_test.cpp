@@ -61,13 +61,13 @@ void waits_for_a_receive(std::uint64_t flags, std::initializer_list<std::size_t>
   }
 }
 
-// [D163] A message is matched when a receive has it, and not when the peer's host holds it for one to come.
+// [D159] A message is matched when a receive has it, and not when the peer's host holds it for one to come.
 TEST(Completion, AMatchWaitsForTheReceive) {
   waits_for_a_receive(FI_MATCH_COMPLETE, {8, 30'000, 300'000});
   waits_for_a_receive(FI_MATCH_COMPLETE | FI_INJECT, {8});
 }
 
-// [D163] It is delivered when the peer's host has it: a long one, whose bytes wait here, with its receive.
+// [D159] It is delivered when the peer's host has it: a long one, whose bytes wait here, with its receive.
 TEST(Completion, DeliveryNeedsNoReceive) {
   World world;
   for (const std::size_t size : {8UL, 30'000UL}) {

@@ -224,7 +224,7 @@ TEST(Flags, UnknownOnesAreRefused) {
     EXPECT_EQ(fi_sendmsg(world[0].ep, &message, flag), -FI_EBADFLAGS) << flag;
     EXPECT_EQ(fi_recvmsg(world[0].ep, &message, flag), -FI_EBADFLAGS) << flag;
     fi_msg_tagged tagged{&iov, nullptr, 1, 0, 1, 0, nullptr, 0};
-    if (flag != FI_MATCH_COMPLETE) {  // which means something for tagged messages [D163]
+    if (flag != FI_MATCH_COMPLETE) {  // which means something for tagged messages [D159]
       EXPECT_EQ(fi_tsendmsg(world[0].ep, &tagged, flag), -FI_EBADFLAGS) << flag;
     }
     EXPECT_EQ(fi_trecvmsg(world[0].ep, &tagged, flag), -FI_EBADFLAGS) << flag;

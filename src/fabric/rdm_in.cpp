@@ -143,7 +143,7 @@ void Rdm::keep(Messages& all, Unexpected message) {
   if (message.header.type == Type::send) {
     unexpected_ += message.memory();
     Link& link = *message.link;
-    // [D163] It is delivered, whether or not somebody receives it.
+    // [D159] It is delivered, whether or not somebody receives it.
     constexpr std::uint8_t kHow = bits::kWantsAnswer | bits::kWhenMatched;
     if ((message.header.bits & kHow) == bits::kWantsAnswer) {
       reply(link, Type::answer, message.header.operation, 0);
