@@ -3,17 +3,18 @@
 
     fabtests_quick.py PROVIDER_FOLDER
 
-Both ends run here, with a port of their own for what they say to each other, and are ended by their process ids: no namespace is needed. Where fabtests
-are not installed it says so and ends with 77; fabtests.py says how to build them.
+Both ends run here, with a port of their own for what they say to each other, and are ended by their process ids: no namespace is needed. The counters of each
+must say that its bytes crossed STrack. Where fabtests are not installed it says so and ends with 77; fabtests.py says how to build them.
 """
 
 import os
 import pathlib
-import shutil
 import socket
 import subprocess
 import sys
 import time
+
+from proof import NO_FABTESTS, bytes_sent, fabtests
 
 SKIP = 77
 LIMIT = 40  # seconds for one
@@ -54,9 +55,10 @@ def pair(folder, name, env):
         if client.returncode != 0:
             server.terminate()  # it would wait for another
         said, _ = server.communicate(timeout=LIMIT)
-        if (client.returncode, server.returncode) == (0, 0):
-            return None
-        return f"exit status {client.returncode} here, {server.returncode} there\n{client.stdout[-2000:]}{said[-2000:]}"
+        if (client.returncode, server.returncode) != (0, 0):
+            return f"exit status {client.returncode} here, {server.returncode} there\n{client.stdout[-2000:]}{said[-2000:]}"
+        sent = [sum(bytes_sent(one)) for one in (client.stdout, said)]
+        return None if all(sent) else f"bytes over STrack: {sent[0]} from here, {sent[1]} from there"
     finally:
         server.kill()
         server.wait()
@@ -64,13 +66,11 @@ def pair(folder, name, env):
 
 def main():
     provider = pathlib.Path(sys.argv[1]).resolve()
-    given = os.environ.get("FABTESTS")
-    script = shutil.which("runfabtests.sh", path=f"{given}/bin" if given else None)
-    if script is None:
-        print("skipped: no runfabtests.sh in FABTESTS/bin or PATH. Debian has fabtests' source in its package mpich (tests/provider/fabtests.py)")
+    folder = fabtests()
+    if folder is None:
+        print(f"skipped: {NO_FABTESTS}")
         return SKIP
-    folder = pathlib.Path(script).parent
-    env = {**os.environ, "FI_PROVIDER_PATH": str(provider)}
+    env = {**os.environ, "FI_PROVIDER_PATH": str(provider), "FI_STRACK_STATS": "1"}
     failed = 0
     for run, names in ((alone, ALONE), (pair, PAIRS)):
         for name in names:
