@@ -8,7 +8,7 @@ UDP sockets take for the same datagrams without any protocol, by floor.c: nothin
 --over veth: between two network namespaces with a cable of MTU 9000; fabric: across that of tests/fabric, where --loss is what each of its middle links loses. Both need root.
 --quiet runs both ends at real-time priority, for moments: on a machine that others use it shows what the providers themselves take. It needs root.
 --limits: fails where the first provider is not as much better than others as it is to be (LIMITS), and says where.
-Needs fabtests, as fabtests.py does; without Open MPI, and across the fabric, its column is empty. Prints a table of medians: microseconds one way, MB/s, and thousands of messages a second, one way; and how the first provider's compare, the median of the ratios in one round.
+The first provider's figures count only where its counters say that what was measured crossed the network by it; others' must not. Needs fabtests, as fabtests.py does; without Open MPI, and across the fabric, its column is empty. Prints a table of medians: microseconds one way, MB/s, and thousands of messages a second, one way; and how the first provider's compare, the median of the ratios in one round.
 """
 
 import argparse
@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "fabric"), str(HERE.parent.parent / "bench")]
 from near import Nearness  # noqa: E402
 from fabric import Fabric, run_main, tool  # noqa: E402
+from proof import NO_FABTESTS, bytes_sent, fabtests  # noqa: E402
 
 SKIP = 77
 OPEN_MPI = "Open MPI TCP"
@@ -86,6 +87,12 @@ def self_test():
     assert not_met({}, LIMITS_AT_LOSS) == ["latency at 4096 B: none of tcp;ofi_rxm's, at most 0.1 is aimed at"]
     assert [kind_of(program, size) for program, size, _ in CASES] == ["latency"] * 3 + ["rate"] * 2 + ["throughput"] * 2
     assert figure("rate", 8, 0.5, 16.0) == 2000.0
+    check_bytes(PROVIDERS[0], 8, 8)
+    check_bytes(RXM, 8, 0)
+    for provider, sent in ((PROVIDERS[0], 7), (RXM, 1)):
+        with contextlib.suppress(AssertionError):
+            check_bytes(provider, 8, sent)
+            raise SystemExit("not noticed")
     print("bench: self-test passed")
     return 0
 
@@ -136,6 +143,12 @@ def across_fabric(loss):
         yield sides
 
 
+def check_bytes(provider, wanted, sent):
+    """Figures are the provider's own only if its counters have the bytes, which the client sends all of."""
+    wrong = sent < wanted if provider == PROVIDERS[0] else sent > 0
+    assert not wrong, f"{provider}: {sent} bytes over {PROVIDERS[0]}, of messages of {wanted}"
+
+
 def measure(sides, folder, provider, program, size, count, env, before):
     """Microseconds per message and MB/s; None where it failed or took too long."""
     port = sides[0].free_port()
@@ -146,7 +159,10 @@ def measure(sides, folder, provider, program, size, count, env, before):
         client = subprocess.run([*sides[1].before, *words, "-P", port, sides[0].address], env={**env, **sides[1].env}, capture_output=True, text=True,
                                 timeout=30, check=False)
         fields = client.stdout.strip().splitlines()[-1].split()
-        return (float(fields[-2]), float(fields[-3])) if client.returncode == 0 else None
+        figures = (float(fields[-2]), float(fields[-3])) if client.returncode == 0 else None
+        if figures:
+            check_bytes(provider, size * count, sum(bytes_sent(client.stderr)))
+        return figures
     except (subprocess.TimeoutExpired, IndexError, ValueError):
         return None
     finally:
@@ -229,11 +245,11 @@ def main():
         return self_test()
     if options.provider is None:
         parser.error("the provider's folder is missing")
-    if shutil.which(f"{os.environ.get('FABTESTS', '/usr')}/bin/fi_rdm_tagged_bw") is None:
-        print("skipped: no fi_rdm_tagged_bw in FABTESTS/bin")
+    folder = fabtests()
+    if folder is None:
+        print(f"skipped: {NO_FABTESTS}")
         return SKIP
-    folder = os.environ.get("FABTESTS", "/usr") + "/bin"
-    env = {**os.environ, "FI_PROVIDER_PATH": str(pathlib.Path(options.provider).resolve())}
+    env = {**os.environ, "FI_PROVIDER_PATH": str(pathlib.Path(options.provider).resolve()), "FI_STRACK_STATS": "1"}
     cases = CASES if options.size is None else (("fi_rdm_tagged_pingpong", options.size, 1000),)
     place = {"loopback": loopback, "veth": veth, "fabric": lambda: across_fabric(options.loss)}[options.over]
     found = {}

@@ -22,6 +22,7 @@ import threading
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "fabric"))
 from fabric import SKIP, Fabric, run_main, tool  # noqa: E402
+from proof import bytes_sent  # noqa: E402
 from testing import machine  # noqa: E402
 
 HOSTS = ("h1", "h2", "h5", "h6")  # two at each leaf
@@ -88,7 +89,7 @@ class Job:
         told = "".join(said)
         assert status == 0, f"{transport}: exit status {status} ({LIMIT} s were over, if 124)\n{told[-2000:]}{errors[0][-2000:]}"
         assert f"{self.rounds} rounds, 0 values wrong" in told, told[-500:]
-        sent = [int(n) for n in re.findall(r"datagrams and (\d+) bytes sent", errors[0])]
+        sent = bytes_sent(errors[0])
         if transport == "strack":
             assert len(sent) == len(HOSTS) and min(sent) > self.rounds * BYTES, f"bytes over STrack by rank: {sent}"
         else:

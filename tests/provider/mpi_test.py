@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from proof import bytes_sent
+
 HERE = pathlib.Path(__file__).resolve().parent
 SKIP = 77
 RANKS = 4
@@ -51,7 +53,7 @@ def main():
         print(done.stdout, done.stderr, sep="")
         assert done.returncode == 0, f"exit status {done.returncode}"
         assert f"{RANKS} ranks, 0 failures" in done.stdout
-        sent = [int(n) for n in re.findall(r"datagrams and (\d+) bytes sent", done.stderr)]
+        sent = bytes_sent(done.stderr)
         failed = [int(n) for n in re.findall(r"(\d+) failed", done.stderr)]
         assert len(sent) == RANKS and min(sent) > LEAST, f"bytes over STrack by rank: {sent}"
         assert not any(failed), f"connections that failed: {failed}"

@@ -7,13 +7,13 @@ ranks each; the counters must say that what ranks of one host say to each other 
 
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 from bench import HERE, OpenMpi, run_main, veth
+from proof import bytes_sent
 
 SKIP = 77
 RANKS = 4
@@ -28,7 +28,7 @@ def bytes_over_strack(openmpi, folder, btl, provider):
              "-x", "FI_STRACK_STATS", "-x", "FI_STRACK_INSECURE", str(folder / "program")]
     done = subprocess.run([str(openmpi.folder / "agent"), "side0", "exec", *words], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and f"{RANKS} ranks, 0 failures" in done.stdout, f"{btl}: exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-3000:]}"
-    sent = [int(n) for n in re.findall(r"datagrams and (\d+) bytes sent", done.stdout + done.stderr)]
+    sent = bytes_sent(done.stdout + done.stderr)
     assert len(sent) == RANKS and min(sent) > 100_000, f"{btl}: bytes over STrack by rank: {sent}"
     return sum(sent)
 
