@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Two processes that do everything that the provider can across the fabric of tests/fabric, which loses packets: provider_mixed does the work.
+The counters of both must say that all of its messages and writes crossed STrack.
 
     soak.py PROGRAM [--seconds N] [--loss SHARE]
 
@@ -9,11 +10,13 @@ Needs root, as tests/fabric does.
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fabric"))
 from fabric import Fabric, run_main  # noqa: E402
+from proof import bytes_sent  # noqa: E402
 
 
 def main():
@@ -31,7 +34,9 @@ def main():
         lost = fabric.total("l*-s*", "losses")
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr[-3000:]}"
     assert lost > 0, "nothing was lost"
-    print("; ".join(done.stdout.strip().splitlines()) + f"; {options.seconds} s, {lost} packets lost of {100 * options.loss:g} %")
+    payload, sent = [int(n) for n in re.findall(r"(\d+) bytes of payload", done.stdout)], bytes_sent(done.stderr)
+    assert len(payload) == len(sent) == 2 and all(a >= b > 0 for a, b in zip(sorted(sent), sorted(payload))), f"bytes over STrack: {sent}, of payload {payload}"
+    print("; ".join(done.stdout.strip().splitlines()) + f"; {sum(sent)} bytes over STrack; {options.seconds} s, {lost} packets lost of {100 * options.loss:g} %")
     return 0
 
 
