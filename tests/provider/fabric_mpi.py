@@ -9,6 +9,7 @@ a network of their own beside the fabric, so that only what is measured depends 
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import re
@@ -98,16 +99,21 @@ class Job:
         return [one[0] for one in took], [one[1] for one in took], float(re.search(r"wrong, (\S+) s", told)[1])
 
 
+@contextlib.contextmanager
 def spine_dies(fabric):
-    """s2 is gone from a moment on, and there again LOST seconds later, which is after the end for who does not wait for it."""
+    """What has s2 gone from a moment on, and there again LOST seconds later, or when the run is over, for who does not wait for it."""
+    timers = [threading.Timer(delay, lambda gone=gone: fabric.set("s2", blackhole=gone)) for delay, gone in ((0.05, 1), (0.05 + LOST, 0))]
+
     def harm():
-        def go():
-            fabric.set("s2", blackhole=1)
-        def come_back():
-            fabric.set("s2", blackhole=0)
-        threading.Timer(0.05, go).start()
-        threading.Timer(0.05 + LOST, come_back).start()
-    return harm
+        for timer in timers:
+            timer.start()
+    try:
+        yield harm
+    finally:
+        for timer in timers:
+            timer.cancel()
+            if timer.is_alive():
+                timer.join()
 
 
 def ms(values):
@@ -139,7 +145,8 @@ def main():
                     reduce, exchange, whole = job.run(name)
                     reduced[name].append(statistics.median(reduce))
                     exchanged[name].append(statistics.median(exchange))
-                    _, _, harmed = job.run(name, spine_dies(fabric))
+                    with spine_dies(fabric) as harm:
+                        _, _, harmed = job.run(name, harm)
                     costs[name].append(harmed - whole)
                     print(f"seed {seed}, {name}: AllReduce {1e3 * reduced[name][-1]:.0f} ms, AllToAll {1e3 * exchanged[name][-1]:.0f} ms, "
                           f"a dead spine cost {harmed - whole:.2f} of {whole:.2f} s", flush=True)
