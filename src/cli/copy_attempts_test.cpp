@@ -12,7 +12,7 @@ udp::PathStatistics path(std::uint32_t number, std::uint64_t packets) {
   return one;
 }
 
-// 8 MB a second; of ten packets the paths have carried one, two and seven, and one has carried none lately.
+// [D161] 8 MB a second; of ten packets the paths have carried one, two and seven, and one has carried none lately.
 TEST(PathPace, TellsTheSlowestAndTheFastest) {
   const PathPace::Clock::time_point start{};
   transfer::Pace pace;

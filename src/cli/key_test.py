@@ -166,6 +166,25 @@ class HostKeysTest(udp_test.UdpTest):
         out, err = self.finish(client, status=130)
         self.assertGreaterEqual(json.loads(out)["reconnects"], 1, err)
 
+    def test_a_host_that_connects_again_reads_its_keys_again(self):
+        """Both hosts change theirs while a test runs, and then the server is started again with the new ones alone."""
+        server = self.start("perf", "server", "--bind", self.address, "--metrics", "127.0.0.1:0", *self.as_b)
+        client = self.start("perf", "client", self.address, "--json", "--seconds", "600s", "--size", "10KB", "--target-rate", "50Mb/s",
+                            "--peer-timeout", "2s", *self.as_a, ready=False)
+        self.until_traffic(server)
+        new = {}
+        for name in ("a", "b"):
+            new[name] = self.good("key", "rotate", name + ".id").strip()
+            for word in ("--use", "--end"):
+                self.good("key", "rotate", name + ".id", word)
+        (self.folder / "of-b").write_text(f"a {new['a']}\n")
+        (self.folder / "of-a").write_text(f"b {new['b']}\n")
+        self.end(server)
+        self.until_traffic(self.start("perf", "server", "--bind", self.address, "--metrics", "127.0.0.1:0", *self.as_b))
+        client.send_signal(signal.SIGINT)
+        out, err = self.finish(client, status=130)
+        self.assertGreaterEqual(json.loads(out)["reconnects"], 1, err)
+
     def test_a_terminal_that_goes_ends_the_listener(self):
         """SIGHUP is read as a wish for new keys only while there is a terminal, or where there never was one."""
         process, terminal = pty.fork()

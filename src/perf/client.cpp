@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <deque>
 #include <map>
 #include <random>
 #include <span>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "perf/under_way.h"
 #include "transfer/dial.h"
 
 namespace strack::perf {
@@ -38,9 +38,7 @@ struct Client::Connection {
   std::array<WordsBuffer, 2> in{};
   Said said;
   udp::RegionKey region;
-  std::deque<Clock::time_point> resent_since;  ///< of messages that a lost connection took along
-  std::vector<Clock::time_point> sent_at;      ///< by slot
-  std::vector<std::uint32_t> free_slots;
+  UnderWay under_way;
   std::uint64_t issued = 0;
   std::uint64_t completed = 0;
   std::uint64_t received = 0;   ///< of those that the server sends
@@ -119,21 +117,13 @@ bool Client::wait_to_reconnect(transfer::Reconnect& reconnect, const std::atomic
 void Client::renew(Connection& connection) const {
   const std::uint64_t completed = connection.completed;
   const std::uint64_t received = connection.received;
-  // Whoever waits for these messages has waited since they were first sent.
-  std::deque<Clock::time_point> since = std::move(connection.resent_since);
-  std::vector<bool> is_free(connection.sent_at.size());
-  for (const std::uint32_t slot : connection.free_slots) is_free[slot] = true;
-  for (std::size_t slot = 0; slot < is_free.size(); ++slot) {
-    if (!is_free[slot]) since.push_back(connection.sent_at[slot]);
-  }
-  std::sort(since.begin(), since.end());
+  UnderWay under_way = std::move(connection.under_way);
+  under_way.lose();
   connection = Connection{};
-  connection.resent_since = std::move(since);
+  connection.under_way = std::move(under_way);
   connection.issued = connection.completed = completed;
   connection.received = received;
   connection.echo_slot = static_cast<std::uint32_t>(completed % plan_.depth);
-  connection.sent_at.resize(plan_.depth);
-  for (std::uint32_t slot = plan_.depth; slot-- > 0;) connection.free_slots.push_back(slot);
 }
 
 /// Asks for all connections; false where the first did not come up.
@@ -153,7 +143,9 @@ bool Client::connect(const std::atomic<bool>& stop) {
   endpoint_.emplace(std::move(dialled.value().endpoint));
   server_ = dialled.value().address;
   result_.sealing = endpoint_->sealing();
-  connections_.resize(plan_.connections);
+  Connection fresh;
+  fresh.under_way = UnderWay(plan_.depth);
+  connections_.resize(plan_.connections, fresh);
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     ConnectionId id = dialled.value().connected.connection;
     if (i > 0) {
@@ -435,34 +427,28 @@ std::chrono::nanoseconds Client::pace() const {
 
 /// Sends a message, if one more may be under way and the rate allows it.
 bool Client::issue_one(Connection& connection, Clock::time_point now) {
-  if (!issuing_ || !plan_.client_sends() || connection.free_slots.empty() ||
+  if (!issuing_ || !plan_.client_sends() || connection.under_way.full() ||
       (plan_.target_bps > 0 && now < next_at_) ||
       (plan_.count != 0 && connection.issued >= plan_.count))
     return false;
-  const std::uint32_t slot = connection.free_slots.back();
+  const std::uint32_t slot = connection.under_way.next();
   const Status status =
       plan_.pattern == Pattern::write
           ? endpoint_->write(connection.id, connection.region, 0, arena_.first(plan_.size), slot)
           : endpoint_->send(connection.id, kDataTag, arena_.first(plan_.size), slot);
   if (status != Status::ok) return false;
   if (plan_.pattern == Pattern::pingpong) post_sink(connection);
-  connection.sent_at[slot] = now;
-  if (!connection.resent_since.empty()) {
-    connection.sent_at[slot] = connection.resent_since.front();
-    connection.resent_since.pop_front();
-  }
+  connection.under_way.begin(now);
   next_at_ = std::max(next_at_, now - kMostCatchUp) + pace();
   connection.echo_order[connection.issued % plan_.depth] = slot;
-  connection.free_slots.pop_back();
   ++connection.issued;
   return true;
 }
 
 void Client::complete(Connection& connection, std::uint32_t slot, Clock::time_point now) {
-  if (slot >= connection.sent_at.size()) return;
-  connection.free_slots.push_back(slot);
-  if (count_message(connection, now))
-    result_.times.add(static_cast<std::uint64_t>((now - connection.sent_at[slot]).count()));
+  if (!connection.under_way.has(slot)) return;
+  const std::chrono::nanoseconds took = connection.under_way.end(slot, now);
+  if (count_message(connection, now)) result_.times.add(static_cast<std::uint64_t>(took.count()));
   issue(connection, now);
 }
 

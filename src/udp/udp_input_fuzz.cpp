@@ -3,7 +3,7 @@
 //
 // Without a key a stranger's packet can be as good as the peer's, so that whatever decodes reaches
 // all of the engine and the core; the harness patches in the ids that are in use. With a key almost
-// all must stop at the cipher. Between hosts with keys of their own, whoever knows the public one
+// all must stop at the cipher, and atomics are done once at most. Between hosts with keys of their own, whoever knows the public one
 // reaches the handshake.
 #include <algorithm>
 #include <array>
@@ -38,6 +38,40 @@ void knock(std::vector<std::uint8_t>& bytes, const Key& responder) {
   const wire::Mac mac = hello ? door.hello_mac(before) : door.connect_mac(before);
   std::copy(mac.begin(), mac.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
 }
+
+/// [D154] A value in the midst of a region that atomics count in, each once at most.
+class Counter {
+ public:
+  explicit Counter(std::span<std::byte> region)
+      : value_(region.subspan(kAt, sizeof(std::uint64_t))), start_(value()) {}
+
+  void count(Engine& engine, ConnectionId connection, RegionKey region) {
+    for (std::uint64_t& found : before_) {
+      STRACK_CHECK(engine.atomic(connection, region, kAt, AtomicOp::sum, ValueType::uint64,
+                                 std::as_writable_bytes(std::span(&found, 1)),
+                                 std::as_bytes(std::span(&kOne, 1)), {}, 3) == Status::ok);
+    }
+  }
+  void check() const {
+    STRACK_CHECK(value() - start_ <= before_.size());
+    for (std::uint64_t i = 0; i < before_.size(); ++i)
+      STRACK_CHECK(before_[i] == 0 || before_[i] == start_ + i);
+  }
+
+ private:
+  static constexpr std::size_t kAt = 200;
+  static constexpr std::uint64_t kOne = 1;
+
+  [[nodiscard]] std::uint64_t value() const {
+    std::uint64_t value = 0;
+    std::memcpy(&value, value_.data(), sizeof value);
+    return value;
+  }
+
+  std::span<std::byte> value_;
+  std::uint64_t start_;
+  std::array<std::uint64_t, 3> before_{};
+};
 
 void run(FuzzInput& input) {
   const int keys = input.in_range(0, 3);  // shared, of hosts, none
@@ -87,7 +121,7 @@ void run(FuzzInput& input) {
       drain();
     }
   };
-
+  Counter counter(region_bytes);
   RegionKey region;
   if (stage >= 1) {
     auto made = client.connect(first.address(), 1);
@@ -99,6 +133,7 @@ void run(FuzzInput& input) {
       STRACK_CHECK(server.post_receive(kAnyConnection, Match::any(), buffer, 1) == Status::ok);
       STRACK_CHECK(client.send(made.value(), 1, message, 1) == Status::ok);
       STRACK_CHECK(client.send(made.value(), 2, message, 2) == Status::ok);
+      counter.count(client, made.value(), region);
       settle(us(input.in_range(1, 100)));
     }
     if (stage == 4) static_cast<void>(client.close(made.value()));
@@ -148,6 +183,7 @@ void run(FuzzInput& input) {
     STRACK_CHECK(server.connections_held() <= 2 * o.max_connections);
   }
   settle(ms(20));
+  if (keys <= 1) counter.check();
   const auto untouched = [&](std::size_t from, std::size_t to) {
     return std::all_of(memory.begin() + static_cast<std::ptrdiff_t>(from),
                        memory.begin() + static_cast<std::ptrdiff_t>(to),
