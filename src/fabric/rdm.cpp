@@ -185,7 +185,7 @@ void Rdm::on_end(udp::ConnectionId id, udp::Status status) {
 /// Whether nothing of this side's is under way there, and nothing of the peer's that this side knows of.
 bool Rdm::quiet(const Link& link) const {
   return link.up && link.peer != nullptr && !link.closing && link.unacked == 0 &&
-         link.active == 0 && link.asked.empty() &&
+         link.active == 0 && link.asked.empty() && !link.full && !link.offers &&
          std::none_of(operations_.begin(), operations_.end(),
                       [&](const auto& one) { return one.second->link == &link; });
 }
@@ -438,12 +438,18 @@ int Rdm::send(const Request& request) {
     header.bits |= bits::kImmediate;
     header.immediate = request.immediate;
   }
+  const bool offers = size > link->eager || link->offers;
+  if (!offers && link->unasked - link->counted + kept_for(size) > limits_.uncounted) {
+    progress();  // [D170] The connection may end there.
+    return -FI_EAGAIN;
+  }
   Operation* operation =
       begin(request, Counted::send, FI_SEND | (tagged ? FI_TAGGED : FI_MSG), link);
-  if (size > link->eager || link->offers) {
+  if (offers) {
     header.type = Type::offer;
     return offer(*link, *operation, header);
   }
+  link->unasked += kept_for(size);
   const bool matched = (request.flags & FI_MATCH_COMPLETE) != 0;
   if (matched || (request.flags & FI_DELIVERY_COMPLETE) != 0) {
     remember(*operation);

@@ -141,6 +141,8 @@ struct Limits {
   std::chrono::milliseconds idle{60'000};
   /// [D104] Bytes of messages that wait for a receive; beyond them peers only offer.
   std::size_t unexpected = std::size_t{64} << 20;
+  /// [D170] Bytes of messages that are sent unasked and that the peer has not said to have; of both sides the same.
+  std::size_t uncounted = std::size_t{64} << 20;
   /// [D104] Offers of one peer's that wait for a receive: more than any provider has under way.
   std::size_t offers = 65'536;
 
@@ -153,6 +155,9 @@ struct Outgoing;
 struct Buffer;
 struct Placing;
 
+/// [D170] What a message of this length takes where it is kept, as both sides reckon it.
+[[nodiscard]] constexpr std::size_t kept_for(std::size_t size) { return 128 + size; }
+
 /// A message that no receive was posted for.
 struct Unexpected {
   Peer* peer = nullptr;
@@ -161,7 +166,7 @@ struct Unexpected {
   Link* link = nullptr;  ///< null once its connection has ended
   std::vector<std::byte> bytes;
 
-  [[nodiscard]] std::size_t memory() const { return sizeof(Unexpected) + bytes.size(); }
+  [[nodiscard]] std::size_t memory() const { return kept_for(bytes.size()); }
 };
 
 class Rdm final : private udp::Usher {
@@ -251,6 +256,9 @@ class Rdm final : private udp::Usher {
   void accept_offer(Operation& receive, const Unexpected& message);
   void discard(const Unexpected& message);
   void keep(Messages& all, Unexpected message);
+  void keep_bytes(Unexpected& message);
+  void let_go(const Unexpected& message);
+  void count(Link& link, std::size_t size);
   [[nodiscard]] std::optional<Unexpected> take_kept(Messages& all, const Pattern& pattern);
   void end_cancelled(Operation& receive);
   void received_one(Operation& receive, const Unexpected& message, std::size_t offset,

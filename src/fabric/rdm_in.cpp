@@ -81,6 +81,7 @@ void Rdm::came(Buffer& buffer, Link* link, udp::Status status) {
   const Header& header = buffer.message.header;
   if (link != nullptr && status == udp::Status::ok) {
     link->used = true;
+    if (!ending_) count(*link, header.length);
     if ((header.bits & bits::kWantsAnswer) != 0 && !ending_)
       reply(*link, Type::answer, header.operation, 0);
   }
@@ -97,6 +98,7 @@ void Rdm::on_message(Link& link, std::span<const std::byte> bytes) {
   switch (header.type) {
     case Type::send:
       if (bytes.size() != header.length) return;
+      count(link, bytes.size());
       return on_incoming(link, header, bytes);
     case Type::offer:
       if (header.length > kMostOffered) return;
@@ -119,6 +121,9 @@ void Rdm::on_message(Link& link, std::span<const std::byte> bytes) {
     case Type::room:
       link.offers = header.type == Type::full;
       return;
+    case Type::counted:
+      link.counted = std::clamp(header.length, link.counted, link.unasked);
+      return;
     default:
       return;
   }
@@ -138,44 +143,63 @@ void Rdm::on_incoming(Link& link, const Header& header, std::span<const std::byt
   }
 }
 
+/// [D170] A message has come unasked. Its sender is told now and then how much has.
+void Rdm::count(Link& link, std::size_t size) {
+  link.came += kept_for(size);
+  if (link.came - link.told < limits_.uncounted / 4) return;
+  link.told = link.came;
+  reply(link, Type::counted, 0, 0, link.came);
+}
+
 /// [D104] An offer's bytes wait in its sender's memory, so many of them have a bound; what came unasked is kept here.
 void Rdm::keep(Messages& all, Unexpected message) {
   if (message.header.type == Type::send) {
-    unexpected_ += message.memory();
-    Link& link = *message.link;
-    // [D159] It is delivered, whether or not somebody receives it.
-    constexpr std::uint8_t kHow = bits::kWantsAnswer | bits::kWhenMatched;
-    if ((message.header.bits & kHow) == bits::kWantsAnswer) {
-      reply(link, Type::answer, message.header.operation, 0);
-      message.header.bits ^= bits::kWantsAnswer;
-    }
-    if (unexpected_ > limits_.unexpected && !std::exchange(link.full, true)) {
-      ++full_;
-      reply(link, Type::full, 0, 0);
-    }
-    // Who goes on and on is no provider.
-    if (link.full && ++link.beyond > kMostBeyond) static_cast<void>(endpoint_.abort(link.id));
+    keep_bytes(message);
   } else if (++message.link->offered > limits_.offers) {
     static_cast<void>(endpoint_.abort(message.link->id));
   }
   all.keep(std::move(message));
 }
 
-std::optional<Unexpected> Rdm::take_kept(Messages& all, const Pattern& pattern) {
-  auto taken = all.take(pattern);
-  if (!taken) return taken;
-  if (taken->header.type != Type::send) {
-    --taken->link->offered;
-    return taken;
+void Rdm::keep_bytes(Unexpected& message) {
+  Link& link = *message.link;
+  unexpected_ += message.memory();
+  // [D159] It is delivered, whether or not somebody receives it.
+  constexpr std::uint8_t kHow = bits::kWantsAnswer | bits::kWhenMatched;
+  if ((message.header.bits & kHow) == bits::kWantsAnswer) {
+    reply(link, Type::answer, message.header.operation, 0);
+    message.header.bits ^= bits::kWantsAnswer;
   }
-  unexpected_ -= taken->memory();
-  if (full_ == 0 || unexpected_ > limits_.unexpected / 2) return taken;
+  if (link.full) {
+    link.beyond += message.memory();
+    // [D170] No provider sends so much before it sees that it is to offer: what it is told of later comes behind that.
+    if (link.beyond > limits_.uncounted) static_cast<void>(endpoint_.abort(link.id));
+  } else if (unexpected_ > limits_.unexpected) {
+    link.full = true;
+    ++full_;
+    reply(link, Type::full, 0, 0);
+  }
+}
+
+/// [D104] A kept message waits no longer.
+void Rdm::let_go(const Unexpected& message) {
+  if (message.header.type != Type::send) {
+    --message.link->offered;
+    return;
+  }
+  unexpected_ -= message.memory();
+  if (full_ == 0 || unexpected_ > limits_.unexpected / 2) return;
   for (auto& [number, link] : links_) {
     if (!std::exchange(link->full, false)) continue;
     link->beyond = 0;
     --full_;
     reply(*link, Type::room, 0, 0);
   }
+}
+
+std::optional<Unexpected> Rdm::take_kept(Messages& all, const Pattern& pattern) {
+  auto taken = all.take(pattern);
+  if (taken) let_go(*taken);
   return taken;
 }
 

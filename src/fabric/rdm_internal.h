@@ -21,8 +21,6 @@ struct Cookie {
 inline constexpr std::size_t kMostActive = 64;
 inline constexpr std::size_t kMostAsked = 65'536;
 inline constexpr std::size_t kMostOwed = 131'072;
-/// Of messages that are kept after the peer was told that there is no room: more than any provider has under way.
-inline constexpr std::uint32_t kMostBeyond = 65'536;
 
 struct Link {
   udp::ConnectionId id{};
@@ -41,10 +39,14 @@ struct Link {
   bool left = false;        ///< the peer has
 
   // [D104] Messages that wait for a receive.
-  bool full = false;         ///< this side has said so
-  std::uint32_t beyond = 0;  ///< so many have come since
-  bool offers = false;       ///< the peer has: every message is offered
-  std::size_t offered = 0;   ///< of its messages, those that wait where they are
+  bool full = false;          ///< this side has said so
+  std::size_t beyond = 0;     ///< bytes that are kept since
+  bool offers = false;        ///< the peer has: every message is offered
+  std::size_t offered = 0;    ///< of its messages, those that wait where they are
+  std::uint64_t unasked = 0;  ///< bytes that were sent without an offer
+  std::uint64_t counted = 0;  ///< of these, as the peer says
+  std::uint64_t came = 0;     ///< the peer's, likewise
+  std::uint64_t told = 0;     ///< as it was told
 
   // [D94] Reads and long writes of the peer's.
   struct Asked {

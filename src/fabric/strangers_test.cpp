@@ -467,6 +467,63 @@ TEST_F(Offered, WhoOffersOnAndOnIsShownOut) {
   EXPECT_EQ(told(Counted::receive), 0);
 }
 
+class Uncounted : public Stranger {
+ protected:
+  static constexpr std::size_t kBytes = 1'000;
+  static constexpr std::size_t kMessages =
+      8;  ///< that a peer may send before it is told that they came
+  Uncounted()
+      : Stranger(
+            endpoint_options(),
+            Limits{.eager = kEager, .unexpected = 1, .uncounted = kMessages * kept_for(kBytes)}) {}
+  /// Whether the Rdm takes another message for the stranger.
+  bool send() {
+    Request request;
+    request.local = Pieces(bytes_.data(), bytes_.size());
+    request.peer = rdm_->peer(*udp::Address::parse(endpoint_.local_address()));
+    request.flags = FI_TAGGED;
+    return rdm_->send(request) == 0;
+  }
+  /// Of messages of the Rdm's, so many are sent until none is taken, however often both look.
+  std::size_t sends_until_it_waits() {
+    std::size_t sent = 0;
+    for (int still = 0; still < 2'000; ++still, turn()) {
+      if (!send()) continue;
+      ++sent;
+      still = 0;
+    }
+    return sent;
+  }
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(kBytes);
+};
+
+// [D170] A provider sends no more unasked than so much that the peer has not said to have; acknowledgements are no such
+// word, and neither is a peer's that has more than there was.
+TEST_F(Uncounted, ASenderWaitsUntilItsMessagesAreCounted) {
+  connect();
+  catch_up();
+  EXPECT_EQ(sends_until_it_waits(), kMessages);
+  say({.type = Type::counted, .length = 3 * kept_for(kBytes)});
+  EXPECT_EQ(sends_until_it_waits(), 3u);
+  say({.type = Type::counted, .length = 2 * kept_for(kBytes)});
+  EXPECT_EQ(sends_until_it_waits(), 0u);
+  say({.type = Type::counted, .length = ~std::uint64_t{0}});
+  EXPECT_EQ(sends_until_it_waits(), kMessages);
+  EXPECT_EQ(told(Counted::send), 2 * static_cast<std::ptrdiff_t>(kMessages) + 3);
+}
+
+// [D104] [D170] So what an honest peer sends before it sees that there is no room has a bound, and whoever goes on is shown out.
+TEST_F(Uncounted, BeyondTheBoundComesWhatWasUnderWay) {
+  connect();
+  const Header header{.type = Type::send, .bits = bits::kTagged, .length = kBytes, .tag = 3};
+  for (std::size_t i = 0; i < 1 + kMessages; ++i) say(header, bytes_.data(), kBytes);
+  catch_up();
+  EXPECT_FALSE(failed_);
+  EXPECT_EQ(rdm_->unexpected(), (1 + kMessages) * kept_for(kBytes));
+  say(header, bytes_.data(), kBytes);
+  EXPECT_TRUE(until([&] { return failed_; }));
+}
+
 class Scarce : public Stranger {
  protected:
   Scarce()
