@@ -329,7 +329,7 @@ TEST(Hints, EveryBitThatIsNotOfferedIsRefused) {
         0, [&](fi_info& h) { h.rx_attr->comp_order = bit; }, "rx completion order");
     expect(
         FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
-            FI_DELIVERY_COMPLETE | FI_MORE,
+            FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_MORE,
         [&](fi_info& h) { h.tx_attr->op_flags = bit; }, "tx flags");
     expect(
         FI_COMPLETION | FI_MULTI_RECV | FI_MORE, [&](fi_info& h) { h.rx_attr->op_flags = bit; },
