@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -295,6 +296,24 @@ int asked(Change change) {
   fi_freeinfo(hints);
   if (error == 0) fi_freeinfo(info);
   return error;
+}
+
+// How a domain is used has a few values: these, and no others.
+TEST(Hints, ValuesThatDoNotExistAreRefused) {
+  const auto expect = [](auto fi_domain_attr::*field, int last) {
+    using Value = std::remove_reference_t<decltype(fi_domain_attr{}.*field)>;
+    for (int value = 0; value <= last; ++value)
+      EXPECT_EQ(asked([&](fi_info& h) { h.domain_attr->*field = static_cast<Value>(value); }), 0);
+    for (const int value : {last + 1, 7, -1})
+      EXPECT_EQ(asked([&](fi_info& h) { std::memcpy(&(h.domain_attr->*field), &value, 4); }),
+                -FI_ENODATA)
+          << value;
+  };
+  expect(&fi_domain_attr::threading, FI_THREAD_ENDPOINT);
+  expect(&fi_domain_attr::control_progress, FI_PROGRESS_MANUAL);
+  expect(&fi_domain_attr::data_progress, FI_PROGRESS_MANUAL);
+  expect(&fi_domain_attr::resource_mgmt, FI_RM_ENABLED);
+  expect(&fi_domain_attr::av_type, FI_AV_TABLE);
 }
 
 // Bit by bit: what is offered is given, and nothing else is.
