@@ -1,5 +1,6 @@
 // How connections end when nobody uses them, and how messages that nobody receives are held back.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -82,6 +83,28 @@ TEST(Idle, NobodyPartsWhoseMessagesFillThePeer) {
   std::vector<std::byte> place(sent.size());
   ASSERT_EQ(pair.receive(1, place, 7), 0);
   EXPECT_TRUE(pair.until([&] { return pair.connections() == 0; }));
+}
+
+// [D159] What is kept is delivered; where there is no room the bytes wait here, so that even the shortest message is
+// delivered with its receive alone.
+TEST(Unexpected, DeliveryToWhoIsFullWaitsForTheReceive) {
+  Pair pair(Limits{.unexpected = 1});
+  std::array<std::vector<std::byte>, 2> sent{numbered(100, 1), numbered(100, 2)};
+  ASSERT_EQ(pair.send(0, sent[0], 7, FI_DELIVERY_COMPLETE), 0);
+  EXPECT_TRUE(pair.until([&] { return pair.well(0, Counted::send, 1) && pair.both[1]->idle(); }));
+  pair.both[0]->progress();
+  ASSERT_EQ(pair.send(0, sent[1], 7, FI_DELIVERY_COMPLETE), 0);
+  for (int i = 0; i < 2'000; ++i) {
+    for (auto& one : pair.both) one->progress();
+  }
+  EXPECT_TRUE(pair.well(0, Counted::send, 1));
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::vector<std::byte> place(100);
+    ASSERT_EQ(pair.receive(1, place, 7), 0);
+    EXPECT_TRUE(pair.until([&] { return pair.well(1, Counted::receive, i + 1); }));
+    EXPECT_EQ(place, sent[i]);
+  }
+  EXPECT_TRUE(pair.until([&] { return pair.well(0, Counted::send, 2); }));
 }
 
 // [D104] Messages that no receive was posted for are kept up to a bound; then their senders wait. None is lost, and
