@@ -250,44 +250,35 @@ void Rdm::accept_offer(Operation& receive, const Unexpected& message) {
   placing->operation = &receive;
   placing->message = message;
   placing->offset = offset;
-  const Pieces& local = receive.request.local;
-  place(std::move(placing),
-        local.contiguous()
-            ? Pieces(static_cast<std::byte*>(local.first()) + offset, local.size() - offset)
-            : local,
-        length);
+  place(std::move(placing), receive.request.local.part(offset, length));
 }
 
-/// Has `length` bytes fetched, to `where`.
-void Rdm::place(std::unique_ptr<Placing> placing, const Pieces& where, std::uint64_t length) {
-  placing->where = where;
-  placing->length = length;
-  std::span<std::byte> target = where.whole();
-  if (!where.contiguous()) {
-    placing->joined = room_for(length);
-    target = {placing->joined.get(), length};
-  }
+udp::Status Rdm::post_receive(const Link& link, std::uint64_t tag, const Pieces& where,
+                              const Placing& placing) {
+  const udp::Match match = udp::Match::exactly(tag);
+  return where.contiguous()
+             ? endpoint_.post_receive(link.id, match, where.whole(), placing.number())
+             : endpoint_.post_receivev(link.id, match, where.all(), placing.number());
+}
+
+/// Has as many bytes fetched as there is room for.
+void Rdm::place(std::unique_ptr<Placing> placing, const Pieces& where) {
+  placing->length = where.size();
   Placing* raw = placing.release();
   const std::uint64_t tag = ++next_tag_;
   Link& link = *raw->link;
   const std::uint32_t operation = raw->message.header.operation;
-  const udp::Status status = target.data() == nullptr && length > 0
-                                 ? udp::Status::no_resources
-                                 : endpoint_.post_receive(link.id, udp::Match::exactly(tag),
-                                                          target.first(length), raw->number());
+  const udp::Status status = post_receive(link, tag, where, *raw);
   if (status != udp::Status::ok) {
     reply(link, Type::fetch, operation, error_of(status));
     return placed(raw, status);
   }
-  reply(link, Type::fetch, operation, 0, length, tag);
+  reply(link, Type::fetch, operation, 0, where.size(), tag);
 }
 
 void Rdm::placed(Placing* raw, udp::Status status) {
   const std::unique_ptr<Placing> placing(raw);
   const bool ok = status == udp::Status::ok && !placing->revoked;
-  if (ok && placing->joined)
-    placing->where.fill(placing->operation == nullptr ? 0 : placing->offset,
-                        {placing->joined.get(), placing->length});
   Operation* operation = placing->operation;
   if (operation == nullptr) {
     const auto written = being_written_.extract(raw);
@@ -299,7 +290,7 @@ void Rdm::placed(Placing* raw, udp::Status status) {
     }
     const bool lives = ok || status == udp::Status::no_resources ||
                        status == udp::Status::would_block || status == udp::Status::truncated;
-    carried_out(*placing->link, placing->where.contiguous() ? 0 : placing->length, lives);
+    carried_out(*placing->link, lives);
   } else if (operation->counted == Counted::receive) {
     received_one(*operation, placing->message, placing->offset, placing->length, error_of(status));
   } else {

@@ -376,7 +376,7 @@ class Bounded : public Stranger {
  protected:
   Bounded()
       : Stranger(endpoint_options(),
-                 Limits{.copied = 100'000, .last_reads = std::chrono::milliseconds(1)}) {}
+                 Limits{.found = 100'000, .last_reads = std::chrono::milliseconds(1)}) {}
 };
 
 // Who does not take what it reads does not keep a region from its user.
@@ -418,19 +418,46 @@ TEST_F(Bounded, FetchingAtomicsHaveABound) {
   EXPECT_FALSE(failed_);
 }
 
-// [D94] Copies have a bound that counts the one to come; one alone may be longer.
-TEST_F(Bounded, CopiesHaveABound) {
-  connect_deaf();
-  for (const std::uint64_t length : {40'000u, 10'001u, 80'000u}) {
-    const std::array<Segment, 2> two{Segment{0, length, 4}, {0, length, 4}};
-    say({.type = Type::read, .segments = 2, .length = 2 * length, .tag = 80}, two.data(),
-        sizeof two);
+// [D171] A long message goes straight into the pieces of its receive: what has come of one that is cut short is there.
+TEST_F(Stranger, PiecesAreFilledAsBytesCome) {
+  connect();
+  catch_up();
+  std::array<std::vector<std::byte>, 2> place{std::vector<std::byte>(60'000),
+                                              std::vector<std::byte>(40'000)};
+  Request request;
+  for (auto& piece : place) request.local.add(piece.data(), piece.size());
+  request.flags = FI_TAGGED;
+  request.tag = 3;
+  ASSERT_EQ(rdm_->receive(request), 0);
+  const std::size_t before = count(kWithHeader);
+  say({.type = Type::offer, .bits = bits::kTagged, .operation = 5, .length = 100'000, .tag = 3});
+  EXPECT_TRUE(until([&] { return count(kWithHeader) > before; }));
+  constexpr std::uint64_t kFirstTag = 1;
+  const std::vector<std::byte> less(70'000, std::byte{7});
+  ASSERT_EQ(endpoint_.send(id_, kFirstTag, less, 7), udp::Status::ok);
+  EXPECT_TRUE(until([&] { return told(Counted::receive) == 1; }));
+  EXPECT_EQ(host_.all.back().error, FI_ETRUNC);
+  EXPECT_EQ(place[0], std::vector<std::byte>(60'000, std::byte{7}));
+  std::vector<std::byte> rest(40'000);
+  std::fill_n(rest.begin(), 10'000, std::byte{7});
+  EXPECT_EQ(place[1], rest);
+}
+
+// [D171] Nor are long ones joined where they are sent: they are fetched out of their pieces.
+TEST(Pieces, AreFetchedOutOfTheUsersMemory) {
+  Pair pair(Limits{.eager = kEager});
+  std::array<std::vector<std::byte>, 3> sent;
+  Request request = pair.request(0, {}, 7);
+  for (auto& piece : sent) {
+    piece.resize(30'000);
+    request.local.add(piece.data(), piece.size());
   }
-  let_it_look();
-  EXPECT_EQ(told(Counted::remote_read), 1);  // 80,000 bytes, and 20,002 would be too many
-  for (auto& buffer : buffers_) buffer.resize(200'000);
-  take(4);
-  EXPECT_TRUE(until([&] { return count(80) == 3; }));
+  ASSERT_EQ(pair.both[0]->send(request), 0);
+  for (auto& piece : sent) std::fill(piece.begin(), piece.end(), std::byte{9});
+  std::vector<std::byte> place(90'000);
+  ASSERT_EQ(pair.receive(1, place, 7), 0);
+  EXPECT_TRUE(pair.until([&] { return pair.well(1, Counted::receive, 1); }));
+  EXPECT_EQ(place, std::vector<std::byte>(90'000, std::byte{9}));
 }
 
 class Offered : public Stranger {

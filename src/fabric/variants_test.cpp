@@ -1,4 +1,5 @@
 // Every form of an operation does what the plain one does.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -296,6 +297,41 @@ int asked(Change change) {
   fi_freeinfo(hints);
   if (error == 0) fi_freeinfo(info);
   return error;
+}
+
+// What is long goes from pieces here into segments there and back, cut at other places, and leaves what lies between.
+TEST(LongMemory, InPiecesAtBothSides) {
+  constexpr std::size_t kBytes = 300'000;
+  constexpr std::size_t kGap = 1'000;
+  World world;
+  std::vector<unsigned char> there(kBytes + kGap, 0xee);
+  const std::uint64_t key = world.expose(there.data(), there.size(), 1);
+  auto sent = pattern(kBytes);
+  std::vector<unsigned char> got(kBytes);
+  const fi_rma_iov where[2] = {{0, 70'000, key}, {70'000 + kGap, kBytes - 70'000, key}};
+  const auto pieces_of = [](std::vector<unsigned char>& all) {
+    unsigned char* at = all.data();
+    return std::array<iovec, 3>{
+        {{at, 100'001}, {at + 100'001, 99'999}, {at + 200'000, kBytes - 200'000}}};
+  };
+  fi_msg_rma message{};
+  message.iov_count = 3;
+  message.rma_iov = where;
+  message.rma_iov_count = 2;
+  message.addr = 1;
+  const std::array<iovec, 3> from = pieces_of(sent);
+  message.msg_iov = from.data();
+  ASSERT_EQ(fi_writemsg(world[0].ep, &message, FI_COMPLETION), 0);
+  EXPECT_EQ(World::next(world[0].tx).err, 0);
+  EXPECT_TRUE(std::equal(sent.begin(), sent.begin() + 70'000, there.begin()));
+  EXPECT_TRUE(std::equal(sent.begin() + 70'000, sent.end(), there.begin() + 70'000 + kGap));
+  EXPECT_EQ(std::count(there.begin() + 70'000, there.begin() + 70'000 + kGap, 0xee),
+            static_cast<std::ptrdiff_t>(kGap));
+  const std::array<iovec, 3> to = pieces_of(got);
+  message.msg_iov = to.data();
+  ASSERT_EQ(fi_readmsg(world[0].ep, &message, FI_COMPLETION), 0);
+  EXPECT_EQ(World::next(world[0].tx).err, 0);
+  EXPECT_EQ(got, sent);
 }
 
 // How a domain is used has a few values: these, and no others.
