@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -105,6 +106,41 @@ TEST(Unexpected, DeliveryToWhoIsFullWaitsForTheReceive) {
     EXPECT_EQ(place, sent[i]);
   }
   EXPECT_TRUE(pair.until([&] { return pair.well(0, Counted::send, 2); }));
+}
+
+// [D104] A message that was claimed is still kept, until it is received or discarded.
+TEST(Unexpected, ClaimedMessagesCount) {
+  constexpr std::size_t kMessages = 3;
+  constexpr std::size_t kEach = kept_for(4'000);
+  Pair pair(Limits{.unexpected = kMessages * kEach - 1});
+  auto sent = numbered(4'000, 1);
+  for (std::size_t i = 0; i < kMessages; ++i) ASSERT_EQ(pair.send(0, sent, 7), 0);
+  ASSERT_TRUE(pair.until([&] { return pair.both[1]->unexpected() == kMessages * kEach; }));
+  std::array<int, kMessages> names{};
+  const auto claim = [&](std::size_t i, std::span<std::byte> into, std::uint64_t flags) {
+    Request request = pair.request(1, into, 7, FI_CLAIM | flags);
+    request.context = &names[i];
+    return pair.both[1]->probe(request);
+  };
+  for (std::size_t i = 0; i < kMessages; ++i) ASSERT_EQ(claim(i, {}, FI_PEEK), 0);
+  EXPECT_EQ(pair.both[1]->unexpected(), kMessages * kEach);
+  ASSERT_TRUE(pair.until([&] { return pair.both[1]->idle(); }));  // the peer knows that it is full
+  pair.both[0]->progress();
+  ASSERT_EQ(pair.send(0, sent, 8), 0);
+  ASSERT_TRUE(pair.until([&] {
+    return pair.both[1]->probe(pair.request(1, {}, 8, FI_PEEK)) == 0 &&
+           pair.hosts[1].all.back().error == 0;
+  }));
+  EXPECT_EQ(pair.both[1]->unexpected(), kMessages * kEach) << "it is only offered";
+  std::vector<std::byte> place(4'000);
+  EXPECT_EQ(claim(0, {}, FI_DISCARD), 0);
+  EXPECT_EQ(claim(1, place, 0), 0);
+  EXPECT_EQ(place, sent);
+  EXPECT_EQ(pair.both[1]->unexpected(), kEach);
+  ASSERT_TRUE(pair.until([&] { return pair.both[1]->idle(); }));
+  pair.both[0]->progress();
+  ASSERT_EQ(pair.send(0, sent, 9), 0);
+  EXPECT_TRUE(pair.until([&] { return pair.both[1]->unexpected() == 2 * kEach; })) << "room again";
 }
 
 // [D104] Messages that no receive was posted for are kept up to a bound; then their senders wait. None is lost, and

@@ -388,6 +388,7 @@ int Rdm::probe(const Request& request) {
     if (found == claimed_.end()) return -FI_ENOMSG;
     const Unexpected message = std::move(found->second);
     claimed_.erase(found);
+    let_go(message);
     if ((request.flags & FI_DISCARD) != 0) {
       describe(message);
       discard(message);
@@ -416,7 +417,8 @@ int Rdm::probe(const Request& request) {
   if ((request.flags & FI_DISCARD) != 0) {
     if (const auto taken = take_kept(all, pattern)) discard(*taken);
   } else if (claims) {
-    if (auto taken = take_kept(all, pattern)) claimed_[request.context] = std::move(*taken);
+    // [D104] It is still here, and counts.
+    if (auto taken = all.take(pattern)) claimed_[request.context] = std::move(*taken);
   }
   tell(done);
   return 0;
