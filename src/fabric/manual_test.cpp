@@ -57,6 +57,25 @@ TEST(CompletionQueue, ConditionsAndYields) {
   }
 }
 
+// fi_cq, fi_cntr, fi_eq: objects to wait at are a provider's choice. Those that this one does not have are refused everywhere.
+TEST(CompletionQueue, ObjectsToWaitAtThatThereAreNot) {
+  World world(1);
+  for (const fi_wait_obj object : {FI_WAIT_SET, FI_WAIT_MUTEX_COND, FI_WAIT_POLLFD}) {
+    fi_cq_attr cq_attr{};
+    cq_attr.wait_obj = object;
+    fid_cq* cq = nullptr;
+    EXPECT_EQ(fi_cq_open(world.domain, &cq_attr, &cq, nullptr), -FI_ENOSYS) << object;
+    fi_cntr_attr cntr_attr{};
+    cntr_attr.wait_obj = object;
+    fid_cntr* cntr = nullptr;
+    EXPECT_EQ(fi_cntr_open(world.domain, &cntr_attr, &cntr, nullptr), -FI_ENOSYS) << object;
+    fi_eq_attr eq_attr{};
+    eq_attr.wait_obj = object;
+    fid_eq* eq = nullptr;
+    EXPECT_EQ(fi_eq_open(world.fabric, &eq_attr, &eq, nullptr), -FI_ENOSYS) << object;
+  }
+}
+
 // fi_cq: entries of programs for 1.4 and older end before `err_data_size`.
 TEST(CompletionQueue, OldProgramsHaveShorterErrors) {
   World world(1);
