@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -65,6 +66,34 @@ void waits_for_a_receive(std::uint64_t flags, std::initializer_list<std::size_t>
 TEST(Completion, AMatchWaitsForTheReceive) {
   waits_for_a_receive(FI_MATCH_COMPLETE, {8, 30'000, 300'000});
   waits_for_a_receive(FI_MATCH_COMPLETE | FI_INJECT, {8});
+}
+
+// [D159] Matching may be the default, of an endpoint, an alias, or from now on: of tagged messages. What has no tag is
+// delivered then, and memory is written.
+TEST(Completion, AMatchByDefault) {
+  World world;
+  std::uint64_t value = 5;
+  std::uint64_t found = 0;
+  const std::uint64_t key = world.expose(&found, 8, 3);
+  fid_ep* alias = nullptr;
+  ASSERT_EQ(fi_ep_alias(world[0].ep, &alias, FI_TRANSMIT | FI_MATCH_COMPLETE), 0);
+  std::uint64_t flags = FI_TRANSMIT | FI_MATCH_COMPLETE;
+  ASSERT_EQ(fi_control(&world[1].ep->fid, FI_SETOPSFLAG, &flags), 0);
+  for (auto [from, ep] : {std::pair{0UL, alias}, std::pair{1UL, world[1].ep}}) {
+    const std::size_t to = 1 - from;
+    ASSERT_EQ(fi_tsend(ep, &value, 8, nullptr, to, 1, as_context(1)), 0);
+    ASSERT_EQ(fi_send(ep, &value, 8, nullptr, to, as_context(2)), 0);
+    EXPECT_EQ(World::next(world[from].tx).op_context, as_context(2));
+    ASSERT_EQ(fi_write(ep, &value, 8, nullptr, to, 0, key, as_context(3)), 0);
+    EXPECT_EQ(World::next(world[from].tx).op_context, as_context(3));
+    EXPECT_EQ(found, value++);
+    for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(World::nothing(world[from].tx));
+    std::uint64_t got = 0;
+    ASSERT_EQ(fi_trecv(world[to].ep, &got, 8, nullptr, FI_ADDR_UNSPEC, 1, 0, nullptr), 0);
+    EXPECT_EQ(World::next(world[from].tx).op_context, as_context(1));
+    EXPECT_EQ(World::next(world[to].rx).err, 0);
+  }
+  EXPECT_EQ(fi_close(&alias->fid), 0);
 }
 
 // [D159] It is delivered when the peer's host has it: a long one, whose bytes wait here, with its receive.

@@ -215,8 +215,21 @@ bool suits(const fi_ep_attr& ep) {
          ep.max_order_waw_size == 0;
 }
 
+/// How it is used: of each the values that libfabric has.
+bool is_known(const fi_domain_attr& domain) {
+  const auto one_of = [](const auto& asked, unsigned last) {
+    unsigned value = 0;  // which none of the enumeration need be
+    std::memcpy(&value, &asked, sizeof value);
+    return value <= last;
+  };
+  return one_of(domain.threading, FI_THREAD_ENDPOINT) &&
+         one_of(domain.control_progress, FI_PROGRESS_MANUAL) &&
+         one_of(domain.data_progress, FI_PROGRESS_MANUAL) &&
+         one_of(domain.resource_mgmt, FI_RM_ENABLED) && one_of(domain.av_type, FI_AV_TABLE);
+}
+
 bool suits(const fi_domain_attr& domain) {
-  return (domain.name == nullptr || std::strcmp(domain.name, kName) == 0) &&
+  return is_known(domain) && (domain.name == nullptr || std::strcmp(domain.name, kName) == 0) &&
          domain.mr_key_size <= 8 && domain.cq_data_size <= 8 && domain.cq_cnt <= kMostObjects &&
          domain.ep_cnt <= kMostObjects && domain.tx_ctx_cnt <= kMostObjects &&
          domain.rx_ctx_cnt <= kMostObjects && domain.max_ep_tx_ctx <= 1 &&

@@ -12,6 +12,7 @@
 //   bye          its sender asks nothing more by this connection: whoever has nothing under way there closes it
 //   full         too many messages wait for a receive here: every one is to be offered from now on
 //   room         that is over
+//   counted      so many bytes of messages have come here unasked since the connection began
 //
 // The bytes that an offer or a read stands for travel without a header, out of the user's memory into the
 // user's memory. Numbers are little-endian, as on every machine that this is built for.
@@ -44,6 +45,7 @@ enum class Type : std::uint8_t {
   bye,
   full,
   room,
+  counted,
 };
 
 namespace bits {

@@ -41,6 +41,24 @@ class Pieces {
   [[nodiscard]] std::span<const std::span<std::byte>> all() const {
     return {pieces_.data(), count_};
   }
+  /// The same memory, for those who only read it.
+  [[nodiscard]] std::array<std::span<const std::byte>, kMostPieces> to_read() const {
+    std::array<std::span<const std::byte>, kMostPieces> out;
+    std::copy(pieces_.begin(), pieces_.end(), out.begin());
+    return out;
+  }
+  /// As many of its bytes as there are of these.
+  [[nodiscard]] Pieces part(std::size_t offset, std::size_t length) const {
+    Pieces out;
+    for (const std::span<std::byte> piece : all()) {
+      const std::size_t skipped = std::min(offset, piece.size());
+      const std::size_t taken = std::min(length, piece.size() - skipped);
+      out.add(piece.data() + skipped, taken);
+      offset -= skipped;
+      length -= taken;
+    }
+    return out;
+  }
   /// All of it, where it is contiguous.
   [[nodiscard]] std::span<std::byte> whole() const {
     return count_ > 0 ? pieces_[0] : std::span<std::byte>();

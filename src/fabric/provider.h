@@ -51,7 +51,8 @@ inline constexpr std::size_t kLongestMessage = 0xffff'ffff;
 
 /// [D135] What operations may ask for by default.
 inline constexpr std::uint64_t kTxFlags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
-                                          FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE;
+                                          FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |
+                                          FI_MATCH_COMPLETE | FI_MORE;
 inline constexpr std::uint64_t kRxFlags = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
 
 /// From FI_STRACK_*, read once.

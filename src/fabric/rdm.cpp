@@ -185,7 +185,7 @@ void Rdm::on_end(udp::ConnectionId id, udp::Status status) {
 /// Whether nothing of this side's is under way there, and nothing of the peer's that this side knows of.
 bool Rdm::quiet(const Link& link) const {
   return link.up && link.peer != nullptr && !link.closing && link.unacked == 0 &&
-         link.active == 0 && link.asked.empty() &&
+         link.active == 0 && link.asked.empty() && !link.full && !link.offers &&
          std::none_of(operations_.begin(), operations_.end(),
                       [&](const auto& one) { return one.second->link == &link; });
 }
@@ -320,6 +320,18 @@ std::unique_ptr<Outgoing> Rdm::message(const Header& header, std::span<const Seg
   return outgoing;
 }
 
+/// [D163] Bytes of somebody else's, without a header.
+std::unique_ptr<Outgoing> Rdm::lend(std::uint64_t tag, const Pieces& bytes) {
+  auto outgoing = std::make_unique<Outgoing>();
+  outgoing->tag = tag;
+  if (bytes.contiguous()) {
+    outgoing->bytes = bytes.whole();
+  } else {
+    outgoing->pieces = std::make_unique<Pieces>(bytes);
+  }
+  return outgoing;
+}
+
 void Rdm::post(Link& link, std::unique_ptr<Outgoing> outgoing, Operation* operation) {
   outgoing->link = &link;
   outgoing->operation = operation;
@@ -332,12 +344,17 @@ void Rdm::post(Link& link, std::unique_ptr<Outgoing> outgoing, Operation* operat
   drain(link);
 }
 
+udp::Status Rdm::hand_over(const Link& link, const Outgoing& next) {
+  if (!next.pieces) return endpoint_.send(link.id, next.tag, next.bytes, next.rest, next.number());
+  const auto all = next.pieces->to_read();
+  return endpoint_.sendv(link.id, next.tag, std::span(all).first(next.pieces->all().size()),
+                         next.number());
+}
+
 /// Hands the endpoint what it takes; the rest waits for room.
 void Rdm::drain(Link& link) {
   while (!link.waiting.empty()) {
-    Outgoing& next = *link.waiting.front();
-    const udp::Status status =
-        endpoint_.send(link.id, next.tag, next.bytes, next.rest, next.number());
+    const udp::Status status = hand_over(link, *link.waiting.front());
     if (status == udp::Status::would_block) return;
     Outgoing* raw = link.waiting.front().release();
     link.waiting.pop_front();
@@ -353,8 +370,7 @@ void Rdm::sent(Outgoing* raw, udp::Status status) {
   if (outgoing->found > 0) outgoing->link->found -= outgoing->found;
   if (outgoing->asked) {
     lent_.erase(raw);
-    carried_out(*outgoing->link, outgoing->own ? outgoing->bytes.size() : 0,
-                status == udp::Status::ok);
+    carried_out(*outgoing->link, status == udp::Status::ok);
   }
   Operation* operation = outgoing->operation;
   if (operation == nullptr) return;
@@ -438,12 +454,18 @@ int Rdm::send(const Request& request) {
     header.bits |= bits::kImmediate;
     header.immediate = request.immediate;
   }
+  const bool offers = size > link->eager || link->offers;
+  if (!offers && link->unasked - link->counted + kept_for(size) > limits_.uncounted) {
+    progress();  // [D162] The connection may end there.
+    return -FI_EAGAIN;
+  }
   Operation* operation =
       begin(request, Counted::send, FI_SEND | (tagged ? FI_TAGGED : FI_MSG), link);
-  if (size > link->eager || link->offers) {
+  if (offers) {
     header.type = Type::offer;
     return offer(*link, *operation, header);
   }
+  link->unasked += kept_for(size);
   const bool matched = (request.flags & FI_MATCH_COMPLETE) != 0;
   if (matched || (request.flags & FI_DELIVERY_COMPLETE) != 0) {
     remember(*operation);
@@ -467,14 +489,10 @@ int Rdm::send(const Request& request) {
 
 /// Its bytes wait until they are fetched.
 int Rdm::offer(Link& link, Operation& operation, Header header) {
-  const bool injected = (operation.request.flags & FI_INJECT) != 0;
-  if (!operation.request.local.contiguous() || injected) {
-    operation.joined = room_for(operation.request.local.size());
-    if (!operation.joined) {
-      delete &operation;
-      return -FI_ENOMEM;
-    }
-    operation.request.local.copy_to(operation.joined.get());
+  const Pieces& local = operation.request.local;
+  if ((operation.request.flags & FI_INJECT) != 0) {  // few of them
+    operation.copy.reset(new std::byte[local.size()]);
+    local.copy_to(operation.copy.get());
   }
   remember(operation);
   operation.offered = true;
@@ -482,7 +500,7 @@ int Rdm::offer(Link& link, Operation& operation, Header header) {
   const Segments& remote = operation.request.remote;
   post(link, message(header, {remote.all.data(), remote.count}, {}));
   if (operation.request.over_when_copied()) {  // [D83] Copied: to the user it is done.
-    tell(done_with(operation, 0, operation.request.local.size()));
+    tell(done_with(operation, 0, local.size()));
     operation.told = true;
   }
   endpoint_.flush();
@@ -500,13 +518,8 @@ void Rdm::on_fetch(Link& link, const Header& header) {
     finish(operation, static_cast<int>(header.immediate), local.size());
     return;
   }
-  const std::span<const std::byte> all =
-      operation->joined ? std::span<const std::byte>(operation->joined.get(), local.size())
-                        : std::span<const std::byte>(local.whole());
-  auto outgoing = std::make_unique<Outgoing>();
-  outgoing->tag = header.tag;
-  outgoing->bytes = all.first(std::min<std::uint64_t>(header.length, all.size()));
-  post(link, std::move(outgoing), operation);
+  const Pieces all = operation->copy ? Pieces(operation->copy.get(), local.size()) : local;
+  post(link, lend(header.tag, all.part(0, header.length)), operation);
 }
 
 void Rdm::on_answer(const Link& link, const Header& header, std::span<const std::byte> bytes) {

@@ -134,13 +134,14 @@ struct Limits {
   std::size_t outstanding = 1024;  ///< messages on their way
   std::size_t buffers = 32;        ///< for messages with a header that come
   std::size_t least_multi_receive = 64;
-  std::size_t copied = std::size_t{64}
-                       << 20;  ///< bytes held for a peer's reads and long writes; atomics
+  std::size_t found = std::size_t{64} << 20;  ///< [D94] bytes held that a peer's atomics found
   std::chrono::milliseconds last_reads{300};  ///< of a region that is closed
   /// [D103] A connection that nothing has used for so long is closed; 0: none is.
   std::chrono::milliseconds idle{60'000};
   /// [D104] Bytes of messages that wait for a receive; beyond them peers only offer.
   std::size_t unexpected = std::size_t{64} << 20;
+  /// [D162] Bytes of messages that are sent unasked and that the peer has not said to have; of both sides the same.
+  std::size_t uncounted = std::size_t{64} << 20;
   /// [D104] Offers of one peer's that wait for a receive: more than any provider has under way.
   std::size_t offers = 65'536;
 
@@ -153,6 +154,9 @@ struct Outgoing;
 struct Buffer;
 struct Placing;
 
+/// [D162] What a message of this length takes where it is kept, as both sides reckon it.
+[[nodiscard]] constexpr std::size_t kept_for(std::size_t size) { return 128 + size; }
+
 /// A message that no receive was posted for.
 struct Unexpected {
   Peer* peer = nullptr;
@@ -161,7 +165,7 @@ struct Unexpected {
   Link* link = nullptr;  ///< null once its connection has ended
   std::vector<std::byte> bytes;
 
-  [[nodiscard]] std::size_t memory() const { return sizeof(Unexpected) + bytes.size(); }
+  [[nodiscard]] std::size_t memory() const { return kept_for(bytes.size()); }
 };
 
 class Rdm final : private udp::Usher {
@@ -236,6 +240,8 @@ class Rdm final : private udp::Usher {
     host_.done(done);
   }
   int offer(Link& link, Operation& operation, Header header);
+  [[nodiscard]] static std::unique_ptr<Outgoing> lend(std::uint64_t tag, const Pieces& bytes);
+  [[nodiscard]] udp::Status hand_over(const Link& link, const Outgoing& next);
   // In.
   void received(const udp::Completion& completion);
   [[nodiscard]] std::optional<Place> place(udp::ConnectionId connection, std::uint64_t cookie,
@@ -251,11 +257,16 @@ class Rdm final : private udp::Usher {
   void accept_offer(Operation& receive, const Unexpected& message);
   void discard(const Unexpected& message);
   void keep(Messages& all, Unexpected message);
+  void keep_bytes(Unexpected& message);
+  void let_go(const Unexpected& message);
+  void count(Link& link, std::size_t size);
   [[nodiscard]] std::optional<Unexpected> take_kept(Messages& all, const Pattern& pattern);
   void end_cancelled(Operation& receive);
   void received_one(Operation& receive, const Unexpected& message, std::size_t offset,
                     std::size_t length, int error);
-  void place(std::unique_ptr<Placing> placing, const Pieces& where, std::uint64_t length);
+  void place(std::unique_ptr<Placing> placing, const Pieces& where);
+  [[nodiscard]] udp::Status post_receive(const Link& link, std::uint64_t tag, const Pieces& where,
+                                         const Placing& placing);
   void placed(Placing* raw, udp::Status status);
   void post_buffer(Buffer& buffer);
   void post_spare_buffers();
@@ -265,10 +276,9 @@ class Rdm final : private udp::Usher {
   // Remote memory.
   [[nodiscard]] bool resolve(const Header& header, std::span<const std::byte>& bytes,
                              std::uint64_t access, Pieces& where, Segments& named);
-  [[nodiscard]] bool has_room(const Link& link, const Header& header) const;
   void on_asked(Link& link, const Header& header, std::span<const std::byte> bytes);
   void carry_out(Link& link, const Header& header, std::span<const std::byte> bytes);
-  void carried_out(Link& link, std::size_t copied, bool lives);
+  void carried_out(Link& link, bool lives);
   [[nodiscard]] bool lends(std::uint64_t key) const;
   void on_write(Link& link, const Header& header, std::span<const std::byte> bytes);
   void on_read(Link& link, const Header& header, std::span<const std::byte> bytes);

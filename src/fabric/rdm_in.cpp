@@ -81,6 +81,7 @@ void Rdm::came(Buffer& buffer, Link* link, udp::Status status) {
   const Header& header = buffer.message.header;
   if (link != nullptr && status == udp::Status::ok) {
     link->used = true;
+    if (!ending_) count(*link, header.length);
     if ((header.bits & bits::kWantsAnswer) != 0 && !ending_)
       reply(*link, Type::answer, header.operation, 0);
   }
@@ -97,6 +98,7 @@ void Rdm::on_message(Link& link, std::span<const std::byte> bytes) {
   switch (header.type) {
     case Type::send:
       if (bytes.size() != header.length) return;
+      count(link, bytes.size());
       return on_incoming(link, header, bytes);
     case Type::offer:
       if (header.length > kMostOffered) return;
@@ -119,6 +121,9 @@ void Rdm::on_message(Link& link, std::span<const std::byte> bytes) {
     case Type::room:
       link.offers = header.type == Type::full;
       return;
+    case Type::counted:
+      link.counted = std::clamp(header.length, link.counted, link.unasked);
+      return;
     default:
       return;
   }
@@ -138,44 +143,63 @@ void Rdm::on_incoming(Link& link, const Header& header, std::span<const std::byt
   }
 }
 
+/// [D162] A message has come unasked. Its sender is told now and then how much has.
+void Rdm::count(Link& link, std::size_t size) {
+  link.came += kept_for(size);
+  if (link.came - link.told < limits_.uncounted / 4) return;
+  link.told = link.came;
+  reply(link, Type::counted, 0, 0, link.came);
+}
+
 /// [D104] An offer's bytes wait in its sender's memory, so many of them have a bound; what came unasked is kept here.
 void Rdm::keep(Messages& all, Unexpected message) {
   if (message.header.type == Type::send) {
-    unexpected_ += message.memory();
-    Link& link = *message.link;
-    // [D159] It is delivered, whether or not somebody receives it.
-    constexpr std::uint8_t kHow = bits::kWantsAnswer | bits::kWhenMatched;
-    if ((message.header.bits & kHow) == bits::kWantsAnswer) {
-      reply(link, Type::answer, message.header.operation, 0);
-      message.header.bits ^= bits::kWantsAnswer;
-    }
-    if (unexpected_ > limits_.unexpected && !std::exchange(link.full, true)) {
-      ++full_;
-      reply(link, Type::full, 0, 0);
-    }
-    // Who goes on and on is no provider.
-    if (link.full && ++link.beyond > kMostBeyond) static_cast<void>(endpoint_.abort(link.id));
+    keep_bytes(message);
   } else if (++message.link->offered > limits_.offers) {
     static_cast<void>(endpoint_.abort(message.link->id));
   }
   all.keep(std::move(message));
 }
 
-std::optional<Unexpected> Rdm::take_kept(Messages& all, const Pattern& pattern) {
-  auto taken = all.take(pattern);
-  if (!taken) return taken;
-  if (taken->header.type != Type::send) {
-    --taken->link->offered;
-    return taken;
+void Rdm::keep_bytes(Unexpected& message) {
+  Link& link = *message.link;
+  unexpected_ += message.memory();
+  // [D159] It is delivered, whether or not somebody receives it.
+  constexpr std::uint8_t kHow = bits::kWantsAnswer | bits::kWhenMatched;
+  if ((message.header.bits & kHow) == bits::kWantsAnswer) {
+    reply(link, Type::answer, message.header.operation, 0);
+    message.header.bits ^= bits::kWantsAnswer;
   }
-  unexpected_ -= taken->memory();
-  if (full_ == 0 || unexpected_ > limits_.unexpected / 2) return taken;
+  if (link.full) {
+    link.beyond += message.memory();
+    // [D162] No provider sends so much before it sees that it is to offer: what it is told of later comes behind that.
+    if (link.beyond > limits_.uncounted) static_cast<void>(endpoint_.abort(link.id));
+  } else if (unexpected_ > limits_.unexpected) {
+    link.full = true;
+    ++full_;
+    reply(link, Type::full, 0, 0);
+  }
+}
+
+/// [D104] A kept message waits no longer.
+void Rdm::let_go(const Unexpected& message) {
+  if (message.header.type != Type::send) {
+    --message.link->offered;
+    return;
+  }
+  unexpected_ -= message.memory();
+  if (full_ == 0 || unexpected_ > limits_.unexpected / 2) return;
   for (auto& [number, link] : links_) {
     if (!std::exchange(link->full, false)) continue;
     link->beyond = 0;
     --full_;
     reply(*link, Type::room, 0, 0);
   }
+}
+
+std::optional<Unexpected> Rdm::take_kept(Messages& all, const Pattern& pattern) {
+  auto taken = all.take(pattern);
+  if (taken) let_go(*taken);
   return taken;
 }
 
@@ -226,44 +250,35 @@ void Rdm::accept_offer(Operation& receive, const Unexpected& message) {
   placing->operation = &receive;
   placing->message = message;
   placing->offset = offset;
-  const Pieces& local = receive.request.local;
-  place(std::move(placing),
-        local.contiguous()
-            ? Pieces(static_cast<std::byte*>(local.first()) + offset, local.size() - offset)
-            : local,
-        length);
+  place(std::move(placing), receive.request.local.part(offset, length));
 }
 
-/// Has `length` bytes fetched, to `where`.
-void Rdm::place(std::unique_ptr<Placing> placing, const Pieces& where, std::uint64_t length) {
-  placing->where = where;
-  placing->length = length;
-  std::span<std::byte> target = where.whole();
-  if (!where.contiguous()) {
-    placing->joined = room_for(length);
-    target = {placing->joined.get(), length};
-  }
+udp::Status Rdm::post_receive(const Link& link, std::uint64_t tag, const Pieces& where,
+                              const Placing& placing) {
+  const udp::Match match = udp::Match::exactly(tag);
+  return where.contiguous()
+             ? endpoint_.post_receive(link.id, match, where.whole(), placing.number())
+             : endpoint_.post_receivev(link.id, match, where.all(), placing.number());
+}
+
+/// Has as many bytes fetched as there is room for.
+void Rdm::place(std::unique_ptr<Placing> placing, const Pieces& where) {
+  placing->length = where.size();
   Placing* raw = placing.release();
   const std::uint64_t tag = ++next_tag_;
   Link& link = *raw->link;
   const std::uint32_t operation = raw->message.header.operation;
-  const udp::Status status = target.data() == nullptr && length > 0
-                                 ? udp::Status::no_resources
-                                 : endpoint_.post_receive(link.id, udp::Match::exactly(tag),
-                                                          target.first(length), raw->number());
+  const udp::Status status = post_receive(link, tag, where, *raw);
   if (status != udp::Status::ok) {
     reply(link, Type::fetch, operation, error_of(status));
     return placed(raw, status);
   }
-  reply(link, Type::fetch, operation, 0, length, tag);
+  reply(link, Type::fetch, operation, 0, where.size(), tag);
 }
 
 void Rdm::placed(Placing* raw, udp::Status status) {
   const std::unique_ptr<Placing> placing(raw);
   const bool ok = status == udp::Status::ok && !placing->revoked;
-  if (ok && placing->joined)
-    placing->where.fill(placing->operation == nullptr ? 0 : placing->offset,
-                        {placing->joined.get(), placing->length});
   Operation* operation = placing->operation;
   if (operation == nullptr) {
     const auto written = being_written_.extract(raw);
@@ -275,7 +290,7 @@ void Rdm::placed(Placing* raw, udp::Status status) {
     }
     const bool lives = ok || status == udp::Status::no_resources ||
                        status == udp::Status::would_block || status == udp::Status::truncated;
-    carried_out(*placing->link, placing->where.contiguous() ? 0 : placing->length, lives);
+    carried_out(*placing->link, lives);
   } else if (operation->counted == Counted::receive) {
     received_one(*operation, placing->message, placing->offset, placing->length, error_of(status));
   } else {
@@ -373,6 +388,7 @@ int Rdm::probe(const Request& request) {
     if (found == claimed_.end()) return -FI_ENOMSG;
     const Unexpected message = std::move(found->second);
     claimed_.erase(found);
+    let_go(message);
     if ((request.flags & FI_DISCARD) != 0) {
       describe(message);
       discard(message);
@@ -401,7 +417,8 @@ int Rdm::probe(const Request& request) {
   if ((request.flags & FI_DISCARD) != 0) {
     if (const auto taken = take_kept(all, pattern)) discard(*taken);
   } else if (claims) {
-    if (auto taken = take_kept(all, pattern)) claimed_[request.context] = std::move(*taken);
+    // [D104] It is still here, and counts.
+    if (auto taken = all.take(pattern)) claimed_[request.context] = std::move(*taken);
   }
   tell(done);
   return 0;

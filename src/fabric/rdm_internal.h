@@ -3,7 +3,6 @@
 
 #include <deque>
 #include <memory>
-#include <new>
 
 #include "fabric/rdm.h"
 
@@ -21,8 +20,6 @@ struct Cookie {
 inline constexpr std::size_t kMostActive = 64;
 inline constexpr std::size_t kMostAsked = 65'536;
 inline constexpr std::size_t kMostOwed = 131'072;
-/// Of messages that are kept after the peer was told that there is no room: more than any provider has under way.
-inline constexpr std::uint32_t kMostBeyond = 65'536;
 
 struct Link {
   udp::ConnectionId id{};
@@ -41,18 +38,21 @@ struct Link {
   bool left = false;        ///< the peer has
 
   // [D104] Messages that wait for a receive.
-  bool full = false;         ///< this side has said so
-  std::uint32_t beyond = 0;  ///< so many have come since
-  bool offers = false;       ///< the peer has: every message is offered
-  std::size_t offered = 0;   ///< of its messages, those that wait where they are
+  bool full = false;          ///< this side has said so
+  std::size_t beyond = 0;     ///< bytes that are kept since
+  bool offers = false;        ///< the peer has: every message is offered
+  std::size_t offered = 0;    ///< of its messages, those that wait where they are
+  std::uint64_t unasked = 0;  ///< bytes that were sent without an offer
+  std::uint64_t counted = 0;  ///< of these, as the peer says
+  std::uint64_t came = 0;     ///< the peer's, likewise
+  std::uint64_t told = 0;     ///< as it was told
 
-  // [D94] Reads and long writes of the peer's.
+  // [D94] Reads and long writes of the peer's, and its atomics.
   struct Asked {
     Header header;
     std::vector<std::byte> segments;
   };
   std::size_t active = 0;   ///< that are being carried out
-  std::size_t copied = 0;   ///< bytes of them that had to be copied
   std::size_t found = 0;    ///< bytes that atomics found, on their way to the peer
   bool at_it = false;       ///< `asked` is being gone through
   std::deque<Asked> asked;  ///< that wait for their turn
@@ -65,13 +65,13 @@ struct Operation {
   std::uint64_t done_flags = 0;
   std::uint32_t id = 0;  ///< in the table of those that a peer will speak of; 0: not there
   Link* link = nullptr;
-  bool offered = false;                 ///< may be fetched, once
-  bool told = false;                    ///< to the user it is done: its bytes are `joined`
-  bool unsent = false;                  ///< the endpoint has it
-  bool unanswered = false;              ///< the peer has still to say that it is done
-  int error = 0;                        ///< as the peer says
-  std::uint64_t posted = 0;             ///< of a read: the cookie of its buffer
-  std::unique_ptr<std::byte[]> joined;  ///< of pieces that have to travel as one
+  bool offered = false;               ///< may be fetched, once
+  bool told = false;                  ///< to the user it is done: its bytes are in `copy`
+  bool unsent = false;                ///< the endpoint has it
+  bool unanswered = false;            ///< the peer has still to say that it is done
+  int error = 0;                      ///< as the peer says
+  std::uint64_t posted = 0;           ///< of a read: the cookie of its buffer
+  std::unique_ptr<std::byte[]> copy;  ///< of bytes that are the user's again
 
   // Of receives.
   udp::Pattern<Peer> pattern;
@@ -90,6 +90,7 @@ struct Outgoing : Cookie {
   std::unique_ptr<std::byte[]> own;
   std::span<const std::byte> bytes;  ///< its own, or the user's
   std::span<const std::byte> rest;   ///< the user's, behind its own
+  std::unique_ptr<Pieces> pieces;    ///< the user's, where these are several: all of it
   Operation* operation = nullptr;    ///< that is done with it, or null
   bool asked = false;                ///< the answer to a peer's read
   std::size_t found = 0;             ///< bytes that a peer's atomic found
@@ -116,15 +117,8 @@ struct Placing : Cookie {
   Operation* operation = nullptr;  ///< a receive or a read; null: a peer's write
   Unexpected message;              ///< receives and writes
   std::size_t offset = 0;          ///< in the receive's buffer
-  Pieces where;
   std::uint64_t length = 0;
-  std::unique_ptr<std::byte[]> joined;  ///< where `where` is in pieces
-  bool revoked = false;                 ///< `where` is no longer to be touched
+  bool revoked = false;  ///< of a write: its region is no more
 };
-
-/// Not zeroed; null if there is no memory, for lengths that are not ours to choose.
-[[nodiscard]] inline std::unique_ptr<std::byte[]> room_for(std::size_t size) {
-  return std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[size]);
-}
 
 }  // namespace strack::fabric

@@ -57,18 +57,9 @@ int Rdm::read(const Request& request) {
   auto placing = std::make_unique<Placing>();
   placing->link = link;
   placing->operation = operation;
-  placing->where = request.local;
   placing->length = size;
-  std::span<std::byte> target = request.local.whole();
-  if (!request.local.contiguous()) {
-    placing->joined = room_for(size);
-    target = {placing->joined.get(), size};
-  }
   const std::uint64_t tag = ++next_tag_;
-  const udp::Status status =
-      target.data() == nullptr && size > 0
-          ? udp::Status::no_resources
-          : endpoint_.post_receive(link->id, udp::Match::exactly(tag), target, placing->number());
+  const udp::Status status = post_receive(*link, tag, request.local, *placing);
   if (status != udp::Status::ok) {
     delete operation;
     return status == udp::Status::would_block ? -FI_EAGAIN : -error_of(status);
@@ -141,18 +132,11 @@ void Rdm::remote_done(const Link& link, const Header& header, const Segments& na
         .source = link.peer});
 }
 
-/// [D94] One alone may be copied whatever its length.
-bool Rdm::has_room(const Link& link, const Header& header) const {
-  const bool fits =
-      header.segments <= 1 || link.copied == 0 || link.copied + header.length <= limits_.copied;
-  return link.active < kMostActive && fits;
-}
-
 /// [D94] So many at once of each peer's; the others wait, and a peer that asks for more than any provider
 /// does is none.
 void Rdm::on_asked(Link& link, const Header& header, std::span<const std::byte> bytes) {
   if (bytes.size() != header.segments * sizeof(Segment)) return;
-  if (link.asked.empty() && has_room(link, header)) return carry_out(link, header, bytes);
+  if (link.asked.empty() && link.active < kMostActive) return carry_out(link, header, bytes);
   if (link.asked.size() >= kMostAsked) {
     static_cast<void>(endpoint_.abort(link.id));
     return;
@@ -169,13 +153,12 @@ void Rdm::carry_out(Link& link, const Header& header, std::span<const std::byte>
 }
 
 /// One of them has come to its end: whoever waits is next, unless the connection is over.
-void Rdm::carried_out(Link& link, std::size_t copied, bool lives) {
+void Rdm::carried_out(Link& link, bool lives) {
   --link.active;
-  link.copied -= copied;
   if (!lives || ending_) link.asked.clear();
   // What fails at once ends here too, and must not go through them once more.
   if (std::exchange(link.at_it, true)) return;
-  while (!link.asked.empty() && has_room(link, link.asked.front().header)) {
+  while (!link.asked.empty() && link.active < kMostActive) {
     const Link::Asked next = std::move(link.asked.front());
     link.asked.pop_front();
     carry_out(link, next.header, next.segments);
@@ -201,7 +184,7 @@ void Rdm::revoke(std::uint64_t key) {
   }
   for (const auto& [placing, named] : being_written_) {
     if (!named.use(key)) continue;
-    placing->revoked = true;  // its bytes may have come, and wait to be copied
+    placing->revoked = true;  // its bytes may have come, which nobody has been told yet
     users.push_back(placing->link->id);
   }
   for (const udp::ConnectionId id : users) static_cast<void>(endpoint_.abort(id));
@@ -223,8 +206,7 @@ void Rdm::on_write(Link& link, const Header& header, std::span<const std::byte> 
     placing->message = {link.peer, 0, header, &link, {}};
     being_written_.emplace(placing.get(), named);
     ++link.active;
-    if (!where.contiguous()) link.copied += header.length;
-    return place(std::move(placing), where, header.length);
+    return place(std::move(placing), where);
   }
   where.fill(0, bytes);
   remote_done(link, header, named, Counted::remote_write, FI_RMA | FI_REMOTE_WRITE,
@@ -237,18 +219,8 @@ void Rdm::on_read(Link& link, const Header& header, std::span<const std::byte> b
   Segments named;
   if (!resolve(header, bytes, FI_REMOTE_READ, where, named))
     return reply(link, Type::answer, header.operation, FI_EACCES);
-  auto outgoing = std::make_unique<Outgoing>();
-  outgoing->tag = header.tag;
-  outgoing->bytes = where.whole();
-  if (!where.contiguous()) {
-    outgoing->own = room_for(where.size());
-    if (!outgoing->own) return reply(link, Type::answer, header.operation, FI_ENOMEM);
-    where.copy_to(outgoing->own.get());
-    outgoing->bytes = {outgoing->own.get(), where.size()};
-    link.copied += where.size();
-  } else {
-    lent_.emplace(outgoing.get(), named);
-  }
+  auto outgoing = lend(header.tag, where);
+  lent_.emplace(outgoing.get(), named);
   outgoing->asked = true;
   ++link.active;
   post(link, std::move(outgoing));
@@ -278,7 +250,7 @@ void Rdm::on_atomic(Link& link, const Header& header, std::span<const std::byte>
     return;
   }
   // [D94] Before anything is changed.
-  if (fetches && link.found + header.length > limits_.copied)
+  if (fetches && link.found + header.length > limits_.found)
     return reply(link, Type::answer, header.operation, FI_ENOBUFS);
   // In one piece, since values may lie across segments.
   std::vector<std::byte> values(header.length);

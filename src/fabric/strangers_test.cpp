@@ -376,7 +376,7 @@ class Bounded : public Stranger {
  protected:
   Bounded()
       : Stranger(endpoint_options(),
-                 Limits{.copied = 100'000, .last_reads = std::chrono::milliseconds(1)}) {}
+                 Limits{.found = 100'000, .last_reads = std::chrono::milliseconds(1)}) {}
 };
 
 // Who does not take what it reads does not keep a region from its user.
@@ -418,19 +418,46 @@ TEST_F(Bounded, FetchingAtomicsHaveABound) {
   EXPECT_FALSE(failed_);
 }
 
-// [D94] Copies have a bound that counts the one to come; one alone may be longer.
-TEST_F(Bounded, CopiesHaveABound) {
-  connect_deaf();
-  for (const std::uint64_t length : {40'000u, 10'001u, 80'000u}) {
-    const std::array<Segment, 2> two{Segment{0, length, 4}, {0, length, 4}};
-    say({.type = Type::read, .segments = 2, .length = 2 * length, .tag = 80}, two.data(),
-        sizeof two);
+// [D163] A long message goes straight into the pieces of its receive: what has come of one that is cut short is there.
+TEST_F(Stranger, PiecesAreFilledAsBytesCome) {
+  connect();
+  catch_up();
+  std::array<std::vector<std::byte>, 2> place{std::vector<std::byte>(60'000),
+                                              std::vector<std::byte>(40'000)};
+  Request request;
+  for (auto& piece : place) request.local.add(piece.data(), piece.size());
+  request.flags = FI_TAGGED;
+  request.tag = 3;
+  ASSERT_EQ(rdm_->receive(request), 0);
+  const std::size_t before = count(kWithHeader);
+  say({.type = Type::offer, .bits = bits::kTagged, .operation = 5, .length = 100'000, .tag = 3});
+  EXPECT_TRUE(until([&] { return count(kWithHeader) > before; }));
+  constexpr std::uint64_t kFirstTag = 1;
+  const std::vector<std::byte> less(70'000, std::byte{7});
+  ASSERT_EQ(endpoint_.send(id_, kFirstTag, less, 7), udp::Status::ok);
+  EXPECT_TRUE(until([&] { return told(Counted::receive) == 1; }));
+  EXPECT_EQ(host_.all.back().error, FI_ETRUNC);
+  EXPECT_EQ(place[0], std::vector<std::byte>(60'000, std::byte{7}));
+  std::vector<std::byte> rest(40'000);
+  std::fill_n(rest.begin(), 10'000, std::byte{7});
+  EXPECT_EQ(place[1], rest);
+}
+
+// [D163] Nor are long ones joined where they are sent: they are fetched out of their pieces.
+TEST(Pieces, AreFetchedOutOfTheUsersMemory) {
+  Pair pair(Limits{.eager = kEager});
+  std::array<std::vector<std::byte>, 3> sent;
+  Request request = pair.request(0, {}, 7);
+  for (auto& piece : sent) {
+    piece.resize(30'000);
+    request.local.add(piece.data(), piece.size());
   }
-  let_it_look();
-  EXPECT_EQ(told(Counted::remote_read), 1);  // 80,000 bytes, and 20,002 would be too many
-  for (auto& buffer : buffers_) buffer.resize(200'000);
-  take(4);
-  EXPECT_TRUE(until([&] { return count(80) == 3; }));
+  ASSERT_EQ(pair.both[0]->send(request), 0);
+  for (auto& piece : sent) std::fill(piece.begin(), piece.end(), std::byte{9});
+  std::vector<std::byte> place(90'000);
+  ASSERT_EQ(pair.receive(1, place, 7), 0);
+  EXPECT_TRUE(pair.until([&] { return pair.well(1, Counted::receive, 1); }));
+  EXPECT_EQ(place, std::vector<std::byte>(90'000, std::byte{9}));
 }
 
 class Offered : public Stranger {
@@ -465,6 +492,63 @@ TEST_F(Offered, WhoOffersOnAndOnIsShownOut) {
   host_.all.clear();
   receive_none();
   EXPECT_EQ(told(Counted::receive), 0);
+}
+
+class Uncounted : public Stranger {
+ protected:
+  static constexpr std::size_t kBytes = 1'000;
+  static constexpr std::size_t kMessages =
+      8;  ///< that a peer may send before it is told that they came
+  Uncounted()
+      : Stranger(
+            endpoint_options(),
+            Limits{.eager = kEager, .unexpected = 1, .uncounted = kMessages * kept_for(kBytes)}) {}
+  /// Whether the Rdm takes another message for the stranger.
+  bool send() {
+    Request request;
+    request.local = Pieces(bytes_.data(), bytes_.size());
+    request.peer = rdm_->peer(*udp::Address::parse(endpoint_.local_address()));
+    request.flags = FI_TAGGED;
+    return rdm_->send(request) == 0;
+  }
+  /// Of messages of the Rdm's, so many are sent until none is taken, however often both look.
+  std::size_t sends_until_it_waits() {
+    std::size_t sent = 0;
+    for (int still = 0; still < 2'000; ++still, turn()) {
+      if (!send()) continue;
+      ++sent;
+      still = 0;
+    }
+    return sent;
+  }
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(kBytes);
+};
+
+// [D162] A provider sends no more unasked than so much that the peer has not said to have; acknowledgements are no such
+// word, and neither is a peer's that has more than there was.
+TEST_F(Uncounted, ASenderWaitsUntilItsMessagesAreCounted) {
+  connect();
+  catch_up();
+  EXPECT_EQ(sends_until_it_waits(), kMessages);
+  say({.type = Type::counted, .length = 3 * kept_for(kBytes)});
+  EXPECT_EQ(sends_until_it_waits(), 3u);
+  say({.type = Type::counted, .length = 2 * kept_for(kBytes)});
+  EXPECT_EQ(sends_until_it_waits(), 0u);
+  say({.type = Type::counted, .length = ~std::uint64_t{0}});
+  EXPECT_EQ(sends_until_it_waits(), kMessages);
+  EXPECT_EQ(told(Counted::send), 2 * static_cast<std::ptrdiff_t>(kMessages) + 3);
+}
+
+// [D104] [D162] So what an honest peer sends before it sees that there is no room has a bound, and whoever goes on is shown out.
+TEST_F(Uncounted, BeyondTheBoundComesWhatWasUnderWay) {
+  connect();
+  const Header header{.type = Type::send, .bits = bits::kTagged, .length = kBytes, .tag = 3};
+  for (std::size_t i = 0; i < 1 + kMessages; ++i) say(header, bytes_.data(), kBytes);
+  catch_up();
+  EXPECT_FALSE(failed_);
+  EXPECT_EQ(rdm_->unexpected(), (1 + kMessages) * kept_for(kBytes));
+  say(header, bytes_.data(), kBytes);
+  EXPECT_TRUE(until([&] { return failed_; }));
 }
 
 class Scarce : public Stranger {

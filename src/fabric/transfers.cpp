@@ -165,6 +165,12 @@ ssize_t tagged_injectdata(fid_ep* ep, const void* bytes, std::size_t size, std::
   return inject_bytes(ep, FI_TAGGED, bytes, size, to, tag, &data);
 }
 
+/// [D159] Tagged messages alone are matched: everything else that would be by default is delivered.
+std::uint64_t defaults_for(std::uint64_t flags, bool tagged) {
+  if (tagged || (flags & FI_MATCH_COMPLETE) == 0) return flags;
+  return (flags & ~FI_MATCH_COMPLETE) | FI_DELIVERY_COMPLETE;
+}
+
 }  // namespace
 
 ssize_t start(fid_ep* outer, Action what, Request& request, fi_addr_t peer, std::uint64_t flags) {
@@ -172,10 +178,11 @@ ssize_t start(fid_ep* outer, Action what, Request& request, fi_addr_t peer, std:
   Ep& ep = *handle.whole;
   const std::lock_guard lock(ep.mutex);
   if (!ep.enabled) return -FI_EOPBADSTATE;
-  if (flags == kDefaultFlags) flags = handle.tx_flags;
+  const bool tagged = (request.flags & FI_TAGGED) != 0;
+  if (flags == kDefaultFlags) flags = defaults_for(handle.tx_flags, tagged);
   // Memory is no message: an atomic for a tagged receive is nothing that this provider has.
   std::uint64_t allowed = what == &Rdm::send ? kSendFlags : kSendFlags & ~kKind;
-  if ((request.flags & FI_TAGGED) != 0) allowed |= FI_MATCH_COMPLETE;
+  if (!tagged) allowed &= ~FI_MATCH_COMPLETE;
   if ((flags & ~(allowed | (ep.caps & FI_TRIGGER))) != 0) return -FI_EBADFLAGS;
   if (what == &Rdm::read) flags &= ~FI_INJECT;  // it takes no bytes from here
   const bool waits = handle.when != nullptr || (flags & FI_TRIGGER) != 0;

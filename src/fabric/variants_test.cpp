@@ -1,8 +1,10 @@
 // Every form of an operation does what the plain one does.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -297,6 +299,59 @@ int asked(Change change) {
   return error;
 }
 
+// What is long goes from pieces here into segments there and back, cut at other places, and leaves what lies between.
+TEST(LongMemory, InPiecesAtBothSides) {
+  constexpr std::size_t kBytes = 300'000;
+  constexpr std::size_t kGap = 1'000;
+  std::vector<unsigned char> there(kBytes + kGap, 0xee);
+  World world;  // the memory outlives its region, which the last of a read may be sent from again
+  const std::uint64_t key = world.expose(there.data(), there.size(), 1);
+  auto sent = pattern(kBytes);
+  std::vector<unsigned char> got(kBytes);
+  const fi_rma_iov where[2] = {{0, 70'000, key}, {70'000 + kGap, kBytes - 70'000, key}};
+  const auto pieces_of = [](std::vector<unsigned char>& all) {
+    unsigned char* at = all.data();
+    return std::array<iovec, 3>{
+        {{at, 100'001}, {at + 100'001, 99'999}, {at + 200'000, kBytes - 200'000}}};
+  };
+  fi_msg_rma message{};
+  message.iov_count = 3;
+  message.rma_iov = where;
+  message.rma_iov_count = 2;
+  message.addr = 1;
+  const std::array<iovec, 3> from = pieces_of(sent);
+  message.msg_iov = from.data();
+  ASSERT_EQ(fi_writemsg(world[0].ep, &message, FI_COMPLETION), 0);
+  EXPECT_EQ(World::next(world[0].tx).err, 0);
+  EXPECT_TRUE(std::equal(sent.begin(), sent.begin() + 70'000, there.begin()));
+  EXPECT_TRUE(std::equal(sent.begin() + 70'000, sent.end(), there.begin() + 70'000 + kGap));
+  EXPECT_EQ(std::count(there.begin() + 70'000, there.begin() + 70'000 + kGap, 0xee),
+            static_cast<std::ptrdiff_t>(kGap));
+  const std::array<iovec, 3> to = pieces_of(got);
+  message.msg_iov = to.data();
+  ASSERT_EQ(fi_readmsg(world[0].ep, &message, FI_COMPLETION), 0);
+  EXPECT_EQ(World::next(world[0].tx).err, 0);
+  EXPECT_EQ(got, sent);
+}
+
+// How a domain is used has a few values: these, and no others.
+TEST(Hints, ValuesThatDoNotExistAreRefused) {
+  const auto expect = [](auto fi_domain_attr::*field, int last) {
+    using Value = std::remove_reference_t<decltype(fi_domain_attr{}.*field)>;
+    for (int value = 0; value <= last; ++value)
+      EXPECT_EQ(asked([&](fi_info& h) { h.domain_attr->*field = static_cast<Value>(value); }), 0);
+    for (const int value : {last + 1, 7, -1})
+      EXPECT_EQ(asked([&](fi_info& h) { std::memcpy(&(h.domain_attr->*field), &value, 4); }),
+                -FI_ENODATA)
+          << value;
+  };
+  expect(&fi_domain_attr::threading, FI_THREAD_ENDPOINT);
+  expect(&fi_domain_attr::control_progress, FI_PROGRESS_MANUAL);
+  expect(&fi_domain_attr::data_progress, FI_PROGRESS_MANUAL);
+  expect(&fi_domain_attr::resource_mgmt, FI_RM_ENABLED);
+  expect(&fi_domain_attr::av_type, FI_AV_TABLE);
+}
+
 // Bit by bit: what is offered is given, and nothing else is.
 TEST(Hints, EveryBitThatIsNotOfferedIsRefused) {
   fi_info* offered = nullptr;
@@ -329,7 +384,7 @@ TEST(Hints, EveryBitThatIsNotOfferedIsRefused) {
         0, [&](fi_info& h) { h.rx_attr->comp_order = bit; }, "rx completion order");
     expect(
         FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
-            FI_DELIVERY_COMPLETE | FI_MORE,
+            FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_MORE,
         [&](fi_info& h) { h.tx_attr->op_flags = bit; }, "tx flags");
     expect(
         FI_COMPLETION | FI_MULTI_RECV | FI_MORE, [&](fi_info& h) { h.rx_attr->op_flags = bit; },

@@ -304,8 +304,7 @@ void Engine::match(Connection& c) {
     if (in.state == InboundState::unseen)
       break;  // it may want the buffer that a later one would get
     if (in.state == InboundState::waiting) {
-      PostedReceive* receive = c.in.receives.take(in.tag);
-      if (receive == nullptr) receive = any_receives_.take(in.tag);
+      PostedReceive* receive = take_own_first(c.in.receives, any_receives_, in.tag);
       if (receive == nullptr) {
         all_matched = false;
         if (options_.complete_in_order) break;  // nothing after it could be told of anyway

@@ -1,6 +1,7 @@
 // Which message goes to which receive: the one place that decides it, for the endpoint and for the provider above it
 // [D153]. A receive takes the oldest message that it matches, a message the oldest receive; so messages of one peer
-// with the same tag never overtake each other.
+// with the same tag never overtake each other. The endpoint has receives of connections besides those for any: a message
+// takes the former first, whenever they were posted.
 #pragma once
 
 #include <cstdint>
@@ -66,6 +67,14 @@ class ReceiveQueue {
   Receive* last_ = nullptr;
   std::uint32_t count_ = 0;
 };
+
+/// For a message of a connection: the oldest receive of its own, or else the oldest for any, removed.
+template <class Receive>
+[[nodiscard]] Receive* take_own_first(ReceiveQueue<Receive>& own, ReceiveQueue<Receive>& any,
+                                      std::uint64_t tag) {
+  Receive* receive = own.take(tag);
+  return receive != nullptr ? receive : any.take(tag);
+}
 
 /// Of messages in the order of their coming, the first that a receive takes; `end` if there is none. What lies behind
 /// the first that `is_gap` is not looked at: what is still to come there may be what the receive is for.

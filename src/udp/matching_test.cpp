@@ -101,6 +101,25 @@ TEST(ReceiveQueue, AnyMayBeRemoved) {
   EXPECT_EQ(queue.count(), 0u);
 }
 
+// [D153] A connection's own receive has a message before one for any that was posted earlier; if its tag does not fit, it
+// is no better than none.
+TEST(Matching, OwnReceivesComeFirst) {
+  std::array<PostedReceive, 4> all{
+      {{Match::any()}, {Match::exactly(7)}, {Match::exactly(8)}, {Match::exactly(8)}}};
+  ReceiveQueue<PostedReceive> own;
+  ReceiveQueue<PostedReceive> any;
+  any.push(&all[0]);
+  any.push(&all[1]);
+  own.push(&all[2]);
+  own.push(&all[3]);
+  EXPECT_EQ(take_own_first(own, any, 8), &all[2]);
+  EXPECT_EQ(take_own_first(own, any, 7), &all[0]);
+  EXPECT_EQ(take_own_first(own, any, 9), nullptr);
+  EXPECT_EQ(take_own_first(own, any, 8), &all[3]);
+  EXPECT_EQ(take_own_first(own, any, 7), &all[1]);
+  EXPECT_EQ(own.count() + any.count(), 0u);
+}
+
 // [D153] Where a message is still to come a receive takes none of those behind it.
 TEST(Matching, NothingBehindAGapIsTaken) {
   const std::array<int, 5> tags{4, 7, -1, 9, 7};

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "udp/atomics.h"
 #include "udp/endpoint.h"
 
 namespace strack::udp {
@@ -350,6 +351,81 @@ TEST(ThreadedEndpointTest, AnEndpointMayHaveThreads) {
   EXPECT_EQ(server.value().statistics().connections, 1u);
   Endpoint moved = std::move(server.value());
   EXPECT_EQ(moved.abort(peer), Status::ok);
+}
+
+/// A value of a server's, and a client that adds to it; both have threads.
+class Adding {
+ public:
+  explicit Adding(std::span<std::uint64_t> value)
+      : server_(std::move(ThreadedEndpoint::open(listening(false), 1).value())),
+        client_(std::move(ThreadedEndpoint::open(options(false), 1).value())) {
+    auto made = client_.connect(server_.local_address());
+    EXPECT_TRUE(made);
+    id_ = made.value();
+    std::array<Completion, 1> room;
+    while (server_.wait(room, milliseconds(100)).empty()) {
+    }
+    EXPECT_EQ(room[0].kind, Kind::accepted);
+    const ConnectionId peer = room[0].connection;
+    while (client_.wait(room, milliseconds(100)).empty()) {
+    }
+    EXPECT_EQ(room[0].kind, Kind::connected);
+    auto region = server_.register_region(std::as_writable_bytes(value), peer, Access::both);
+    EXPECT_TRUE(region);
+    region_ = region.value();
+  }
+  void ask() {
+    EXPECT_EQ(client_.atomic(id_, region_, 0, AtomicOp::sum, ValueType::uint64,
+                             std::as_writable_bytes(std::span(before_)),
+                             std::as_bytes(std::span(kOne)), {}, 7),
+              Status::ok);
+  }
+  /// Whether it was done within this time.
+  bool done(milliseconds within) {
+    std::array<Completion, 1> room;
+    if (client_.wait(room, within).empty()) return false;
+    EXPECT_EQ(room[0].kind, Kind::atomic);
+    EXPECT_EQ(room[0].status, Status::ok);
+    EXPECT_EQ(room[0].cookie, 7u);
+    return true;
+  }
+  /// What the last found.
+  [[nodiscard]] std::uint64_t before() const { return before_[0]; }
+
+ private:
+  static constexpr std::array<std::uint64_t, 1> kOne{1};
+  ThreadedEndpoint server_;
+  ThreadedEndpoint client_;
+  ConnectionId id_{};
+  RegionKey region_{};
+  std::array<std::uint64_t, 1> before_{};
+};
+
+// [D154] Atomics wait for each other, whichever of a process's endpoints does them: nobody changes values while somebody
+// else is alone with them, and of a thousand additions by two at once none is lost.
+TEST(ThreadedEndpointTest, AtomicsAreAloneWithValues) {
+  constexpr std::uint64_t kTimes = 500;
+  std::array<std::uint64_t, 1> value{};
+  std::array<Adding, 2> both{Adding(value), Adding(value)};
+  {
+    const auto alone = alone_with_values();
+    for (Adding& one : both) one.ask();
+    for (Adding& one : both) EXPECT_FALSE(one.done(milliseconds(50)));
+  }
+  for (Adding& one : both) EXPECT_TRUE(one.done(milliseconds(20'000)));
+  std::array<std::thread, 2> threads;
+  for (std::size_t i = 0; i < 2; ++i) {
+    threads[i] = std::thread([&one = both[i]] {
+      for (std::uint64_t n = 0; n < kTimes; ++n) {
+        one.ask();
+        ASSERT_TRUE(one.done(milliseconds(20'000)));
+      }
+    });
+  }
+  for (std::thread& one : threads) one.join();
+  both[0].ask();
+  EXPECT_TRUE(both[0].done(milliseconds(20'000)));
+  EXPECT_EQ(both[0].before(), 2 + 2 * kTimes);
 }
 
 // An endpoint that ends in the middle of everything ends its threads, and its peers learn of it.
