@@ -1,6 +1,8 @@
 // How long a transfer feels it when a spine dies for good in its middle.
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -127,6 +129,106 @@ TEST_P(Recovery, FewPacketsAreSpentOnWhatIsDead) {
   for (std::uint64_t seed = 70; seed < 90; ++seed)
     sent_again += transfer(GetParam(), 3, seed).sent_again;
   EXPECT_LE(sent_again, 20u * 10u) << "without pauses 32 of some 600 packets each";
+}
+
+/// One of some spines dies where hosts look so seldom that a SACK tells of several packets; from 0.9 to 1 s later.
+struct Later {
+  /// Paths that live both ways and carry half as much as each would if all were used alike, or more.
+  std::uint32_t used = 0;
+  double packets_per_sack = 0;
+};
+
+struct SeldomLooks {
+  static constexpr std::uint32_t kPaths = 256;
+
+  SeldomLooks(const EndpointOptions& o, const SimulatedFaults& faults) : duo(o, faults) {
+    duo.connect();
+    EXPECT_TRUE(duo.client().keep_path_statistics(duo.id[1]));
+    for (int i = 0; i < 4; ++i) {
+      receive();
+      send();
+    }
+  }
+  void receive() {
+    EXPECT_EQ(duo.server().post_receive(duo.id[0], Match::any(), sink, 0), Status::ok);
+  }
+  void send() { EXPECT_EQ(duo.client().send(duo.id[1], 1, message, 0), Status::ok); }
+  /// Each message that arrives or is acknowledged is followed by another one.
+  void goes_on(Picoseconds time) {
+    for (const Instant end = duo.world.now() + time; duo.world.now() < end;) {
+      duo.world.advance_to(duo.world.now() + us(200));
+      duo.settle();
+      std::array<Completion, 16> room;
+      for (const Completion& one : duo.server().completions(room)) {
+        if (one.kind == Kind::received) receive();
+      }
+      for (const Completion& one : duo.client().completions(room)) {
+        if (one.kind == Kind::sent) send();
+      }
+    }
+  }
+  std::vector<std::uint64_t> went() {
+    std::vector<std::uint64_t> packets(kPaths);
+    for (const PathStatistics& one : duo.client().path_statistics(duo.id[1]))
+      packets[one.path] = one.packets;
+    return packets;
+  }
+  bool lives(std::uint16_t path) {
+    const Address& here = duo.hosts[1]->address();
+    const Address& there = duo.hosts[0]->address();
+    return !meets_dead_spine(duo.world.faults(), here, there, path) &&
+           !meets_dead_spine(duo.world.faults(), there, here, path);
+  }
+
+  Duo duo;
+  std::vector<std::byte> message = pattern(1'000'000);
+  std::vector<std::byte> sink = std::vector<std::byte>(1'000'000);
+};
+
+Later a_second_later(std::uint32_t spines, std::uint64_t hash_seed) {
+  EndpointOptions o = options(false);
+  o.paths = SeldomLooks::kPaths;
+  o.rate_bps = 500'000'000;
+  SimulatedFaults faults;
+  faults.link = mbps(500);
+  faults.one_way = us(30);
+  faults.spines = spines;
+  faults.dead_spines = 1;
+  faults.hash_seed = hash_seed;
+  SeldomLooks world(o, faults);
+  world.goes_on(ms(100));
+  world.duo.world.faults().spines_die_at = world.duo.world.now();
+  world.goes_on(ms(900));
+  const std::vector<std::uint64_t> before = world.went();
+  world.goes_on(ms(100));
+  const std::vector<std::uint64_t> after = world.went();
+  const auto sum = [](const auto& of) {
+    return std::accumulate(of.begin(), of.end(), std::uint64_t{0});
+  };
+  const std::uint64_t all = sum(after) - sum(before);
+  Later found;
+  for (std::uint16_t path = 0; path < SeldomLooks::kPaths; ++path)
+    found.used +=
+        world.lives(path) && (after[path] - before[path]) * 2 * SeldomLooks::kPaths >= all;
+  const auto s = world.duo.server().statistics(world.duo.id[0]);
+  found.packets_per_sack =
+      static_cast<double>(s->data_packets_received) / static_cast<double>(s->sacks_sent);
+  return found;
+}
+
+// [D158] [D160] A SACK echoes one of the packets that it tells of. Where only that one counted as a try that succeeded, 15 paths
+// of some 145 that lived carried their part a second after the death. (STrack+ asks for 32 at most.)
+TEST(RecoveryWithFewSacks, PathsThatLiveComeBack) {
+  std::uint32_t used = 0;
+  std::uint32_t transfers = 0;
+  for (std::uint32_t spines = 3; spines <= 5; ++spines) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed, ++transfers) {
+      const Later later = a_second_later(spines, seed);
+      EXPECT_GT(later.packets_per_sack, 4);
+      used += later.used;
+    }
+  }
+  EXPECT_GE(used, 30 * transfers);
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, Recovery, ::testing::Values("strack", "strack_plus"),

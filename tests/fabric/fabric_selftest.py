@@ -418,6 +418,11 @@ class Recovery(unittest.TestCase):
     def test_never_again_is_until_the_end(self):
         self.assertGreater(recovery_seconds(self.samples([1000] * 30 + [100] * 5000), 1e6), 4.8)
 
+    def test_one_that_was_stopped_has_no_end_in_which_it_runs_dry(self):
+        stuck = self.samples([1000] * 30 + [0] * 1000)
+        self.assertLess(recovery_seconds(stuck, 1e6), 0.1)
+        self.assertGreater(recovery_seconds(stuck, 1e6, ended=False), 0.95)
+
 
 if __name__ == '__main__':
     run_main(lambda: testing.run(only=sys.argv[1:]))

@@ -1,6 +1,7 @@
 """What the fabric's tests share: one fabric for all cases of a file, as new for each of them, and an exit status that
 never calls skipping everything a success."""
 
+import math
 import os
 import pathlib
 import platform
@@ -54,15 +55,15 @@ def machine():
             f'load average {os.getloadavg()[0]:.1f}')
 
 
-def recovery_seconds(samples, before, window=0.02, steady=0.1):
+def recovery_seconds(samples, before, window=0.02, steady=0.1, ended=True):
     """How long a fault was felt. samples: (time, bytes carried so far) from the fault on, in short steps; before:
     bytes per second until then. It is over with the last window that carried less than 80 % of that before a steady
     stretch of windows that all carried more. A dip that comes after such a stretch has a length of its own, from the
     beginning of its first poor window, and the longest counts: a machine that has no time for 5 ms, half a second after
     the fault, is no fault that was felt for half a second. The last 2 % of the bytes, in which a transfer runs dry, do
-    not count."""
+    not count, if it has ended."""
     fault, first = samples[0]
-    dry = first + 0.98 * (samples[-1][1] - first)
+    dry = first + 0.98 * (samples[-1][1] - first) if ended else math.inf
     start = poor = fault
     longest = 0.0
     oldest = 0
@@ -82,10 +83,12 @@ def recovery_seconds(samples, before, window=0.02, steady=0.1):
     return longest
 
 
-def recovery_ms(fabric, transport, pair, size, spine):
+def recovery_ms(fabric, transport, pair, size, spine, patience_ms=None, begin=0.25, middle=0.5, **options):
     """How long a transfer feels the death of a spine in its middle; of None, how long it feels nothing at all, which is
-    what the machine makes of it. It has to arrive whole; else TransferFailed or AssertionError say what happened."""
-    transfer, = transport.start(fabric, [pair], size)
+    what the machine makes of it. It has to arrive whole; else TransferFailed or AssertionError say what happened. Of
+    several `connections` each sends its part of the size. One that is on its way for longer than `patience_ms` is stopped,
+    and what it felt until then is told. The rate before is that between `begin` and `middle` of the size."""
+    transfer, = transport.start(fabric, [pair], size // options.get('connections', 1), **options)
     try:
         link = f'l2-{pair[1]}'
 
@@ -93,19 +96,23 @@ def recovery_ms(fabric, transport, pair, size, spine):
             until = time.monotonic() + 30
             while (carried := fabric.count(link).out_bytes) < bytes_:
                 if not transfer.running():
+                    transfer.result()  # says why, if it has failed
                     raise AssertionError('the transfer ended before anything could happen to it')
                 if time.monotonic() > until:
                     raise AssertionError(f'{carried} of {bytes_} bytes after 30 s')
                 time.sleep(0.001)
             return time.monotonic(), carried
 
-        began, first = carried_from(size // 4)
-        samples = [carried_from(size // 2)]
+        began, first = carried_from(begin * size)
+        samples = [carried_from(middle * size)]
         before = (samples[0][1] - first) / (samples[0][0] - began)
         if spine:
             fabric.set(spine, blackhole=1)
-        until = time.monotonic() + PATIENCE
+        died = time.monotonic()
+        until = died + PATIENCE
         while transfer.running():
+            if patience_ms and time.monotonic() > died + patience_ms / 1000:
+                return 1000 * recovery_seconds(samples, before, ended=False)
             if time.monotonic() > until:
                 raise TransferFailed(f'{samples[-1][1]} of {size} bytes {PATIENCE} s after {spine or "nothing"} died, and no end')
             time.sleep(0.001)

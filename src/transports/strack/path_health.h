@@ -11,7 +11,8 @@
 // So once several are barred, all are suspects: packets take paths by which something has arrived
 // since, and only one in eight tries a suspect. Where paths are known together, those are no suspects by which packets
 // came that were sent after the lost ones [D115]: what is to be sent again has a way to go at once.
-// There they are tried a few at a time, too, with pauses that grow while nothing comes of it [D158].
+// There they are tried a few at a time, too, with pauses that grow while nothing comes of it [D158]: while no
+// try arrives [D160].
 //
 // What was lost goes again by a proven path: one that something arrived by, that has lost nothing
 // since, and not before all fell silent. Without any it takes the next after the one that lost it: so
@@ -53,6 +54,7 @@ struct SentRecord {
   bool retransmission = false;
   bool settled = true;  ///< arrived, or never sent
   bool sought = false;  ///< a path of which nothing was known
+  bool tried = false;   ///< [D158] a suspect
   Timestamp at{};
 };
 
@@ -67,6 +69,7 @@ class PathKnowledge {
   std::uint32_t proven_count_ = 0;
   std::uint32_t next_slot_ = 0;
   std::uint32_t barred_ = 0;
+  std::uint32_t barred_suspects_ = 0;  ///< of these
   std::uint32_t suspects_ = 0;
   std::uint32_t sharers_ = 0;   ///< so far
   std::uint32_t arrivals_ = 0;  ///< of all of them; wraps
@@ -84,6 +87,7 @@ class PathHealth {
   static constexpr std::uint32_t kAlarm = 4;          ///< barred at a time
   static constexpr Picoseconds kNextAlarm = ms(50);   ///< after the last one, at the earliest
   static constexpr std::uint32_t kTryEvery = 8;
+  static constexpr std::uint32_t kTurnsForTry = 4;    ///< of those, where paths are shared
   static constexpr std::uint32_t kMostSpared = 2;     ///< silent timeouts while others hear
   static constexpr Picoseconds kFirstPause = ms(20);  ///< between tries of suspects
   static constexpr std::uint8_t kMostPauses = 3;      ///< each twice as long as the one before
@@ -124,7 +128,7 @@ class PathHealth {
       return static_cast<PathId>(after(s.path));
     }
     const bool nothing_to_lose = k.proven_count_ == 0 || k.suspects_ == 0;
-    const bool its_turn = nothing_to_lose || ++turn_ % kTryEvery == 0;
+    const bool its_turn = nothing_to_lose || next_turn();
     const May may{.end_bars = its_turn,
                   .try_suspects = nothing_to_lose || (its_turn && try_is_due(now))};
     if (is_good(path, may, now)) return take(path, nothing_to_lose, now);
@@ -141,8 +145,13 @@ class PathHealth {
 
   constexpr void sent(Psn psn, PathId path, std::uint16_t payload, bool retransmission,
                       Instant now = {}) {
-    sent_[psn.value & mask()] = {
-        path, payload, retransmission, false, std::exchange(seeks_, false), Timestamp::of(now)};
+    sent_[psn.value & mask()] = {.path = path,
+                                 .payload = payload,
+                                 .retransmission = retransmission,
+                                 .settled = false,
+                                 .sought = std::exchange(seeks_, false),
+                                 .tried = std::exchange(tries_, false),
+                                 .at = Timestamp::of(now)};
     if (!retransmission) newest_ = psn;
   }
 
@@ -153,6 +162,8 @@ class PathHealth {
     s.settled = true;
     if (s.retransmission) return;
     if (keeps_fresh_) {
+      // [D160] A SACK that tells of eight echoes one.
+      if (s.tried && paths_[s.path].suspect) a_try_succeeded();
       leads_there(s.path);
     } else {
       works(s.path);
@@ -182,10 +193,12 @@ class PathHealth {
     PathKnowledge& k = known();
     p.barred = true;
     ++k.barred_;
+    k.barred_suspects_ += p.suspect;
     p.until = now + kFirstBar * (std::int64_t{1} << p.failures);
     if (p.failures < kMostDoublings) ++p.failures;
-    // What has failed before is no news.
-    if (k.barred_ >= kAlarm && p.failures == 1 && now >= k.next_alarm_) {
+    // What has failed before is no news, nor is a suspect [D160].
+    const bool is_news = p.failures == 1 && !(keeps_fresh_ && p.suspect);
+    if (barred_as_news() >= kAlarm && is_news && now >= k.next_alarm_) {
       k.next_alarm_ = now + kNextAlarm;
       suspect_all();
       if (keeps_fresh_) keep_fresh(psn);
@@ -251,10 +264,19 @@ class PathHealth {
     ++arrivals_;
     PathRecord& p = paths_[path];
     p.failures = 0;
-    if (p.barred) {
-      p.barred = false;
-      --k.barred_;
-    }
+    if (p.barred) unbar(p);
+  }
+
+  constexpr void unbar(PathRecord& path) {
+    PathKnowledge& k = known();
+    path.barred = false;
+    --k.barred_;
+    k.barred_suspects_ -= path.suspect;
+  }
+  /// Simulated hosts count all, as their results were made.
+  [[nodiscard]] constexpr std::uint32_t barred_as_news() const {
+    const PathKnowledge& k = known();
+    return keeps_fresh_ ? k.barred_ - k.barred_suspects_ : k.barred_;
   }
 
   /// What a packet may do.
@@ -266,23 +288,32 @@ class PathHealth {
   [[nodiscard]] constexpr bool is_good(PathId path, May may, Instant now) {
     PathRecord& p = paths_[path];
     if (p.suspect && !may.try_suspects) return false;
-    if (p.barred && now >= p.until && may.end_bars) {  // the next failure bars it for longer
-      p.barred = false;
-      --known().barred_;
-    }
+    if (p.barred && now >= p.until && may.end_bars)
+      unbar(p);  // the next failure bars it for longer
     return !p.barred;
   }
 
-  /// [D158] Simulated hosts try with every turn, as their results were made.
+  /// One packet in eight; where paths are shared not always the last of them [D160].
+  [[nodiscard]] constexpr bool next_turn() {
+    static_assert(kTryEvery == 1 << 3);
+    ++turn_;
+    return turn_ % kTryEvery == (keeps_fresh_ ? draw() >> 29 : 0);
+  }
+  /// A number for each eight packets.
+  [[nodiscard]] constexpr std::uint32_t draw() const { return turn_ / kTryEvery * 0x9e37'79b1u; }
+
+  /// [D158] [D160] Simulated hosts try with every turn, as their results were made.
   [[nodiscard]] constexpr bool try_is_due(Instant now) const {
     const PathKnowledge& k = known();
-    return !keeps_fresh_ || k.tries_ > 0 || now >= k.next_try_;
+    if (!keeps_fresh_) return true;
+    return (draw() >> 20) % kTurnsForTry == 0 && (k.tries_ > 0 || now >= k.next_try_);
   }
 
   /// The path itself; a suspect that is tried where others are proven costs one of the tries.
   constexpr PathId take(PathId path, bool nothing_to_lose, Instant now) {
     PathKnowledge& k = known();
     if (!keeps_fresh_ || nothing_to_lose || !paths_[path].suspect) return path;
+    tries_ = true;
     if (k.tries_ > 0) --k.tries_;
     if (k.tries_ == 0) {
       k.next_try_ = now + kFirstPause * (std::int64_t{1} << k.pauses_);
@@ -343,8 +374,11 @@ class PathHealth {
     }
     PathKnowledge& k = known();
     k.suspects_ = count();
+    k.barred_suspects_ = k.barred_;
     k.proven_count_ = 0;
     k.next_slot_ = 0;
+    k.tries_ = 1;  // [D158]
+    k.pauses_ = 0;
   }
 
   std::span<PathRecord> paths_;
@@ -360,6 +394,7 @@ class PathHealth {
   PathId probe_ = 0;
   PathId seek_ = 0;     ///< [D121] where the next packet starts to seek when no path is proven
   bool seeks_ = false;  ///< the packet that goes next
+  bool tries_ = false;  ///< the packet that goes next, a suspect
   /// Where paths are shared, which is over UDP. Simulated hosts forget all at an alarm, as their results were made.
   bool keeps_fresh_ = false;
 };

@@ -1,5 +1,6 @@
 #include "transports/strack/path_health.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <vector>
@@ -243,10 +244,10 @@ struct SharedPathsTest : PathHealthTest {
     one.works(path);
     ++next;
   }
-  /// How many of 128 packets that were to take this suspect do.
+  /// How many of 512 packets that were to take this suspect do.
   std::uint32_t tries(PathHealth& one, PathId suspect) {
     std::uint32_t tried = 0;
-    for (std::uint32_t i = 0; i < 16 * PathHealth::kTryEvery; ++i)
+    for (std::uint32_t i = 0; i < 64 * PathHealth::kTryEvery; ++i)
       tried += one.usable(suspect, Purpose::news, next, now) == suspect;
     return tried;
   }
@@ -311,6 +312,80 @@ TEST_F(SharedPathsTest, ATryThatSucceedsIsFollowedByTwo) {
   EXPECT_EQ(tries(mine, 13), 1u);
   for (PathId path = 4; path < 9; ++path) mine.works(path);
   EXPECT_EQ(tries(mine, 13), 8u);
+}
+
+// [D158] [D160] A SACK tells of eight packets and echoes one. What has arrived is a success, if it is certain which transmission it was.
+TEST_F(SharedPathsTest, ATryThatArrivesSucceeds) {
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(mine, path);
+  deliver(mine, 9);
+  ASSERT_EQ(tries(mine, 12), 3u);
+  for (const bool again : {true, false}) {
+    now = now + PathHealth::kFirstPause * 4;
+    ASSERT_EQ(tries(mine, 12), 1u);
+    const Psn psn = next;
+    ++next;
+    mine.sent(psn, 12, 100, false);
+    if (again) mine.sent(psn, 12, 100, true);
+    mine.arrived(psn);
+    EXPECT_EQ(tries(mine, 13), again ? 0u : 2u);
+  }
+  EXPECT_NE(mine.usable(12, Purpose::again, next, now), 12) << "[D130] only an answer proves it";
+}
+
+// [D160] What a try costs is the packet, not what is known of the others; nor does one that is lost by chance while others are barred.
+TEST_F(SharedPathsTest, SuspectsThatFailRaiseNoAlarm) {
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(mine, path);
+  for (PathId path = 8; path < kPaths; ++path) deliver(mine, path);
+  now = now + PathHealth::kNextAlarm;
+  for (PathId path = 0; path < 8; ++path) lose(mine, path);
+  lose(mine, 15);
+  EXPECT_EQ(mine.usable(8, Purpose::again, next, now), 8);
+  for (PathId path = 12; path < 15; ++path) lose(mine, path);
+  EXPECT_NE(mine.usable(8, Purpose::again, next, now), 8) << "four that were thought to work";
+}
+
+// [D160] A second spine dies while pauses are at their longest: what is left is tried at once.
+TEST_F(SharedPathsTest, ASecondAlarmBeginsAnew) {
+  for (PathId path = 0; path < PathHealth::kAlarm; ++path) lose(mine, path);
+  for (PathId path = 8; path < 14; ++path) deliver(mine, path);
+  ASSERT_EQ(tries(mine, 14), 8u);
+  for (int i = 0; i < 6; ++i) {
+    now = now + ms(160);
+    ASSERT_EQ(tries(mine, 14), 1u);
+  }
+  const Psn first = next;
+  for (PathId path = 9; path < 14; ++path, ++next) mine.sent(next, path, 100, false);
+  mine.arrived(first + 4u);
+  for (std::uint32_t i = 0; i < 4; ++i) mine.lost(first + i, now);
+  ASSERT_EQ(mine.usable(9, Purpose::again, first, now), 13)
+      << "the one that came after the lost ones";
+  EXPECT_EQ(tries(mine, 14), 1u);
+  now = now + PathHealth::kFirstPause;
+  EXPECT_EQ(tries(mine, 14), 1u);
+}
+
+// [D158] [D39] However long a spine was dead, somebody tries it each 5.3 s: when the longest bar and the longest pause are over.
+TEST_F(SharedPathsTest, ARepairedSpineIsNoticed) {
+  const Picoseconds longest_bar = PathHealth::kFirstBar * (1 << PathHealth::kMostDoublings);
+  const Picoseconds longest_pause = PathHealth::kFirstPause * (1 << PathHealth::kMostPauses);
+  constexpr PathId kDead = 4;
+  for (PathId path = 0; path < kDead; ++path) lose(mine, path);
+  for (PathId path = kDead; path < kPaths; ++path) deliver(mine, path);
+  Instant last = now;
+  Picoseconds longest{0};
+  PathId rotation = 0;
+  for (const Instant end = now + seconds(100); now < end; now = now + ms(1)) {
+    for (int i = 0; i < 40; ++i) {
+      rotation = static_cast<PathId>((rotation + 1) % kPaths);
+      const PathId path = mine.usable(rotation, Purpose::news, next, now);
+      if (path >= kDead) continue;
+      longest = std::max(longest, now - last);
+      last = now;
+      lose(mine, path);
+    }
+  }
+  EXPECT_LE(longest, longest_bar + longest_pause + ms(50)) << "and until its turn comes";
+  EXPECT_GT(longest, longest_pause);
 }
 
 // [D158] [D39] What is barred by chance, without an alarm, comes back when its time is over and waits for no try.
