@@ -324,6 +324,40 @@ class DeadForGood(TransportCase):
                 transfer.stop()
 
 
+class ManyConnections(TransportCase):
+    """[D74] [D146] Of many connections between two hosts all come to their end when a spine dies; how long they feel it, beside
+    one connection, and beside what is measured where nothing dies. At half the rate of the links: a packet of each is more than
+    fits the queues, so that as fast as it goes they are never steady. 500 are what
+    two processors set up within the 5 s that perf waits, where they forward every packet, too."""
+    SPINES = 3
+    PACE = {'target-rate': '100Mb/s'}
+
+    def test_a_spine_dies_under_many(self):
+        many, size = (500, 64_000_000) if Settings.full else (64, 16_000_000)
+        with Fabric(spines=self.SPINES, name=f'{self.fabric.name}-many') as fabric:
+            for connections in (1, many):
+                felt, nothing = [], []
+                for seed in range(1, 6 if Settings.full else 2):
+                    dead = f's{seed % self.SPINES + 1}'
+                    felt.append(self.felt_ms(fabric, seed, size, dead, connections))
+                    self.assertGreater(fabric.total(dead, 'blackholed'), 0)
+                    nothing.append(self.felt_ms(fabric, seed, size, None, connections))
+                note(f'{connections} connection{"s" if connections > 1 else ""}: a dead spine is felt for {self.told(felt)} ms, '
+                     f'where nothing dies {self.told(nothing)} ms, median / worst of {len(felt)}; all came to their end')
+                self.limit(statistics.median(felt), MOST_FELT_MS)
+
+    def felt_ms(self, fabric, seed, size, spine, connections):
+        fabric.restore()
+        fabric.set_hash_seed(seed)
+        fabric.reset_counts()
+        # Set-up, and looking for how large packets may be, are a fifth of what 500 connections carry.
+        return recovery_ms(fabric, self.strack, PAIR, size, spine, begin=0.5, middle=0.7, connections=connections, **self.PACE)
+
+    @staticmethod
+    def told(values):
+        return f'{statistics.median(values):.0f} / {max(values):.0f}'
+
+
 class DeadBefore(TransportCase):
     """A spine that was dead before anybody asked for a connection: each comes up by another way, and ends [D44]."""
     SPINES = 3
