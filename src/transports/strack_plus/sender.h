@@ -128,10 +128,7 @@ class PlusSender {
       probes_wanted_ = 0;
     }
     events_.on(PlusAckReceived{ack, rtt, acked});
-    const bool sparse = is_sparse();
-    for (std::uint32_t i = 0; i < ack.count; ++i)  // [PLUS.sack.echo]
-      paths_.feedback(*params_, ack.echoes[i].path_id, ack.echoes[i].ecn, sparse);
-    if (ack.for_probe) paths_.feedback(*params_, ack.path_id, ack.ecn, sparse);
+    learn_paths(ack, rtt);
     if (rtt > ps(0)) {  // [PLUS.window] below the clock's tick it is none
       const Picoseconds qdelay = window_.measured_qdelay(rtt);
       const Bytes achieved = achieved_.update(ack.for_probe ? bytes(0) : acked, window_.base_rtt(),
@@ -337,6 +334,24 @@ class PlusSender {
   }
 
   // ---- Taking in a SACK ----
+
+  constexpr void learn_paths(const PlusAck& ack, Picoseconds rtt) {
+    const bool sparse = is_sparse();
+    const bool shorter = is_shorter(ack, rtt);
+    for (std::uint32_t i = 0; i < ack.count; ++i) {  // [PLUS.sack.echo]
+      const bool clean = !ack.echoes[i].ecn || (shorter && i + 1u == ack.count);
+      paths_.feedback(*params_, ack.echoes[i].path_id, !clean, sparse);
+    }
+    if (ack.for_probe) paths_.feedback(*params_, ack.path_id, ack.ecn, sparse);
+  }
+  /// [PLUS.ring.delay] Where all are marked a mark says nothing, and delay does: of the last packet, whose time it is.
+  [[nodiscard]] constexpr bool is_shorter(const PlusAck& ack, Picoseconds rtt) const {
+    if (!params_->ring_delay || ack.for_probe || rtt <= ps(0)) return false;
+    for (std::uint32_t i = 0; i < ack.count; ++i) {
+      if (!ack.echoes[i].ecn) return false;
+    }
+    return rtt - window_.base_rtt() < window_.avg_qdelay();
+  }
 
   /// Notes everything it says has arrived; returns the new bytes.
   constexpr Bytes take_in(const PlusAck& ack, Instant now) {
