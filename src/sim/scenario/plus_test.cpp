@@ -41,6 +41,7 @@ TEST(StrackPlusKeys, DefaultsAreTheLinks) {
   EXPECT_EQ(p.late_for, 100 * p.net_base_rtt);
   EXPECT_EQ(p.late_after, 2u);
   EXPECT_EQ(p.ring_sparse, 16u);
+  EXPECT_TRUE(p.ring_delay);
   EXPECT_EQ(p.probe_self, (Ratio{5, 2}));
 }
 
@@ -55,6 +56,7 @@ target_qdelay_us = 11
 target_qhigh_us = 23
 target_full_us = 10
 ring_sparse = 7
+ring_delay = false
 late_us = 31
 late_for_us = 501
 late_after = 3
@@ -83,6 +85,7 @@ rto_us = 222
   EXPECT_EQ(p.target_qdelay, us(11));
   EXPECT_EQ(p.target_qhigh, us(23));
   EXPECT_EQ(p.target_full, us(10));
+  EXPECT_FALSE(p.ring_delay);
   EXPECT_EQ(p.ring_sparse, 7u);
   EXPECT_EQ(p.late, us(31));
   EXPECT_EQ(p.late_for, us(501));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "core/packet.h"
@@ -34,5 +35,27 @@ struct PlusAck {
 
 /// [PLUS.sack.ask] In a data packet's note: it wants to be answered at once.
 inline constexpr std::uint16_t kPlusAsks = 1;
+
+/// [PLUS.refuse] What no honest receiver could have said is refused whole. `next`: the sender's next new packet. O(1).
+[[nodiscard]] constexpr bool can_be_true(const PlusAck& ack, const PlusParams& params, Psn next) {
+  constexpr std::uint32_t kOldest = 1u << 30;
+  // A PSN more than a quarter of the circle back is one that was never sent.
+  if (next.value - ack.epsn.value > kOldest) return false;
+  if (ack.count > PlusParams::kEchoes || (ack.count == 0 && !ack.for_probe)) return false;
+  for (std::uint32_t i = 0; i < ack.count; ++i) {
+    const PlusEcho& echo = ack.echoes[i];
+    if (next.value - 1 - echo.psn.value > kOldest) return false;
+    if (echo.psn == ack.epsn) return false;  // arrived, and missing
+    if (echo.path_id >= params.max_paths) return false;
+  }
+  const std::int32_t base = ack.base - ack.epsn;
+  if (base < 0 || base >= static_cast<std::int32_t>(PlusParams::kTracked)) return false;
+  if (ack.bitmap != 0) {
+    const auto top = static_cast<std::uint32_t>(63 - std::countl_zero(ack.bitmap));
+    if (ack.base + top >= next) return false;
+    if (base == 0 && (ack.bitmap & 1) != 0) return false;
+  }
+  return ack.path_id < params.max_paths;
+}
 
 }  // namespace strack::core

@@ -46,6 +46,13 @@ constexpr sim::Key kKeys[] = {
          .needs = "it is from 0 to 512 packets, such as ring_sparse = 16",
          .help = "With so few under way, and more to be sent, it remembers the last one alone; 0: "
                  "as many as ever."}),
+    param<&Params::ring_delay>(
+        {.name = "ring_delay",
+         .kind = Kind::flag,
+         .fallback = "true",
+         .needs = "it is true or false",
+         .help = "Where a SACK tells of marked packets only, the entropy of the one whose delay it "
+                 "tells counts as clean if that is below the average."}),
     param<&Params::rotate_all>(
         {.name = "rotate_all",
          .kind = Kind::flag,

@@ -24,6 +24,7 @@ struct PlusParams : StrackParams {
 
   std::uint32_t ring = 8;          ///< [PLUS.ring] 0: as Algorithm 2 has it, the last clean one
   std::uint32_t ring_sparse = 0;   ///< [PLUS.ring.sparse] packets under way; 0: no matter how few
+  bool ring_delay = false;         ///< [PLUS.ring.delay] false: marks alone tell
   bool rotate_all = true;          ///< [PLUS.rotation] false: over two windows' packets
   bool avoid = true;               ///< [PLUS.avoid]
   Picoseconds avoid_for{0};        ///< [PLUS.avoid.forget]
@@ -50,6 +51,7 @@ struct PlusParams : StrackParams {
         ParamRange{&PlusParams::ring, "ring", 0, kRing, "from 0 to 32 entropies"},
         ParamRange{&PlusParams::ring_sparse, "ring_sparse", 0, kTracked,
                    "0 for none, or up to 512 packets"},
+        AnyValue{&PlusParams::ring_delay},
         AnyValue{&PlusParams::rotate_all},
         AnyValue{&PlusParams::avoid},
         ParamRange{&PlusParams::avoid_for, "avoid_for", ps(0), seconds(3'600), "from 0 to an hour"},
@@ -94,6 +96,7 @@ struct PlusParams : StrackParams {
     p.late = 4 * rtt;
     p.late_for = 100 * rtt;
     p.ring_sparse = 2 * p.ring;
+    p.ring_delay = true;
     p.probe_interval = rtt;  // [PLUS.probe.send]
     p.probe_patience = true;
     p.probe_due = true;

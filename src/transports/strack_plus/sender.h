@@ -105,7 +105,7 @@ class PlusSender {
   /// The same from a host that knows better what of the packet's age was the network's.
   constexpr void on_receiving_ack(const PlusAck& ack, Picoseconds age, Picoseconds rtt,
                                   Instant now) {
-    if (age < ps(0) || !can_be_true(ack)) {  // [PLUS.refuse]
+    if (age < ps(0) || !can_be_true(ack, *params_, psn_next_)) {  // [PLUS.refuse]
       ++counters_.acks_rejected;
       return;
     }
@@ -128,10 +128,7 @@ class PlusSender {
       probes_wanted_ = 0;
     }
     events_.on(PlusAckReceived{ack, rtt, acked});
-    const bool sparse = is_sparse();
-    for (std::uint32_t i = 0; i < ack.count; ++i)  // [PLUS.sack.echo]
-      paths_.feedback(*params_, ack.echoes[i].path_id, ack.echoes[i].ecn, sparse);
-    if (ack.for_probe) paths_.feedback(*params_, ack.path_id, ack.ecn, sparse);
+    learn_paths(ack, rtt);
     if (rtt > ps(0)) {  // [PLUS.window] below the clock's tick it is none
       const Picoseconds qdelay = window_.measured_qdelay(rtt);
       const Bytes achieved = achieved_.update(ack.for_probe ? bytes(0) : acked, window_.base_rtt(),
@@ -338,27 +335,23 @@ class PlusSender {
 
   // ---- Taking in a SACK ----
 
-  /// [PLUS.refuse] What no honest receiver could have said is refused whole. O(1).
-  [[nodiscard]] constexpr bool can_be_true(const PlusAck& ack) const {
-    // A PSN more than a quarter of the circle back is one that was never sent.
-    if (psn_next_.value - ack.epsn.value > kOldest) return false;
-    if (ack.count > PlusParams::kEchoes || (ack.count == 0 && !ack.for_probe)) return false;
-    for (std::uint32_t i = 0; i < ack.count; ++i) {
-      const PlusEcho& echo = ack.echoes[i];
-      if (psn_next_.value - 1 - echo.psn.value > kOldest) return false;
-      if (echo.psn == ack.epsn) return false;  // arrived, and missing
-      if (echo.path_id >= params_->max_paths) return false;
+  constexpr void learn_paths(const PlusAck& ack, Picoseconds rtt) {
+    const bool sparse = is_sparse();
+    const bool shorter = is_shorter(ack, rtt);
+    for (std::uint32_t i = 0; i < ack.count; ++i) {  // [PLUS.sack.echo]
+      const bool clean = !ack.echoes[i].ecn || (shorter && i + 1u == ack.count);
+      paths_.feedback(*params_, ack.echoes[i].path_id, !clean, sparse);
     }
-    const std::int32_t base = ack.base - ack.epsn;
-    if (base < 0 || base >= static_cast<std::int32_t>(PlusParams::kTracked)) return false;
-    if (ack.bitmap != 0) {
-      const auto top = static_cast<std::uint32_t>(63 - std::countl_zero(ack.bitmap));
-      if (ack.base + top >= psn_next_) return false;
-      if (base == 0 && (ack.bitmap & 1) != 0) return false;
-    }
-    return ack.path_id < params_->max_paths;
+    if (ack.for_probe) paths_.feedback(*params_, ack.path_id, ack.ecn, sparse);
   }
-  static constexpr std::uint32_t kOldest = 1u << 30;
+  /// [PLUS.ring.delay] Where all are marked a mark says nothing, and delay does: of the last packet, whose time it is.
+  [[nodiscard]] constexpr bool is_shorter(const PlusAck& ack, Picoseconds rtt) const {
+    if (!params_->ring_delay || ack.for_probe || rtt <= ps(0)) return false;
+    for (std::uint32_t i = 0; i < ack.count; ++i) {
+      if (!ack.echoes[i].ecn) return false;
+    }
+    return rtt - window_.base_rtt() < window_.avg_qdelay();
+  }
 
   /// Notes everything it says has arrived; returns the new bytes.
   constexpr Bytes take_in(const PlusAck& ack, Instant now) {

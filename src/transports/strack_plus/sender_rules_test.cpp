@@ -351,7 +351,7 @@ TEST_F(PlusSenderTest, Achieved_StartsAfreshAfterIdleTime) {
   EXPECT_EQ(sender().achieved().value(), bytes(2'000));
 }
 
-// [PLUS.late] [PLUS.ring.sparse] [PLUS.target.full] [PLUS.probe.self] What a link is given.
+// [PLUS.late] [PLUS.ring.sparse] [PLUS.ring.delay] [PLUS.target.full] [PLUS.probe.self] What a link is given.
 TEST(PlusParams, ForLink_Crowds) {
   const PlusParams p = params();
   EXPECT_EQ(p.late, us(32));
@@ -359,6 +359,7 @@ TEST(PlusParams, ForLink_Crowds) {
   EXPECT_EQ(p.late_after, 2u);
   EXPECT_EQ(p.ring_sparse, 16u);
   EXPECT_EQ(p.target_full, us(12));
+  EXPECT_TRUE(p.ring_delay);
   EXPECT_EQ(p.probe_self, (Ratio{5, 2}));
 }
 
@@ -597,6 +598,49 @@ TEST_F(PlusSenderTest, Ring_NotSparseWithAFullWindow) {
   ASSERT_EQ(send(), 4);  // of few packets, but no more may leave
   give(first);           // it comes twice: the window stays full
   EXPECT_EQ(sender().paths().waiting(), 4u);
+}
+
+// [PLUS.ring.delay] Of a SACK that tells of marked packets only the last counts as clean if its delay is below the average,
+// which is 5 us here; its neighbours do not, nor any if one of the four is clean, or in a probe's answer.
+TEST_F(PlusSenderTest, Ring_Delay) {
+  struct Marks {
+    std::vector<bool> of;
+    std::uint32_t waiting;
+  };
+  const auto after = [this](Picoseconds delay, std::uint32_t marked, bool probe = false) {
+    PlusSender<> one(p, slots(), Psn{0});
+    Instant t = at(us(0));
+    PlusAck a;
+    const auto four = [&](Picoseconds late, std::uint32_t from) {
+      EXPECT_EQ(one.on_message({a.epsn.value, 4'000}, t), PostResult::accepted);
+      for (a.count = 0; a.count < 4; ++a.count) {
+        const Packet packet = one.poll_transmit(t).value();
+        a.echoes[a.count] = {packet.psn, packet.path_id, a.count >= from};
+        a.path_id = packet.path_id;
+        a.timestamp = packet.timestamp;
+      }
+      a.epsn = a.base = a.epsn + 4u;
+      a.ecn = true;
+      t = t + us(8) + late;
+      one.on_receiving_ack(a, t);
+    };
+    four(us(40), 0);
+    EXPECT_EQ(one.window().avg_qdelay(), us(5));
+    EXPECT_EQ(one.paths().waiting(), 0u);
+    a.for_probe = probe;
+    four(delay, 4 - marked);
+    Marks marks{{}, one.paths().waiting()};
+    for (const PlusEcho& echo : a.echoes) marks.of.push_back(one.paths().is_marked(echo.path_id));
+    return marks;
+  };
+  const Marks below = after(us(5) - ns(1), 4);
+  EXPECT_EQ(below.waiting, 1u);
+  EXPECT_EQ(below.of, (std::vector<bool>{true, true, true, false}));
+  EXPECT_EQ(after(us(5), 4).of, (std::vector<bool>{true, true, true, true}));
+  EXPECT_EQ(after(us(4), 3).of, (std::vector<bool>{false, true, true, true}));
+  EXPECT_EQ(after(us(4), 4, true).waiting, 0u);
+  p.ring_delay = false;
+  EXPECT_EQ(after(us(4), 4).waiting, 0u);
 }
 
 // [PLUS.target.full] The target is 2 base RTTs for a window of nothing and 1.5 for the largest, in proportion: at a delay in

@@ -45,6 +45,7 @@ IDEAS = {
     "16, a target that falls with the window": {"target_full_us": "0"},
     "17, a packet that asks for itself": {"probe_self": "0"},
     "18, one place for few packets": {"ring_sparse": "0"},
+    "19, delay where all are marked": {"ring_delay": "false"},
 }
 # Each constant, and 20 % less and more.
 CONSTANTS = {
