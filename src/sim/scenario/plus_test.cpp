@@ -42,6 +42,7 @@ TEST(StrackPlusKeys, DefaultsAreTheLinks) {
   EXPECT_EQ(p.late_after, 2u);
   EXPECT_EQ(p.ring_sparse, 16u);
   EXPECT_TRUE(p.ring_delay);
+  EXPECT_TRUE(p.cut_once);
   EXPECT_EQ(p.probe_self, (Ratio{5, 2}));
 }
 
@@ -57,6 +58,7 @@ target_qhigh_us = 23
 target_full_us = 10
 ring_sparse = 7
 ring_delay = false
+cut_once = false
 late_us = 31
 late_for_us = 501
 late_after = 3
@@ -86,6 +88,7 @@ rto_us = 222
   EXPECT_EQ(p.target_qhigh, us(23));
   EXPECT_EQ(p.target_full, us(10));
   EXPECT_FALSE(p.ring_delay);
+  EXPECT_FALSE(p.cut_once);
   EXPECT_EQ(p.ring_sparse, 7u);
   EXPECT_EQ(p.late, us(31));
   EXPECT_EQ(p.late_for, us(501));

@@ -22,6 +22,12 @@ struct AckSample {
   Bytes achieved_bdp;  ///< Algorithm 4's newest value
 };
 
+/// What one ACK is to steer the window to.
+struct WindowAim {
+  Picoseconds target;
+  Picoseconds once_in{0};  ///< it is cut once in this, as deep as the longest average asks for
+};
+
 class CongestionWindow {
  public:
   constexpr explicit CongestionWindow(const StrackParams& params)
@@ -39,12 +45,13 @@ class CongestionWindow {
   template <class Events>
   constexpr void adjust_cwnd(const StrackParams& params, const AckSample& ack, Instant now,
                              Events& events) {
-    adjust_cwnd(params, params.target_qdelay, ack, now, events);
+    adjust_cwnd(params, {params.target_qdelay}, ack, now, events);
   }
-  /// The same with a target of the caller's own.
+  /// The same with an aim of the caller's own.
   template <class Events>
-  constexpr void adjust_cwnd(const StrackParams& params, Picoseconds target, const AckSample& ack,
+  constexpr void adjust_cwnd(const StrackParams& params, const WindowAim& aim, const AckSample& ack,
                              Instant now, Events& events) {
+    const Picoseconds target = aim.target;
     const std::uint32_t before = cwnd_packets_;
     const bool can_decrease = now - last_decrease_ts_ > base_rtt_;        // [A3.L2]
     const bool can_fairness_shuffle = now - last_selfai_ts_ > base_rtt_;  // [A3.L3]
@@ -64,7 +71,9 @@ class CongestionWindow {
       };
       increase(params, gain, ack.acked, WindowReason::below_target, events);  // [A3.L8] [D3]
     } else if (can_decrease && avg_qdelay_ > target) {                        // [A3.L9] [Q2] [Q3]
-      decrease(params, target, ack, now, events);                             // [A3.L10-15]
+      decrease(params, aim, ack, now, events);                                // [A3.L10-15]
+    } else if (is_cut(aim, now)) {
+      deepen(params, aim, ack, events);
     }
     if (can_fairness_shuffle) {                                                    // [A3.L18]
       change(params, cwnd_ + params.eta, WindowReason::fairness_shuffle, events);  // [A3.L19]
@@ -101,19 +110,44 @@ class CongestionWindow {
   }
 
   template <class Events>
-  constexpr void decrease(const StrackParams& params, Picoseconds target, const AckSample& ack,
+  constexpr void decrease(const StrackParams& params, const WindowAim& aim, const AckSample& ack,
                           Instant now, Events& events) {
     if (ack.qdelay > params.target_qhigh && ack.achieved_bdp < params.max_cwnd / 8) {  // [A3.L10]
       change(params, ack.achieved_bdp, WindowReason::achieved_bdp, events);            // [A3.L11]
       last_decrease_ts_ = now;                                                         // [A3.L12]
-    } else if (ack.qdelay > target) {                                                  // [A3.L13]
-      const Picoseconds excess = avg_qdelay_ - target;
+      cut_by_ = avg_qdelay_;
+    } else if (is_cut(aim, now)) {
+      deepen(params, aim, ack, events);
+    } else if (ack.qdelay > aim.target) {  // [A3.L13]
+      const Picoseconds excess = avg_qdelay_ - aim.target;
       const Bytes cut{mul_div(cwnd_.value, params.gamma.num * excess.value,
                               params.gamma.den * avg_qdelay_.value)};
       change(params, cwnd_ - std::min(cut, cwnd_ / 2), WindowReason::multiplicative,
              events);           // [A3.L14]
       last_decrease_ts_ = now;  // [A3.L15]
+      cut_by_ = avg_qdelay_;
     }
+  }
+
+  [[nodiscard]] constexpr bool is_cut(const WindowAim& aim, Instant now) const {
+    return aim.once_in > ps(0) && now - last_decrease_ts_ <= aim.once_in;
+  }
+  /// The average is longer than at the last cut: that becomes what it would be now.
+  template <class Events>
+  constexpr void deepen(const StrackParams& params, const WindowAim& aim, const AckSample& ack,
+                        Events& events) {
+    const Picoseconds before = std::max(cut_by_, aim.target);
+    if (ack.qdelay <= aim.target || avg_qdelay_ <= before) return;
+    const std::int64_t num = params.gamma.num;
+    const std::int64_t den = params.gamma.den;
+    const auto left = [&](Picoseconds delay) {  // of den x delay; at least a half
+      return std::max(den * delay.value - num * (delay - aim.target).value,
+                      (den * delay.value + 1) / 2);
+    };
+    const std::int64_t whole = mul_div(cwnd_.value, den * before.value, left(before));
+    const Bytes cwnd{mul_div(whole, left(avg_qdelay_), den * avg_qdelay_.value)};
+    change(params, std::min(cwnd, cwnd_), WindowReason::multiplicative, events);
+    cut_by_ = avg_qdelay_;
   }
 
   template <class Events>
@@ -133,6 +167,7 @@ class CongestionWindow {
   Picoseconds base_rtt_;
   Picoseconds avg_qdelay_{0};
   Instant last_decrease_ts_ = Instant::distant_past();
+  Picoseconds cut_by_{0};  ///< the average then
   Instant last_selfai_ts_ = Instant::distant_past();
   std::uint32_t cwnd_packets_ = 0;
   std::uint32_t largest_packets_ = 0;  ///< [D61]

@@ -108,6 +108,13 @@ constexpr sim::Key kKeys[] = {
          .otherwise = "3 RTT, at least target_qdelay_us",
          .needs = "it is a delay not below target_qdelay_us, such as target_qhigh_us = \"3 RTT\"",
          .help = "Queueing delay beyond which the window may fall to what was delivered."}),
+    param<&Params::cut_once>(
+        {.name = "cut_once",
+         .kind = Kind::flag,
+         .fallback = "true",
+         .needs = "it is true or false",
+         .help = "After a cut the next waits for a packet that left later, and it deepens as the "
+                 "average grows; false: for a base RTT, and it does not."}),
     param<&Params::sack_packets>(
         {.name = "sack_packets",
          .kind = Kind::integer,

@@ -33,6 +33,7 @@ struct PlusParams : StrackParams {
   Picoseconds late_for{0};         ///< [PLUS.late]
   std::uint32_t late_after = 2;    ///< [PLUS.late] packets that were late before that is believed
   Picoseconds target_full{0};      ///< [PLUS.target.full] 0: target_qdelay for any window
+  bool cut_once = false;           ///< [PLUS.cut] false: once in a base RTT, queue or not
   bool relative_probe = true;      ///< [PLUS.probe.verdict] false: as the paper
   bool probe_patience = false;     ///< [PLUS.probe.again] false: a probe_interval
   bool probe_due = false;          ///< [PLUS.probe.due] false: any silence counts
@@ -63,6 +64,7 @@ struct PlusParams : StrackParams {
         ParamRange{&PlusParams::late_after, "late_after", 1, 255, "from 1 to 255 packets"},
         ParamRange{&PlusParams::target_full, "target_full", ps(0), seconds(10),
                    "0 for none, or a delay up to 10 s"},
+        AnyValue{&PlusParams::cut_once},
         AnyValue{&PlusParams::relative_probe},
         AnyValue{&PlusParams::probe_patience},
         AnyValue{&PlusParams::probe_due},
@@ -97,6 +99,7 @@ struct PlusParams : StrackParams {
     p.late_for = 100 * rtt;
     p.ring_sparse = 2 * p.ring;
     p.ring_delay = true;
+    p.cut_once = true;
     p.probe_interval = rtt;  // [PLUS.probe.send]
     p.probe_patience = true;
     p.probe_due = true;

@@ -133,8 +133,8 @@ class PlusSender {
       const Picoseconds qdelay = window_.measured_qdelay(rtt);
       const Bytes achieved = achieved_.update(ack.for_probe ? bytes(0) : acked, window_.base_rtt(),
                                               params_->target_qdelay, now);
-      window_.adjust_cwnd(*params_, target(qdelay), {ack.ecn, qdelay, acked, achieved}, now,
-                          events_);
+      const WindowAim aim{target(qdelay), params_->cut_once ? rtt : ps(0)};  // [PLUS.cut]
+      window_.adjust_cwnd(*params_, aim, {ack.ecn, qdelay, acked, achieved}, now, events_);
     }
     if (ack.for_probe) judge_by_probe(ack, age, now);
     judge_by_order(now);

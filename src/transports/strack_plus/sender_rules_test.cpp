@@ -351,7 +351,7 @@ TEST_F(PlusSenderTest, Achieved_StartsAfreshAfterIdleTime) {
   EXPECT_EQ(sender().achieved().value(), bytes(2'000));
 }
 
-// [PLUS.late] [PLUS.ring.sparse] [PLUS.ring.delay] [PLUS.target.full] [PLUS.probe.self] What a link is given.
+// [PLUS.late] [PLUS.ring.sparse] [PLUS.ring.delay] [PLUS.target.full] [PLUS.cut] [PLUS.probe.self] What a link is given.
 TEST(PlusParams, ForLink_Crowds) {
   const PlusParams p = params();
   EXPECT_EQ(p.late, us(32));
@@ -360,6 +360,7 @@ TEST(PlusParams, ForLink_Crowds) {
   EXPECT_EQ(p.ring_sparse, 16u);
   EXPECT_EQ(p.target_full, us(12));
   EXPECT_TRUE(p.ring_delay);
+  EXPECT_TRUE(p.cut_once);
   EXPECT_EQ(p.probe_self, (Ratio{5, 2}));
 }
 
@@ -673,6 +674,62 @@ TEST_F(PlusSenderTest, TargetFallsWithTheWindow) {
   EXPECT_EQ(settles_at(us(16)), 400'000);  // beyond a small window's target it is that for all
   p.target_full = ps(0);
   EXPECT_EQ(settles_at(us(15)), 400'000);
+}
+
+// [PLUS.cut] After a cut the next is due to a packet that left later; until then it deepens with the average. The fall to what
+// was delivered waits for a base RTT alone.
+TEST_F(PlusSenderTest, CutOnceInAnRtt) {
+  struct Cuts {
+    Psns by;
+    std::vector<std::int64_t> to;
+  };
+  // Packets that leave 1 us apart; beyond the 20th the queue may be another.
+  const auto cuts = [this](Picoseconds then) {
+    PlusSender<> one(p, slots(), Psn{0});
+    EXPECT_EQ(one.on_message({1, 100'000}, at(us(0))), PostResult::accepted);
+    std::vector<Packet> packets;
+    for (int i = 0; i < 100; ++i) packets.push_back(one.poll_transmit(at(us(i))).value());
+    Cuts found;
+    for (const Packet& packet : packets) {
+      const std::uint32_t psn = packet.psn.value;
+      PlusAck a;
+      a.epsn = a.base = packet.psn + 1u;
+      a.count = 1;
+      a.echoes[0] = {packet.psn, packet.path_id, true};
+      a.path_id = packet.path_id;
+      a.ecn = true;
+      a.timestamp = packet.timestamp;
+      const Bytes before = one.window().cwnd();
+      one.on_receiving_ack(a, at(us(psn)) + us(8) + (psn > 20 ? then : us(20)));
+      if (one.window().cwnd() == before) continue;
+      found.by.push_back(psn);
+      found.to.push_back(one.window().cwnd().value);
+    }
+    return found;
+  };
+  p = params(100);
+  p.eta = bytes(0);
+  p.cut_once = false;
+  const Cuts often = cuts(us(20));
+  EXPECT_EQ(often.by, (Psns{12, 21, 30, 39, 48, 57, 66, 75, 84, 93}));
+  EXPECT_GT(often.to.front(), 95'000);  // the average is hardly above the target
+  EXPECT_LT(often.to.back(), 25'000);
+  p.cut_once = true;
+  const Cuts once = cuts(us(20));
+  ASSERT_GT(once.by.size(), 41u - 12u);
+  EXPECT_EQ(once.by[0], 12u);
+  EXPECT_EQ(once.by[41 - 12], 41u);  // every one in between deepens it
+  EXPECT_EQ(once.to[0], often.to[0]);
+  EXPECT_NEAR(static_cast<double>(once.to[40 - 12]), 84'000, 500);  // 4/5 of 4 us in 20
+  EXPECT_NEAR(static_cast<double>(once.to[41 - 12]), 71'000, 500);
+  p = params(240);  // an eighth of it is more than what is delivered in 24 us
+  p.eta = bytes(0);
+  const Cuts far = cuts(us(60));
+  std::int64_t least = 240'000;
+  for (std::size_t i = 0; i < far.by.size(); ++i) {
+    if (far.by[i] < 40) least = far.to[i];  // the 40th comes 68 us after the cut
+  }
+  EXPECT_LT(least, 30'000);
 }
 
 // [PLUS.probe.self] Where the window is one packet, it is sent again after 2.5 RTTs; no probe goes before it. What is

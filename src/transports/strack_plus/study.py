@@ -46,6 +46,7 @@ IDEAS = {
     "17, a packet that asks for itself": {"probe_self": "0"},
     "18, one place for few packets": {"ring_sparse": "0"},
     "19, delay where all are marked": {"ring_delay": "false"},
+    "20, a cut when the last one shows": {"cut_once": "false"},
 }
 # Each constant, and 20 % less and more.
 CONSTANTS = {
