@@ -57,7 +57,7 @@ TUNING = {
 HELD_OUT = {
     "H-ODD": racks(84, 12) + permutation("8 MB"),
     "H-ODD-DOWN": racks(84, 12) + permutation("8 MB", "failure = [{random_links = 7, racks = 7}]\n"),
-    "H-3T": racks(256, 16, "topology.tiers = 3\n") + permutation("8 MB"),
+    "H-3T": racks(256, 16, "topology.tiers = 3\ntopology.racks_per_pod = 8\n") + permutation("8 MB"),
     "H-100": racks(128, 16, "topology.link_gbps = 100\n") + permutation("4 MB"),
     "H-800": racks(128, 16, "topology.link_gbps = 800\n") + permutation("16 MB"),
     "H-SLOW": racks(256, 16) + permutation("8 MB", "impairment = [{random_links = 24, racks = 8, rate = 0.5}]\n"),
