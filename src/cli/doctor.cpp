@@ -1,16 +1,20 @@
 #include "cli/doctor.h"
 
+#include <dlfcn.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -60,11 +64,65 @@ void interfaces(Findings& findings) {
   freeifaddrs(all);
 }
 
-void programs(Findings& findings) {
+/// What the provider says of this environment; empty: programs will find it. One that was built before it could say
+/// so is taken to be well.
+std::string complaint_of(const std::string& provider) {
+  void* const loaded = dlopen(provider.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (loaded == nullptr) return dlerror();
+  void* const found = dlsym(loaded, "strack_provider_complaint");
+  if (found == nullptr) return {};
+  const char* const said = reinterpret_cast<const char* (*)()>(found)();
+  return said != nullptr ? said : "";
+}
+
+void provider(Findings& findings) {
   const std::string folder = provider_folder();
-  findings.need(!folder.empty(), "provider",
-                folder.empty() ? fmt::format("no {}: build with libfabric-dev installed", kProvider)
-                               : folder + "/" + kProvider);
+  if (folder.empty()) {
+    findings.need(false, "provider",
+                  fmt::format("no {}: build with libfabric-dev installed", kProvider));
+    return;
+  }
+  const std::string file = folder + "/" + kProvider;
+  const std::string complaint = complaint_of(file);
+  findings.need(complaint.empty(), "provider",
+                complaint.empty() ? file : fmt::format("{}: {}", file, complaint));
+}
+
+/// As mpirun counts them where nothing else tells it how many ranks a host takes: its cores.
+std::size_t slots() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  std::set<std::string> cores;
+  for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
+    if (!CPU_ISSET(i, &allowed)) continue;
+    std::string threads;
+    std::ifstream(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", i)) >>
+        threads;
+    cores.insert(threads.empty() ? std::to_string(i) : threads);
+  }
+  return cores.size();
+}
+
+/// Whether Open MPI's mpirun refuses to start for who it is that starts it.
+bool is_refused_root() {
+  const auto is_one = [](const char* variable) {
+    const char* const value = std::getenv(variable);
+    return value != nullptr && std::string_view(value) == "1";
+  };
+  return geteuid() == 0 &&
+         !(is_one("OMPI_ALLOW_RUN_AS_ROOT") && is_one("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"));
+}
+
+/// A command that works here.
+std::string example() {
+  const std::size_t most = slots();
+  return fmt::format(
+      "strack mpirun{}{} PROGRAM", is_refused_root() ? " --allow-run-as-root" : "",
+      most < 2 ? " --oversubscribe -n 2" : fmt::format(" -n {}", std::min<std::size_t>(most, 4)));
+}
+
+void programs(Findings& findings) {
   const auto text_of = [](const std::string& found, const char* package) {
     return found.empty() ? fmt::format("missing (Debian: {})", package) : found;
   };
@@ -94,6 +152,10 @@ void limits(Findings& findings) {
   getrlimit(RLIMIT_NOFILE, &files);
   findings.add(files.rlim_cur >= kWantedFiles, "open files",
                fmt::format("{} (an endpoint takes up to 260)", files.rlim_cur), files.rlim_cur);
+  if (is_refused_root())
+    findings.add(false, "root",
+                 "mpirun refuses root without --allow-run-as-root, or OMPI_ALLOW_RUN_AS_ROOT=1 and "
+                 "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
   findings.add(true, "processors", fmt::format("{}", processors),
                static_cast<std::uint64_t>(std::max(processors, 0L)));
@@ -145,6 +207,7 @@ void Findings::print(const Formats& formats) const {
 
 int doctor(const DoctorOptions& options) {
   Findings here;
+  provider(here);
   programs(here);
   interfaces(here);
   limits(here);
@@ -157,7 +220,7 @@ int doctor(const DoctorOptions& options) {
   fmt::print("{}\n", !ready ? "something that is needed is missing"
                      : !all.well()
                          ? fmt::format("something is wrong on the way to {}", options.peer)
-                         : "ready: strack mpirun -n 4 PROGRAM");
+                         : "ready: " + example());
   return status;
 }
 

@@ -5,6 +5,8 @@ usage: doctor_test.py PROGRAM [unittest arguments]
 """
 
 import json
+import os
+import re
 import unittest
 
 from udp_test import UdpTest  # takes PROGRAM from the command line
@@ -46,6 +48,32 @@ class DoctorTest(UdpTest):
             self.assertEqual("!!: is needed, and missing or broken" in done.stdout, "!!" in states)
             self.assertIn("Exit status: 1 if there is a !!", self.good("doctor", "--help"))
         self.assertIn("!!", states)
+
+    def test_what_it_says_is_ready_works(self):
+        done = self.strack("doctor")
+        if done.returncode != 0:
+            self.skipTest("something is missing here")
+        ready = re.search(r"(?m)^ready: strack (mpirun .*)PROGRAM$", done.stdout)
+        ran = self.strack(*ready[1].split(), "true")
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        if os.geteuid() == 0:
+            for value in ("0", "1"):
+                env = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": value, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": value}
+                said = self.strack("doctor", env=env).stdout
+                for word in ("strack mpirun --allow-run-as-root -n", "--   root"):
+                    self.assertEqual(word in said, value == "0", said)
+
+    def test_settings_that_the_provider_refuses(self):
+        if self.strack("doctor").returncode != 0:
+            self.skipTest("something is missing here")
+        for name, value, why in (("EAGER", "1", "it takes a number from 4096"), ("ADDRESS", "8.8.8.8", "none of this host's"), ("KEY_FILE", "/nowhere", "no key can be read")):
+            with self.subTest(name):
+                done = self.strack("doctor", env=os.environ | {f"FI_STRACK_{name}": value})
+                self.assertEqual(done.returncode, 1, done.stdout)
+                said = " ".join(done.stdout.split())
+                self.assertRegex(said, f"!! provider .*: FI_STRACK_{name} is '{re.escape(value)}'")
+                self.assertIn(why, said)
+                self.assertNotIn("ready", said)
 
     def test_recv_and_a_key(self):
         key = self.key()

@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -37,7 +40,52 @@ std::vector<std::string> split(const std::string& list) {
   return all;
 }
 
+/// Whether the user gives Open MPI this parameter among mpirun's words.
+bool sets(const std::vector<std::string>& given, std::string_view parameter) {
+  for (std::size_t i = 0; i + 1 < given.size(); ++i) {
+    const std::string& word = given[i];
+    if ((word == "--mca" || word == "-mca" || word == "--gmca" || word == "-gmca") &&
+        given[i + 1] == parameter)
+      return true;
+  }
+  return false;
+}
+
+/// Whether it names a function, as C has it or as Fortran does.
+bool names(std::string_view program, std::string_view c, std::string_view fortran) {
+  return program.find(c) != std::string_view::npos ||
+         program.find(fortran) != std::string_view::npos;
+}
+bool may_use_threads(std::string_view program) {
+  return names(program, "MPI_Init_thread", "mpi_init_thread");
+}
+
+std::string bytes_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 }  // namespace
+
+std::string windows_of(std::string_view program) {
+  using namespace std::string_view_literals;
+  if (may_use_threads(program) || !names(program, "MPI_Init\0"sv, "mpi_init_")) return {};
+  return names(program, "MPI_Win_allocate_shared", "mpi_win_allocate_shared") ? "sm,pt2pt"
+                                                                              : "pt2pt";
+}
+
+std::string windows_for(const std::vector<std::string>& given) {
+  std::string windows;
+  for (const std::string& word : given) {
+    const std::string file = find_program(word);
+    const std::string program = file.empty() ? file : bytes_of(file);
+    if (!program.starts_with("\177ELF")) continue;
+    if (may_use_threads(program)) return {};
+    const std::string its = windows_of(program);
+    if (its.size() > windows.size()) windows = its;  // what it takes for shared memory, too
+  }
+  return windows;
+}
 
 std::string provider_folder(const std::string& list, const std::string& program) {
   std::error_code error;
@@ -67,7 +115,7 @@ std::string with_provider(const std::string& list, const std::string& folder) {
 }
 
 MpirunCall mpirun_call(const std::vector<std::string>& given, const std::string& folder,
-                       const Variables& environment) {
+                       const Variables& environment, const std::string& windows) {
   const auto value_of = [&](const std::string& name) {
     const auto found = std::find_if(environment.begin(), environment.end(),
                                     [&](const auto& one) { return one.first == name; });
@@ -78,6 +126,10 @@ MpirunCall mpirun_call(const std::vector<std::string>& given, const std::string&
                     {"OMPI_MCA_pml", "cm"},
                     {"OMPI_MCA_mtl", "ofi"},
                     {"OMPI_MCA_mtl_ofi_provider_include", kName}};
+  // [D164] A program that is made to use threads by OMPI_MPI_THREAD_LEVEL is left alone, too.
+  if (!windows.empty() && !sets(given, "osc") && !sets(given, "pml") &&
+      value_of("OMPI_MCA_osc").empty() && value_of("OMPI_MPI_THREAD_LEVEL").empty())
+    call.variables.emplace_back("OMPI_MCA_osc", windows);
   std::vector<std::string> forwarded{"FI_PROVIDER_PATH"};
   for (const auto& [name, value] : environment) {
     if (name.starts_with("FI_STRACK_")) forwarded.push_back(name);
@@ -119,7 +171,7 @@ int mpirun(const std::vector<std::string>& given) {
     if (sign != std::string::npos)
       environment.emplace_back(variable.substr(0, sign), variable.substr(sign + 1));
   }
-  MpirunCall call = mpirun_call(given, folder, environment);
+  MpirunCall call = mpirun_call(given, folder, environment, windows_for(given));
   for (const auto& [name, value] : call.variables) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> words;
   for (std::string& word : call.words) words.push_back(word.data());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,10 +25,16 @@ struct MpirunCall {
   std::vector<std::string> words;
   Variables variables;
 };
+/// [D164] Open MPI's parameter osc with which the windows of a program of these bytes go over STrack; empty: it may use
+/// threads, or is none of MPI's.
+[[nodiscard]] std::string windows_of(std::string_view program);
+/// The same for the programs among mpirun's words; empty: one of them is to be left alone, or none was found.
+[[nodiscard]] std::string windows_for(const std::vector<std::string>& given);
 /// `given` are the user's words; `folder` is the provider's. What ranks on other hosts need of the environment goes with
-/// them: FI_STRACK_* and the log's level.
+/// them: FI_STRACK_* and the log's level. `windows` is for osc, unless the user has chosen.
 [[nodiscard]] MpirunCall mpirun_call(const std::vector<std::string>& given,
-                                     const std::string& folder, const Variables& environment);
+                                     const std::string& folder, const Variables& environment,
+                                     const std::string& windows = {});
 
 /// Becomes mpirun; returns only if that fails.
 int mpirun(const std::vector<std::string>& given);

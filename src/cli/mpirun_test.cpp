@@ -40,6 +40,51 @@ TEST(Mpirun, TheUsersLogIsKept) {
                                        {"OMPI_MCA_mtl_ofi_provider_include", "strack"}}));
 }
 
+// [D164] Windows go by messages, and so over STrack, where the program uses no threads: Open MPI refuses it windows that way.
+TEST(Mpirun, WindowsGoOverStrackUnlessThereAreThreads) {
+  using namespace std::string_literals;
+  EXPECT_EQ(windows_of("\0MPI_Put\0MPI_Init\0"s), "pt2pt");
+  EXPECT_EQ(windows_of("\0mpi_init_\0"s), "pt2pt");
+  EXPECT_EQ(windows_of("\0MPI_Init\0MPI_Win_allocate_shared\0"s), "sm,pt2pt");
+  EXPECT_EQ(windows_of("\0MPI_Init\0MPI_Init_thread\0"s), "");
+  EXPECT_EQ(windows_of("\0mpi_init_\0mpi_init_thread_\0"s), "");
+  EXPECT_EQ(windows_of("\0MPI_Initialized\0"s), "") << "an interpreter, or another library's";
+  const std::filesystem::path here =
+      std::filesystem::temp_directory_path() / ("strack_windows_" + std::to_string(getpid()));
+  std::filesystem::create_directories(here);
+  const auto program = [&](const std::string& name, const std::string& bytes) {
+    std::ofstream(here / name) << bytes;
+    std::filesystem::permissions(here / name, std::filesystem::perms::owner_all);
+    return (here / name).string();
+  };
+  const std::string plain = program("plain", "\177ELF\0MPI_Init\0"s);
+  const std::string shares = program("shares", "\177ELF\0MPI_Init\0MPI_Win_allocate_shared\0"s);
+  const std::string threads = program("threads", "\177ELF\0MPI_Init_thread\0"s);
+  const std::string script = program("script", "#!/bin/sh\0MPI_Init\0"s);
+  EXPECT_EQ(windows_for({"-n", "4", "/bin/true", plain}), "pt2pt");
+  EXPECT_EQ(windows_for({"-n", "1", shares, ":", "-n", "1", plain}), "sm,pt2pt");
+  EXPECT_EQ(windows_for({"-n", "1", plain, ":", "-n", "1", threads}), "");
+  EXPECT_EQ(windows_for({"-n", "4", script}), "");
+  std::filesystem::remove_all(here);
+}
+
+// [D164] Whoever has chosen how windows go, or another layer, is left his choice.
+TEST(Mpirun, TheUsersWindowsAreHis) {
+  const auto osc = [](const std::vector<std::string>& given, const Variables& environment) {
+    for (const auto& [name, value] :
+         mpirun_call(given, "/opt/lib", environment, "pt2pt").variables) {
+      if (name == "OMPI_MCA_osc") return value;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(osc({"-n", "4", "a"}, {}), "pt2pt");
+  EXPECT_EQ(osc({"--mca", "osc", "rdma", "a"}, {}), "");
+  EXPECT_EQ(osc({"--mca", "pml", "ob1", "a"}, {}), "");
+  EXPECT_EQ(osc({"--mca", "btl", "osc", "a"}, {}), "pt2pt");
+  EXPECT_EQ(osc({"a"}, {{"OMPI_MCA_osc", "rdma"}}), "");
+  EXPECT_EQ(osc({"a"}, {{"OMPI_MPI_THREAD_LEVEL", "3"}}), "");
+}
+
 // A folder without the provider is no folder for it; one of a list is.
 TEST(Mpirun, TheProvidersFolderIsFound) {
   const std::filesystem::path here =

@@ -431,7 +431,11 @@ std::vector<Command> add_udp(CLI::App& app) {
   CLI::App* mpirun_command = app.add_subcommand(
       "mpirun",
       "Starts Open MPI's mpirun with the variables by which unchanged programs go over STrack\n"
-      "(docs/libfabric.md): strack mpirun -n 4 PROGRAM. All that follows is mpirun's.");
+      "(docs/libfabric.md): strack mpirun -n 4 PROGRAM. All that follows is mpirun's.\n"
+      "Windows (MPI_Put, MPI_Get, ...) go over STrack, too, where PROGRAM calls MPI_Init; where "
+      "it\n"
+      "may ask for threads (MPI_Init_thread) they go as Open MPI has it, or as --mca osc says.\n"
+      "root needs OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 as well.");
   mpirun_command->prefix_command();
   commands.push_back(
       {mpirun_command, [mpirun_command] { return mpirun(mpirun_command->remaining()); }});

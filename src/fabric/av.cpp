@@ -120,7 +120,7 @@ void insert_named(const Av& av, Insertion& insertion, const char* node, const ch
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
   udp::Address address;
-  const bool fine = node != nullptr && service != nullptr &&
+  const bool fine = node != nullptr && service != nullptr && is_service(service) &&
                     getaddrinfo(node, service, &hints, &found) == 0 &&
                     from_sockaddr(found->ai_addr, found->ai_addrlen, address);
   if (found != nullptr) freeaddrinfo(found);
@@ -245,7 +245,11 @@ int open_av(fid_domain* outer, fi_av_attr* attr, fid_av** out, void* context) {
   // A vector that several processes share is nothing that this provider has.
   if (attr->name != nullptr || attr->rx_ctx_bits != 0) return -FI_ENOSYS;
   if ((attr->flags & ~(FI_EVENT | FI_SYMMETRIC)) != 0) return -FI_ENOSYS;
+  unsigned type = 0;  // which none of the enumeration need be
+  std::memcpy(&type, &attr->type, sizeof type);
+  if (type > FI_AV_TABLE) return -FI_EINVAL;
   auto av = std::make_unique<Av>();
+  if (attr->count > av->entries.max_size()) return -FI_ENOMEM;
   av->domain = static_cast<Domain*>(outer);
   av->tells = (attr->flags & FI_EVENT) != 0;
   av->fid = {FI_CLASS_AV, context, &base};

@@ -73,13 +73,14 @@ int queue(const Domain& domain, fi_deferred_work& work) {
   when.name = &work;
   when.errors_too = true;
   if (when.counter == nullptr) return -FI_EINVAL;
-  if (work.completion_cntr != nullptr && counter_of(domain, work.completion_cntr) == nullptr)
-    return -FI_EINVAL;
+  when.end = counter_of(domain, work.completion_cntr);
+  if (work.completion_cntr != nullptr && when.end == nullptr) return -FI_EINVAL;
   if (work.op_type != FI_OP_CNTR_SET && work.op_type != FI_OP_CNTR_ADD) return post(when, work);
   when.target = counter_of(domain, work.op.cntr->cntr);
   when.value = work.op.cntr->value;
   when.add = work.op_type == FI_OP_CNTR_ADD;
   if (when.target == nullptr || work.completion_cntr != nullptr) return -FI_EINVAL;
+  ++when.target->users;
   defer(std::move(when));
   return 0;
 }
@@ -91,7 +92,11 @@ std::size_t take_back_due(Domain& domain, const std::function<bool(const Deferre
   for (Ep* ep : domain.eps) {
     const std::lock_guard at_rest(ep->mutex);
     const std::lock_guard lock(ep->due_mutex);
-    count += std::erase_if(ep->due, chosen);
+    count += std::erase_if(ep->due, [&](const Deferred& one) {
+      const bool taken = chosen(one);
+      if (taken) one.forget();
+      return taken;
+    });
   }
   return count;
 }
@@ -102,18 +107,41 @@ bool Deferred::due() const {
   return counter->value + (errors_too ? counter->errors.load() : 0) >= threshold;
 }
 
+void Deferred::forget() const {
+  if (target != nullptr) --target->users;
+  if (end != nullptr) ep->lets_go_of(*end);
+}
+
 void defer(Deferred one) {
   Cntr& counter = *one.counter;
   {
     Domain& domain = *counter.domain;
     const std::lock_guard lock(domain.deferred_mutex);
-    const auto behind =
-        std::find_if(domain.deferred.begin(), domain.deferred.end(),
-                     [&](const Deferred& o) { return o.threshold > one.threshold; });
-    domain.deferred.insert(behind, std::move(one));
+    const Place place{&counter, one.errors_too, one.threshold, ++domain.arrivals};
+    domain.deferred.emplace(place, std::move(one));
     ++counter.waited_for;
   }
   counter.fire();  // it may have come so far before anybody knew
+}
+
+void Cntr::add(std::uint64_t n, bool failed) {
+  (failed ? errors : value) += n;
+  progressed.waiting.signal();
+  if (waited_for > 0) fire();
+}
+void Cntr::set(std::uint64_t to, bool failed) {
+  (failed ? errors : value) = to;
+  progressed.waiting.signal();
+  if (waited_for > 0) fire();
+}
+
+bool Cntr::is_held() const {
+  if (users > 0) {
+    // Whoever saw work's end in the value may be faster than the endpoint, which is about to let go of it.
+    const std::lock_guard lock(domain->eps_mutex);
+    for (Ep* ep : domain->eps) const std::lock_guard at_rest(ep->mutex);
+  }
+  return users > 0 || waited_for > 0;
 }
 
 std::size_t Domain::take_back(const std::function<bool(const Deferred&)>& chosen,
@@ -121,12 +149,17 @@ std::size_t Domain::take_back(const std::function<bool(const Deferred&)>& chosen
   const std::lock_guard lock(deferred_mutex);
   std::size_t count = 0;
   for (auto at = deferred.begin(); at != deferred.end();) {
-    if (!chosen(*at)) {
+    Deferred& one = at->second;
+    if (!chosen(one)) {
       ++at;
       continue;
     }
-    --at->counter->waited_for;
-    if (taken != nullptr) taken->push_back(std::move(*at));
+    --one.counter->waited_for;
+    if (taken != nullptr) {
+      taken->push_back(std::move(one));
+    } else {
+      one.forget();
+    }
     at = deferred.erase(at);
     ++count;
   }
@@ -135,22 +168,32 @@ std::size_t Domain::take_back(const std::function<bool(const Deferred&)>& chosen
 
 /// An endpoint's lock may be held, its own or another's: what is due is handed on and begins when its endpoint
 /// moves next. All of it is handed on under one lock, so that an endpoint that ends is given nothing more.
-void Cntr::fire() {
+void Cntr::begin_deferred() {
   std::vector<Deferred> changes;
   {
     const std::lock_guard lock(domain->deferred_mutex);
-    for (auto at = domain->deferred.begin(); at != domain->deferred.end();) {
-      if (at->counter != this || !at->due()) {
-        ++at;
-        continue;
+    auto& all = domain->deferred;
+    while (true) {
+      auto next = all.end();
+      for (const bool errors_too : {false, true}) {
+        const auto first = all.lower_bound({this, errors_too, 0, 0});
+        if (first == all.end() || first->first.counter != this ||
+            first->first.errors_too != errors_too || !first->second.due())
+          continue;
+        if (next == all.end() || std::pair(first->first.threshold, first->first.arrived) <
+                                     std::pair(next->first.threshold, next->first.arrived))
+          next = first;
       }
+      if (next == all.end()) break;
       --waited_for;
-      if (at->ep == nullptr) {
-        changes.push_back(std::move(*at));
+      Deferred one = std::move(next->second);
+      all.erase(next);
+      if (one.ep == nullptr) {
+        changes.push_back(std::move(one));
       } else {
-        at->ep->give(std::move(*at));
+        Ep& ep = *one.ep;
+        ep.give(std::move(one));
       }
-      at = domain->deferred.erase(at);
     }
   }
   for (const Deferred& one : changes) {
@@ -159,7 +202,25 @@ void Cntr::fire() {
     } else {
       one.target->set(one.value, false);
     }
+    --one.target->users;
   }
+}
+
+/// Counters move counters, by as many as there are: one after the other, and not within each other.
+void Cntr::fire() {
+  thread_local std::vector<Cntr*>* round = nullptr;
+  ++users;
+  if (round != nullptr) {
+    round->push_back(this);
+    return;
+  }
+  std::vector<Cntr*> moved{this};
+  round = &moved;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    moved[i]->begin_deferred();
+    --moved[i]->users;
+  }
+  round = nullptr;
 }
 
 void Ep::give(Deferred one) {
@@ -169,6 +230,20 @@ void Ep::give(Deferred one) {
     has_due = true;
   }
   wake();
+}
+
+void Ep::holds(Cntr& cntr) {
+  const std::lock_guard lock(ends_mutex);
+  ++ends_of_work[&cntr];
+  ++cntr.users;
+}
+
+void Ep::lets_go_of(Cntr& cntr) {
+  const std::lock_guard lock(ends_mutex);
+  const auto found = ends_of_work.find(&cntr);
+  if (found == ends_of_work.end()) return;
+  if (--found->second == 0) ends_of_work.erase(found);
+  --cntr.users;
 }
 
 void Ep::wake() {
@@ -192,6 +267,7 @@ int Ep::defer(const Handle& handle, Action action, const Request& request) {
   one.action = action;
   one.request = request;
   if (handle.when != nullptr) one.request.work = const_cast<void*>(handle.when->name);
+  if (one.end != nullptr) holds(*one.end);
   fabric::defer(std::move(one));
   begin_due();
   return 0;

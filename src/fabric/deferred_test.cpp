@@ -348,6 +348,65 @@ TEST_F(DeferredTest, CountersFollowCounters) {
   EXPECT_EQ(fi_cntr_read(other_), 4u);
 }
 
+// [D137] Many that wait for one counter are found by their thresholds, and counters that move themselves need no stack.
+TEST_F(DeferredTest, AChainOfManyEnds) {
+  constexpr std::size_t kMany = 200'000;
+  fi_op_cntr to_start{start_, 1};
+  std::vector<fi_deferred_work> all(kMany);
+  for (std::size_t i = 0; i < kMany; ++i) {
+    all[i] = work(FI_OP_CNTR_ADD, i + 10);
+    all[i].completion_cntr = nullptr;
+    all[i].op.cntr = &to_start;
+    ASSERT_EQ(queue(all[i]), 0);
+  }
+  EXPECT_EQ(fi_cntr_add(start_, 10), 0);
+  EXPECT_EQ(fi_cntr_read(start_), kMany + 10);
+}
+
+// [D137] Counters that work names stay open while it waits or is under way, and until then only.
+TEST_F(DeferredTest, WorkKeepsItsCountersOpen) {
+  std::uint64_t memory = 5;
+  const std::uint64_t key = world_.expose(&memory, 8, 3);
+  fi_rma_iov there{0, 8, key};
+  fi_op_rma rma{world_[0].ep, {&bytes_, nullptr, 1, 1, &there, 1, nullptr, 0}, 0};
+  fi_deferred_work writing = work(FI_OP_WRITE, 1);
+  writing.op.rma = &rma;
+  fi_op_cntr to_other{other_, 1};
+  fi_deferred_work adding = work(FI_OP_CNTR_ADD, 1);
+  adding.completion_cntr = nullptr;
+  adding.op.cntr = &to_other;
+  fid* const domain = &world_.domain->fid;
+  for (const bool flushed : {true, false}) {
+    ASSERT_EQ(queue(writing), 0);
+    ASSERT_EQ(queue(adding), 0);
+    EXPECT_EQ(fi_close(&end_->fid), -FI_EBUSY);
+    EXPECT_EQ(fi_close(&other_->fid), -FI_EBUSY);
+    if (flushed) {
+      EXPECT_EQ(fi_control(domain, FI_FLUSH_WORK, nullptr), 0);
+    } else {
+      EXPECT_EQ(fi_control(domain, FI_CANCEL_WORK, &adding), 0);
+      EXPECT_EQ(fi_cntr_add(start_, 1), 0);
+      EXPECT_EQ(fi_cntr_wait(end_, 1, 20'000), 0);
+    }
+    for (fid_cntr** one : {&end_, &other_}) {
+      EXPECT_EQ(fi_close(&(*one)->fid), 0);
+      ASSERT_EQ(fi_cntr_open(world_.domain, nullptr, one, nullptr), 0);
+    }
+  }
+  // A receive that nothing comes for is under way until its endpoint ends.
+  world_.add(0);
+  iovec room{&got_, 8};
+  fi_op_tagged in{world_[2].ep, {&room, nullptr, 1, FI_ADDR_UNSPEC, 9, 0, nullptr, 0}, 0};
+  fi_deferred_work receiving = work(FI_OP_TRECV, 1);
+  receiving.op.tagged = &in;
+  ASSERT_EQ(queue(receiving), 0);
+  EXPECT_EQ(fi_close(&end_->fid), -FI_EBUSY);
+  EXPECT_EQ(fi_close(&world_[2].ep->fid), 0);
+  EXPECT_EQ(fi_close(&world_[2].tx->fid), 0);
+  EXPECT_EQ(fi_close(&world_[2].rx->fid), 0);
+  world_.all.pop_back();
+}
+
 // [D137] Work can be taken back, one by one or all of it, and makes no sense without a counter of its domain.
 TEST_F(DeferredTest, WorkIsCancelledOrRefused) {
   fi_op_cntr to_end{end_, 1};

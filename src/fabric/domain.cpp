@@ -144,9 +144,15 @@ fi_ops region_base{.size = sizeof(fi_ops),
                    .tostr = kMissing,
                    .ops_set = kMissing};
 
+/// Whose bits there are.
+constexpr std::uint64_t kAccess =
+    FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_COLLECTIVE;
+
 int register_attr(fid* inner, const fi_mr_attr* attr, std::uint64_t flags, fid_mr** out) {
   if (attr == nullptr || attr->iov_count != 1 || attr->iface != FI_HMEM_SYSTEM) return -FI_EINVAL;
   if ((flags & ~std::uint64_t{FI_RMA_EVENT}) != 0) return -FI_EBADFLAGS;
+  // The manual has no use for an offset, and asks for 0.
+  if ((attr->access & ~kAccess) != 0 || attr->offset != 0) return -FI_EINVAL;
   auto& domain = self<Domain, fid_domain>(inner);
   // Older programs have no such field. Nobody may think that it protects memory.
   if (FI_VERSION_GE(domain.fabric->api_version, FI_VERSION(1, 5)) && attr->auth_key_size != 0)
@@ -155,13 +161,11 @@ int register_attr(fid* inner, const fi_mr_attr* attr, std::uint64_t flags, fid_m
   region->domain = &domain;
   region->memory = static_cast<std::byte*>(attr->mr_iov[0].iov_base);
   region->size = attr->mr_iov[0].iov_len;
-  region->base =
-      domain.virtual_addresses ? reinterpret_cast<std::uint64_t>(region->memory) : attr->offset;
-  // Memory and names that come round to 0 are nobody's.
+  if (domain.virtual_addresses) region->base = reinterpret_cast<std::uint64_t>(region->memory);
+  // Memory that comes round to 0 is nobody's.
   if (sum_of(reinterpret_cast<std::uintptr_t>(region->memory), region->size) == ~std::size_t{0} &&
       region->memory != nullptr)
     return -FI_EINVAL;
-  if (region->size > 0 && region->base > ~std::uint64_t{0} - (region->size - 1)) return -FI_EINVAL;
   region->access = attr->access;
   region->fid = {FI_CLASS_MR, attr->context, &region_base};
   region->mem_desc = region.get();

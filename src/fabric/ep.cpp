@@ -36,17 +36,7 @@ void print_statistics(Ep& ep) {
 }
 
 /// Whether another socket of this host has the address.
-bool is_taken(const udp::Address& address) {
-  sockaddr_in6 name{};
-  const std::size_t size = to_sockaddr(address, &name, sizeof name);
-  const int socket = ::socket(address.v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return false;
-  const bool taken =
-      ::bind(socket, reinterpret_cast<const sockaddr*>(&name), static_cast<socklen_t>(size)) != 0 &&
-      errno == EADDRINUSE;
-  close(socket);
-  return taken;
-}
+bool is_taken(const udp::Address& address) { return bind_error(address) == EADDRINUSE; }
 
 /// Listens at `address`; where its port is nobody's choice, at the first free one from FI_STRACK_PORT on.
 udp::Outcome<udp::Endpoint> open_endpoint(udp::EndpointOptions options, udp::Address address) {
@@ -85,7 +75,8 @@ int close_ep(fid* inner) {
     cntr->progressed.unbind(ep);
     --cntr->users;
   }
-  if (settings().statistics) print_statistics(ep);
+  if (settings().statistics && ep.enabled) print_statistics(ep);
+  for (const auto& [cntr, times] : ep.ends_of_work) cntr->users -= times;
   if (ep.av != nullptr) --ep.av->users;
   if (ep.eq != nullptr) --ep.eq->users;
   if (ep.stx != nullptr) --ep.stx->users;
@@ -382,6 +373,7 @@ void Ep::done(const Done& done) {
   Cntr* cntr = work == nullptr ? counters[static_cast<std::size_t>(done.counted)]
                                : static_cast<Cntr*>(work->completion_cntr);
   if (cntr != nullptr && done.counts) cntr->add(1, done.error != 0);
+  if (cntr != nullptr && work != nullptr) lets_go_of(*cntr);
   if (!done.report && done.error == 0) return;
   const bool tells_receiver = done.counted == Counted::receive ||
                               done.counted == Counted::remote_read ||

@@ -5,14 +5,17 @@
 #include <netinet/in.h>
 #include <rdma/providers/fi_log.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "fabric/provider.h"
@@ -107,6 +110,8 @@ bool read_address(std::string& out) {
     return complain(variable("address") + " is '" + text +
                     "'. it takes a numeric address of this host without a port, such as 192.0.2.7");
   }
+  if (bind_error(*address_of(text)) == EADDRNOTAVAIL)
+    return complain(variable("address") + " is '" + text + "', which is none of this host's");
   out = text;
   return true;
 }
@@ -185,6 +190,11 @@ void define_settings(fi_provider& provider) {
   define("stats", "1: print at the end of each endpoint what crossed the network. default: 0");
 }
 
+bool is_tclass(std::uint32_t tclass) {
+  return tclass == FI_TC_UNSPEC || (tclass & ~std::uint32_t{0x3f}) == FI_TC_DSCP ||
+         (tclass >= FI_TC_LABEL && tclass <= FI_TC_NETWORK_CTRL);
+}
+
 /// Numeric, from a node and a service as getaddrinfo takes them.
 int resolve(const char* node, const char* service, bool v6, bool numeric, udp::Address& out) {
   addrinfo hints{};
@@ -192,7 +202,7 @@ int resolve(const char* node, const char* service, bool v6, bool numeric, udp::A
   hints.ai_socktype = SOCK_DGRAM;
   hints.ai_flags = numeric ? AI_NUMERICHOST : 0;
   addrinfo* found = nullptr;
-  if (getaddrinfo(node, service, &hints, &found) != 0) return -FI_ENODATA;
+  if (!is_service(service) || getaddrinfo(node, service, &hints, &found) != 0) return -FI_ENODATA;
   const bool ok = from_sockaddr(found->ai_addr, found->ai_addrlen, out);
   freeaddrinfo(found);
   return ok ? 0 : -FI_ENODATA;
@@ -230,12 +240,13 @@ bool is_known(const fi_domain_attr& domain) {
 
 bool suits(const fi_domain_attr& domain) {
   return is_known(domain) && (domain.name == nullptr || std::strcmp(domain.name, kName) == 0) &&
-         domain.mr_key_size <= 8 && domain.cq_data_size <= 8 && domain.cq_cnt <= kMostObjects &&
-         domain.ep_cnt <= kMostObjects && domain.tx_ctx_cnt <= kMostObjects &&
-         domain.rx_ctx_cnt <= kMostObjects && domain.max_ep_tx_ctx <= 1 &&
-         domain.max_ep_rx_ctx <= 1 && domain.max_ep_stx_ctx <= kMostObjects &&
-         domain.max_ep_srx_ctx == 0 && domain.cntr_cnt <= kMostObjects &&
-         domain.mr_iov_limit <= 1 && domain.mr_cnt <= kMostObjects && domain.auth_key_size == 0 &&
+         is_tclass(domain.tclass) && domain.mr_key_size <= 8 && domain.cq_data_size <= 8 &&
+         domain.cq_cnt <= kMostObjects && domain.ep_cnt <= kMostObjects &&
+         domain.tx_ctx_cnt <= kMostObjects && domain.rx_ctx_cnt <= kMostObjects &&
+         domain.max_ep_tx_ctx <= 1 && domain.max_ep_rx_ctx <= 1 &&
+         domain.max_ep_stx_ctx <= kMostObjects && domain.max_ep_srx_ctx == 0 &&
+         domain.cntr_cnt <= kMostObjects && domain.mr_iov_limit <= 1 &&
+         domain.mr_cnt <= kMostObjects && domain.auth_key_size == 0 &&
          !any_bit_outside(domain.caps, FI_LOCAL_COMM | FI_REMOTE_COMM);
 }
 
@@ -379,6 +390,7 @@ int fill_addresses(fi_info& info, const char* node, const char* service, std::ui
     source = default_address(source.v6);
     source.port = port;
   }
+  if (has_source && bind_error(source) == EADDRNOTAVAIL) return -FI_ENODATA;
   info.addr_format = source.v6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
   const bool any_format = format == FI_FORMAT_UNSPEC || format == FI_SOCKADDR;
   if ((has_other && other.v6 != source.v6) || (!any_format && format != info.addr_format))
@@ -465,6 +477,25 @@ udp::Address default_address(bool v6) {
   return address;
 }
 
+bool is_service(const char* service) {
+  if (service == nullptr) return true;
+  const std::string_view all = service;
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), port);
+  return end != all.data() + all.size() || (error == std::errc{} && port <= 65'535);
+}
+
+int bind_error(const udp::Address& address) {
+  sockaddr_in6 name{};
+  const std::size_t size = to_sockaddr(address, &name, sizeof name);
+  const int socket = ::socket(address.v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return errno;
+  const auto* const from = reinterpret_cast<const sockaddr*>(&name);
+  const int error = ::bind(socket, from, static_cast<socklen_t>(size)) == 0 ? 0 : errno;
+  close(socket);
+  return error;
+}
+
 bool from_sockaddr(const void* bytes, std::size_t size, udp::Address& out) {
   sockaddr_in6 v6{};
   sockaddr_in v4{};
@@ -511,7 +542,7 @@ std::size_t to_sockaddr(const udp::Address& address, void* out, std::size_t room
 bool is_offered(const fi_tx_attr& tx) {
   return !any_bit_outside(tx.caps, kCaps) && !any_bit_outside(tx.op_flags, kTxFlags) &&
          !any_bit_outside(tx.msg_order, kOrders) && tx.comp_order == FI_ORDER_NONE &&
-         tx.inject_size <= kMostInjected && tx.size <= kMostObjects &&
+         tx.inject_size <= kMostInjected && tx.size <= kMostObjects && is_tclass(tx.tclass) &&
          tx.iov_limit <= kMostPieces && tx.rma_iov_limit <= kMostPieces;
 }
 

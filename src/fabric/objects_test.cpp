@@ -152,23 +152,37 @@ TEST(Memory, KeysAreTheUsers) {
   EXPECT_EQ(fi_mr_regv(world.domain, two, 2, FI_SEND, 0, 8, 0, &one, nullptr), -FI_EINVAL);
 }
 
-// Memory that would end beyond the last address is none, and neither are names for it that would; all of it, from the
+// Memory that would end beyond the last address is none; all of it, from the
 // first address on, may be registered, as programs do that name memory by its addresses.
 TEST(Memory, HasAnEnd) {
   World world(0);
   char byte = 0;
   fid_mr* one = nullptr;
-  const auto reg = [&](void* base, std::size_t size, std::uint64_t offset) {
-    return fi_mr_reg(world.domain, base, size, FI_REMOTE_READ, offset, 7, 0, &one, nullptr);
+  const auto reg = [&](void* base, std::size_t size) {
+    return fi_mr_reg(world.domain, base, size, FI_REMOTE_READ, 0, 7, 0, &one, nullptr);
   };
   constexpr std::size_t kAll = ~std::size_t{0};
-  EXPECT_EQ(reg(&byte, kAll, 0), -FI_EINVAL);
-  EXPECT_EQ(reg(&byte, kAll - reinterpret_cast<std::uintptr_t>(&byte) + 1, 0), -FI_EINVAL);
-  EXPECT_EQ(reg(&byte, 2, kAll), -FI_EINVAL);
-  ASSERT_EQ(reg(&byte, 1, kAll), 0);
+  EXPECT_EQ(reg(&byte, kAll), -FI_EINVAL);
+  EXPECT_EQ(reg(&byte, kAll - reinterpret_cast<std::uintptr_t>(&byte) + 1), -FI_EINVAL);
+  ASSERT_EQ(reg(nullptr, kAll), 0);
   EXPECT_EQ(fi_close(&one->fid), 0);
-  ASSERT_EQ(reg(nullptr, kAll, 0), 0);
-  EXPECT_EQ(fi_close(&one->fid), 0);
+}
+
+// fi_mr: "The offset parameter is reserved for future use and must be 0"; and rights that there are not.
+TEST(Memory, HasNoOffsetAndNoUnknownRights) {
+  World world(0);
+  char byte = 0;
+  fid_mr* one = nullptr;
+  const auto reg = [&](std::uint64_t access, std::uint64_t offset) {
+    return fi_mr_reg(world.domain, &byte, 1, access, offset, 7, 0, &one, nullptr);
+  };
+  EXPECT_EQ(reg(FI_REMOTE_READ, 1), -FI_EINVAL);
+  EXPECT_EQ(reg(FI_REMOTE_READ | 1ULL << 60, 0), -FI_EINVAL);
+  for (const std::uint64_t access :
+       {std::uint64_t{0}, std::uint64_t{FI_SEND | FI_RECV | FI_READ | FI_WRITE}}) {
+    ASSERT_EQ(reg(access, 0), 0);
+    EXPECT_EQ(fi_close(&one->fid), 0);
+  }
 }
 
 // What makes no sense is said with the variable's name, its value and what would work.
@@ -190,6 +204,8 @@ TEST(Settings, MistakesAreNamed) {
       said("FI_STRACK_ADDRESS", "10.0.0"),
       "FI_STRACK_ADDRESS is '10.0.0'. it takes a numeric address of this host without a port, "
       "such as 192.0.2.7");
+  EXPECT_EQ(said("FI_STRACK_ADDRESS", "8.8.8.8"),
+            "FI_STRACK_ADDRESS is '8.8.8.8', which is none of this host's");
   for (const char* port : {"0", "65536", "a"})
     EXPECT_EQ(said("FI_STRACK_PORT", port),
               std::string("FI_STRACK_PORT is '") + port + "'. it takes a number from 1 to 65535");
@@ -205,6 +221,16 @@ TEST(Settings, MistakesAreNamed) {
       said("FI_STRACK_KEY_FILE", "/nowhere"),
       "FI_STRACK_KEY_FILE is '/nowhere', and no key can be read there. `strack key` makes one");
   EXPECT_EQ(said("FI_STRACK_KEY", "12").substr(0, 13), "FI_STRACK_KEY");
+}
+
+// Whoever asks whether programs would find the provider here is told what it says.
+TEST(Settings, AProgramCanAskForThem) {
+  EXPECT_EQ(strack_provider_complaint(), nullptr);
+  setenv("FI_STRACK_EAGER", "1", 1);
+  EXPECT_STREQ(strack_provider_complaint(),
+               "FI_STRACK_EAGER is '1'. it takes a number from 4096 to 1048576");
+  unsetenv("FI_STRACK_EAGER");
+  EXPECT_EQ(strack_provider_complaint(), nullptr);
 }
 
 std::uint16_t port_of(fid_ep* ep) {

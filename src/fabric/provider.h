@@ -18,10 +18,11 @@
 
 #include <array>
 #include <atomic>
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -70,6 +71,10 @@ bool complain(const std::string& what);
 [[nodiscard]] std::string last_complaint();
 [[nodiscard]] const Settings& settings();
 [[nodiscard]] udp::Address default_address(bool v6);
+/// Why no socket can have the address; 0: one can.
+[[nodiscard]] int bind_error(const udp::Address& address);
+/// Not for a port that there is not, of which getaddrinfo takes the lower bits.
+[[nodiscard]] bool is_service(const char* service);
 
 [[nodiscard]] bool from_sockaddr(const void* bytes, std::size_t size, udp::Address& out);
 /// Its size; as much of it as there is room for is written.
@@ -158,11 +163,24 @@ struct Deferred {
   Action action = nullptr;
   Request request;
 
+  Cntr* end = nullptr;  ///< of work: where its end counts
+
   Cntr* target = nullptr;  ///< without an endpoint
   std::uint64_t value = 0;
   bool add = false;
 
   [[nodiscard]] bool due() const;
+  /// It is taken back: counters that it names may be closed.
+  void forget() const;
+};
+
+/// Where it waits: those of one counter by threshold, and as they came.
+struct Place {
+  const Cntr* counter = nullptr;
+  bool errors_too = false;
+  std::uint64_t threshold = 0;
+  std::uint64_t arrived = 0;
+  auto operator<=>(const Place&) const = default;
 };
 
 struct Domain : fid_domain {
@@ -180,7 +198,8 @@ struct Domain : fid_domain {
   std::vector<Cntr*> region_counters;  ///< [D134] which all of these endpoints make progress for
 
   std::mutex deferred_mutex;
-  std::list<Deferred> deferred;  ///< [D137] by threshold, and as they came
+  std::map<Place, Deferred> deferred;  ///< [D137]
+  std::uint64_t arrivals = 0;
 
   /// Whether its endpoints send to addresses of this kind.
   [[nodiscard]] bool reaches(const udp::Address& address) const {
@@ -267,6 +286,9 @@ struct Cntr : fid_cntr {
   void set(std::uint64_t to, bool failed);
   /// [D137] After a change: lets begin what has waited for it.
   void fire();
+  void begin_deferred();
+  /// Whether something is bound to it, waits for it or counts in it.
+  [[nodiscard]] bool is_held() const;
   [[nodiscard]] bool has_news() const { return value != shown_value || errors != shown_errors; }
 };
 int open_cntr(fid_domain* domain, fi_cntr_attr* attr, fid_cntr** cntr, void* context);
@@ -336,6 +358,11 @@ struct Ep : Handle, Host {
   std::atomic<bool> has_due{false};
   void wake();
   void give(Deferred one);
+  /// [D137] Where work of this endpoint's counts that waits or is under way, and how often: those stay open.
+  std::mutex ends_mutex;
+  std::map<Cntr*, int> ends_of_work;
+  void holds(Cntr& cntr);
+  void lets_go_of(Cntr& cntr);
   /// [D137] Makes of a request what its counter decides on. With the endpoint's lock, as `begin_due`.
   int defer(const Handle& handle, Action action, const Request& request);
   void begin_due();

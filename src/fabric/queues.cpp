@@ -152,7 +152,7 @@ fi_ops_cq cq_operations{.size = sizeof(fi_ops_cq),
 
 int close_cntr(fid* inner) {
   auto& cntr = self<Cntr, fid_cntr>(inner);
-  if (cntr.users > 0 || cntr.waited_for > 0) return -FI_EBUSY;
+  if (cntr.is_held()) return -FI_EBUSY;
   {
     const std::lock_guard lock(cntr.domain->eps_mutex);
     std::erase(cntr.domain->region_counters, &cntr);
@@ -477,16 +477,6 @@ bool Cq::empty() {
   const std::lock_guard lock(mutex);
   return entries.empty();
 }
-void Cntr::add(std::uint64_t n, bool failed) {
-  (failed ? errors : value) += n;
-  progressed.waiting.signal();
-  if (waited_for > 0) fire();
-}
-void Cntr::set(std::uint64_t to, bool failed) {
-  (failed ? errors : value) = to;
-  progressed.waiting.signal();
-  if (waited_for > 0) fire();
-}
 void Eq::push(Event event) {
   const std::lock_guard lock(mutex);
   events.push_back(std::move(event));
@@ -498,7 +488,10 @@ int open_cq(fid_domain* outer, fi_cq_attr* attr, fid_cq** out, void* context) {
   if (attr == nullptr) attr = const_cast<fi_cq_attr*>(&kDefault);
   // A condition of waiting is a hint: who waits may be woken before it holds.
   if (!can_wait(attr->wait_obj)) return -FI_ENOSYS;
+  // Which vector of interrupts tells of it is a hint that nothing here has a use for.
+  if ((attr->flags & ~FI_AFFINITY) != 0) return -FI_EBADFLAGS;
   auto cq = std::make_unique<Cq>();
+  if (attr->size > cq->entries.max_size()) return -FI_ENOMEM;
   cq->domain = static_cast<Domain*>(outer);
   cq->format = attr->format == FI_CQ_FORMAT_UNSPEC ? FI_CQ_FORMAT_TAGGED : attr->format;
   switch (cq->format) {

@@ -11,6 +11,7 @@
 #include "fabric/provider.h"
 
 extern "C" fi_provider* fi_prov_ini(void);
+extern "C" const char* strack_provider_complaint(void);
 
 namespace strack::fabric {
 

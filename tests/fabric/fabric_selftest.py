@@ -15,6 +15,7 @@ import unittest
 import unittest.mock
 
 import testing
+from absences import PRIORITY, Absences
 from fabric import HERE, SKIP, STATE, Fabric, remove_leftovers, run_main
 from testing import FabricCase, note, recovery_seconds
 
@@ -417,6 +418,27 @@ class Recovery(unittest.TestCase):
 
     def test_never_again_is_until_the_end(self):
         self.assertGreater(recovery_seconds(self.samples([1000] * 30 + [100] * 5000), 1e6), 4.8)
+
+    def test_times_without_a_processor_say_nothing(self):
+        dips = self.samples([1000] * 30 + [0] * 30 + [1000] * 300 + [0] * 150 + [1000] * 400)
+        self.assertAlmostEqual(recovery_seconds(dips, 1e6, away=[(0.35, 0.52)]), 0.075, delta=0.002)
+        self.assertAlmostEqual(recovery_seconds(dips, 1e6, away=[(0.1, 0.2)]), 0.181, delta=0.003)
+
+    def test_a_processor_that_is_taken_is_noted(self):
+        with Absences() as away:
+            taken = os.fork()
+            if taken == 0:
+                try:
+                    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY + 1))
+                    until = time.monotonic() + 0.02
+                    while time.monotonic() < until:
+                        pass
+                finally:
+                    os._exit(0)
+            os.waitpid(taken, 0)
+            time.sleep(0.01)
+        if PRIORITY + 1 <= os.sched_get_priority_max(os.SCHED_FIFO) and os.geteuid() == 0:
+            self.assertGreater(sum(end - begin for begin, end in away.periods), 0.015)
 
     def test_one_that_was_stopped_has_no_end_in_which_it_runs_dry(self):
         stuck = self.samples([1000] * 30 + [0] * 1000)

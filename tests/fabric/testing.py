@@ -11,6 +11,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from absences import Absences  # noqa: E402
 from fabric import SKIP, Fabric, require  # noqa: E402
 from transports import PATIENCE, TransferFailed  # noqa: E402
 
@@ -55,13 +56,14 @@ def machine():
             f'load average {os.getloadavg()[0]:.1f}')
 
 
-def recovery_seconds(samples, before, window=0.02, steady=0.1, ended=True):
+def recovery_seconds(samples, before, window=0.02, steady=0.1, ended=True, away=()):
     """How long a fault was felt. samples: (time, bytes carried so far) from the fault on, in short steps; before:
     bytes per second until then. It is over with the last window that carried less than 80 % of that before a steady
     stretch of windows that all carried more. A dip that comes after such a stretch has a length of its own, from the
     beginning of its first poor window, and the longest counts: a machine that has no time for 5 ms, half a second after
     the fault, is no fault that was felt for half a second. The last 2 % of the bytes, in which a transfer runs dry, do
-    not count, if it has ended."""
+    not count, if it has ended. A window in which a processor was `away`, or that begins within another one after that,
+    says nothing."""
     fault, first = samples[0]
     dry = first + 0.98 * (samples[-1][1] - first) if ended else math.inf
     start = poor = fault
@@ -75,6 +77,8 @@ def recovery_seconds(samples, before, window=0.02, steady=0.1, ended=True):
             continue
         if carried > dry:
             break
+        if any(begin < now and then < end + window for begin, end in away):
+            continue
         if carried - carried_then < 0.8 * before * (now - then):
             if now - poor > steady:
                 start = then
@@ -83,11 +87,23 @@ def recovery_seconds(samples, before, window=0.02, steady=0.1, ended=True):
     return longest
 
 
-def recovery_ms(fabric, transport, pair, size, spine, patience_ms=None, begin=0.25, middle=0.5, **options):
-    """How long a transfer feels the death of a spine in its middle; of None, how long it feels nothing at all, which is
+def recovery_ms(fabric, transport, pair, size, spine, told=None, **options):
+    """How long a transfer feels the death of a spine, as dying() has it, in ms. Where this program may go before others,
+    times in which processors were away do not count, and `told` takes how long they were, in ms."""
+    with Absences() as away:
+        samples, before, ended = dying(fabric, transport, pair, size, spine, **options)
+    if told is not None:
+        told.append(1000 * sum(min(end, samples[-1][0]) - max(begin, samples[0][0]) for begin, end in away.periods
+                               if begin < samples[-1][0] and end > samples[0][0]))
+    return 1000 * recovery_seconds(samples, before, ended=ended, away=away.periods)
+
+
+def dying(fabric, transport, pair, size, spine, patience_ms=None, begin=0.25, middle=0.5, **options):
+    """A transfer that feels the death of a spine in its middle; of None, one that feels nothing at all, which is
     what the machine makes of it. It has to arrive whole; else TransferFailed or AssertionError say what happened. Of
     several `connections` each sends its part of the size. One that is on its way for longer than `patience_ms` is stopped,
-    and what it felt until then is told. The rate before is that between `begin` and `middle` of the size."""
+    and what it felt until then is told. The rate before is that between `begin` and `middle` of the size. Gives the samples
+    since then, that rate, and whether the transfer has ended."""
     transfer, = transport.start(fabric, [pair], size // options.get('connections', 1), **options)
     try:
         link = f'l2-{pair[1]}'
@@ -112,7 +128,7 @@ def recovery_ms(fabric, transport, pair, size, spine, patience_ms=None, begin=0.
         until = died + PATIENCE
         while transfer.running():
             if patience_ms and time.monotonic() > died + patience_ms / 1000:
-                return 1000 * recovery_seconds(samples, before, ended=False)
+                return samples, before, False
             if time.monotonic() > until:
                 raise TransferFailed(f'{samples[-1][1]} of {size} bytes {PATIENCE} s after {spine or "nothing"} died, and no end')
             time.sleep(0.001)
@@ -120,7 +136,7 @@ def recovery_ms(fabric, transport, pair, size, spine, patience_ms=None, begin=0.
         result = transfer.result()
         if not result.ok or result.bytes != size:
             raise AssertionError(f'{result.bytes} of {size} bytes were delivered')
-        return 1000 * recovery_seconds(samples, before)
+        return samples, before, True
     finally:
         transfer.stop()
 

@@ -17,6 +17,7 @@ from proof import bytes_sent
 HERE = pathlib.Path(__file__).resolve().parent
 SKIP = 77
 RANKS = 4
+PUT = 5 << 20  # that each rank of put.c puts into each of its windows
 LEAST = 5_000_000  # bytes that each rank sends in the program, and more
 
 
@@ -57,6 +58,12 @@ def main():
         failed = [int(n) for n in re.findall(r"(\d+) failed", done.stderr)]
         assert len(sent) == RANKS and min(sent) > LEAST, f"bytes over STrack by rank: {sent}"
         assert not any(failed), f"connections that failed: {failed}"
+        for kind, least in (("PLAIN", 2 * PUT), ("SHARED", PUT), ("THREADS", 0)):
+            subprocess.run(["mpicc", f"-D{kind}", "-O1", "-o", folder / "put", HERE / "put.c"], check=True)
+            done = mpirun(2, folder / "put")
+            put = bytes_sent(done.stderr)
+            assert done.returncode == 0 and done.stdout.count(": right") == 2, f"{kind}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+            assert len(put) == 2 and min(put) > least, f"{kind}: bytes over STrack by rank: {put}"
         print(f"{RANKS} ranks sent {sum(sent)} bytes over STrack")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
