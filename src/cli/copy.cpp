@@ -119,6 +119,9 @@ void warn_of(const transfer::Tree& tree) {
     fmt::print(stderr, "warning: copied as a link, without what it leads to: {}\n", link);
   for (const std::string& skipped : tree.skipped)
     fmt::print(stderr, "warning: not copied: {}\n", skipped);
+  if (tree.parts > 0)
+    fmt::print(stderr, "warning: not copied: {} called '{}', as unfinished files are\n",
+               plural(tree.parts, "thing"), transfer::kPartsFolder);
   for (const std::string& twice : tree.twice)
     fmt::print(stderr, "warning: given twice, copied once: {}\n", twice);
 }

@@ -1,6 +1,16 @@
 #include "cli/copy_attempts.h"
 
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <thread>
+
 #include <gtest/gtest.h>
+
+#include "transfer/names.h"
+#include "transfer/session_testing.h"
+#include "transfer/tree.h"
 
 namespace strack::cli {
 namespace {
@@ -146,6 +156,63 @@ TEST(Totals, WhatIsMissingIsCounted) {
             "copied 1 file, 1 MB in 1.0 s, 8.000 Mb/s; 2 refused; 3 not begun; 5 skipped");
   EXPECT_EQ(Totals{}.text(1, 101, true),
             "copied 0 files, 0 B in 1.0 s, 0 b/s; at least 101 skipped");
+}
+
+using AttemptsTest = transfer::testing::SessionTest;
+
+// The first time the receiver hears the hello, and nothing after it while this side gets no processor.
+TEST_F(AttemptsTest, WhoWasNotHeardAfterTheHelloComesAgain) {
+  transfer::Receiver::Limits limits = patient();
+  limits.patience = std::chrono::seconds(1);
+  open_receiver(limits);
+  transfer::testing::write_file(out("f"), "content");
+  std::atomic<bool> stop{false};
+  std::mutex mutex;  // the hello is seen here before its answer is
+  std::thread there([&] {
+    while (!stop.load()) {
+      std::this_thread::yield();
+      const std::lock_guard lock(mutex);
+      turn();
+    }
+  });
+  const auto tree = transfer::scan({out("f").string()}, transfer::parse_destination("h:").value());
+  std::size_t attempts = 0;
+  Course course;
+  course.reconnect = std::chrono::seconds(60);
+  course.settings.user_data = transfer::kService;
+  course.settings.paths = 4;
+  course.addresses = [&] {
+    return Result<std::vector<std::string>, std::string>(std::vector<std::string>{address()});
+  };
+  course.attempt = [&](transfer::Dialled& dialled, bool /*again*/) {
+    transfer::Worker worker;
+    transfer::Sender sender(dialled.endpoint, dialled.connected.connection, worker, tree.value(),
+                            {});
+    sender.on(dialled.connected);
+    const bool first = attempts++ == 0;
+    auto busy_at = std::chrono::steady_clock::now();
+    for (bool held_up = false; !sender.over();) {
+      std::this_thread::yield();
+      const std::lock_guard lock(mutex);
+      held_up = held_up || (first && receiver_->active() > 0);
+      if (held_up && receiver_->active() > 0) continue;
+      cli::turn(dialled.endpoint, worker, sender, busy_at, std::chrono::milliseconds(0));
+    }
+    return Attempt{false, sender.finished(), sender.problem(), sender.lost(), sender.progress()};
+  };
+  Totals totals;
+  ::testing::internal::CaptureStderr();
+  const auto status = attempt_until_done(course, totals, stop);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  stop.store(true);
+  there.join();
+  EXPECT_EQ(status, std::nullopt);
+  EXPECT_EQ(attempts, 2u);
+  EXPECT_EQ(
+      said,
+      "the receiver has too much to do: it did not hear what came after the hello; waiting for "
+      "a turn, for up to 60 s\n");
+  EXPECT_EQ(transfer::testing::read_file(in("f")), "content");
 }
 
 }  // namespace

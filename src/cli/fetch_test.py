@@ -201,6 +201,21 @@ class FetchTest(ServedTest):
         self.assertIn("is for --delete", self.bad("cp", self.out / "t", self.of(), "--dry-run"))
         del server
 
+    def test_unfinished_files_are_nobodys(self):
+        for name in ("t/a", "t/.strack/b", "t/d/.strack"):
+            self.write(name, b"a")
+        for name in ("t/.strack/c", "t/d/.strack/c", "t/d/x", "t/e/.strack/c"):
+            (self.into / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.into / name).write_text("x")
+        self.start("recv", "--bind", self.address, "--dir", self.into, "--serve", self.out, "--allow-delete")
+        done = self.strack("cp", self.out / "t", self.of(), "--delete")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "warning: not copied: 2 things called '.strack', as unfinished files are\n")
+        self.assertIn("; 1 removed", done.stdout)
+        self.assertEqual(self.good("cp", self.of("t"), self.into, "--delete", "--dry-run"), "")
+        found = sorted(str(path.relative_to(self.into)) for path in self.into.rglob("*") if path.is_file())
+        self.assertEqual(found, ["t/.strack/c", "t/a", "t/d/.strack/c", "t/e/.strack/c"])
+
     def test_delete_is_not_for_everybody(self):
         self.write("t/a", b"a")
         (self.into / "t").mkdir()

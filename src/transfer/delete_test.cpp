@@ -98,6 +98,61 @@ TEST_F(DeleteTest, NothingElseIsRemoved) {
   EXPECT_TRUE(fs::exists(in("t/d/gone")));
 }
 
+// [D110] At any depth what is called .strack is not copied, and stays with the folders that it is in.
+TEST_F(DeleteTest, UnfinishedFilesStay) {
+  write_file(out("t/d/.strack"), "not copied");
+  for (const char* folder : {"t/.strack", "t/d/.strack", "t/old/.strack"}) {
+    fs::create_directories(in(folder));
+    write_file(in(std::string(folder) + "/part"), "1");
+  }
+  EXPECT_EQ(copy({out("t").string()}, "", deleting()), "");
+  EXPECT_TRUE(fs::exists(in("t/.strack/part")));
+  EXPECT_TRUE(fs::exists(in("t/d/.strack/part")));
+  EXPECT_TRUE(fs::exists(in("t/old/.strack/part")));
+  EXPECT_FALSE(fs::exists(in("t/old/deep")));
+  EXPECT_FALSE(fs::exists(in("t/d/gone")));
+  EXPECT_EQ(progress_.removed, 4u);
+  EXPECT_EQ(progress_.refused, 0u);
+  EXPECT_TRUE(told_.empty()) << told_[0];
+}
+
+// A dry run says the same.
+TEST_F(DeleteTest, UnfinishedFilesAreNotSaidToGo) {
+  fs::create_directories(in("t/.strack"));
+  fs::create_directories(in("t/old/.strack"));
+  Sender::Options options = deleting();
+  options.prune->dry = true;
+  EXPECT_EQ(copy({out("t").string()}, "", options), "");
+  EXPECT_EQ(removed_, (std::vector<std::string>{"t/l", "t/d/gone", "t/old/deep/x", "t/old/deep"}));
+  EXPECT_TRUE(told_.empty());
+}
+
+// Whatever a sender says.
+TEST_F(DeleteTest, UnfinishedFilesAreNeitherTakenNorRemoved) {
+  fs::create_directories(in("t/.strack/d"));
+  write_file(in("t/.strack/part"), "1");
+  Puppet puppet(address());
+  puppet.say(Hello{});
+  puppet.say(Entry{0, EntryKind::folder, 0755, 0, 0, "t", ""});
+  puppet.say(Entry{1, EntryKind::folder, 0755, 0, 0, "t/.strack/e", ""});
+  puppet.say(List{0, "t/.strack"});
+  puppet.say(Remove{1, false, "t/.strack/part"});
+  puppet.say(Remove{2, true, "t/.strack"});
+  // A welcome, two of done and three of removed.
+  run(puppet, [&] { return puppet.heard.size() == 6; });
+  std::vector<std::string> removed;
+  std::vector<std::string> done;
+  for (const Control& message : puppet.heard) {
+    if (const Removed* one = std::get_if<Removed>(&message)) removed.push_back(one->text);
+    if (const Done* one = std::get_if<Done>(&message); one != nullptr && one->number == 1)
+      done.push_back(one->text);
+  }
+  EXPECT_EQ(removed, std::vector<std::string>(3, "what is called '.strack' is not removed"));
+  EXPECT_EQ(done, std::vector<std::string>{"what is called '.strack' is not taken"});
+  EXPECT_TRUE(fs::exists(in("t/.strack/part")));
+  EXPECT_FALSE(fs::exists(in("t/.strack/e")));
+}
+
 // A link to a folder is removed itself, and nothing behind it.
 TEST_F(DeleteTest, NothingBehindALinkIsRemoved) {
   fs::create_directories(folder_ / "outside");

@@ -276,7 +276,7 @@ Decoded decode_names(Reader& in) {
     std::string name = in.string();
     if (const auto fault = in.end(); fault == Fault::too_short) return *fault;
     good = good && folder <= 1;
-    safe = safe && !path_fault(name) && name.find('/') == std::string::npos;
+    safe = safe && is_one_name(name);
     names.names.push_back({folder == 1, std::move(name)});
   }
   if (const auto fault = in.end()) return *fault;

@@ -54,6 +54,17 @@ std::optional<std::string> path_fault(std::string_view path) {
   return std::nullopt;
 }
 
+bool is_in_parts(std::string_view path) {
+  for (std::string_view rest = path; !rest.empty();) {
+    if (next_name(rest) == kPartsFolder) return true;
+  }
+  return false;
+}
+
+bool is_one_name(std::string_view name) {
+  return name == kPartsFolder || (!path_fault(name) && name.find('/') == std::string_view::npos);
+}
+
 std::optional<std::string> target_fault(std::string_view path, std::string_view target) {
   if (target.empty()) return "is empty";
   if (auto fault = characters_fault(target)) return fault;

@@ -27,7 +27,13 @@ inline constexpr std::size_t kMaxDepth = 256;
 /// `kPartsFolder`.
 [[nodiscard]] std::optional<std::string> path_fault(std::string_view path);
 
-/// The same for where the symbolic link `path` points. It must be relative, and stay below the folder by its text
+/// Whether a name in it, however deep, is `kPartsFolder`: what is called so is nobody's to copy, serve or remove.
+[[nodiscard]] bool is_in_parts(std::string_view path);
+
+/// Whether it is one name that a file can have, `kPartsFolder` too.
+[[nodiscard]] bool is_one_name(std::string_view name);
+
+/// `path_fault` for where the symbolic link `path` points. It must be relative, and stay below the folder by its text
 /// alone: as many ".." as the link is deep at most, and these first, since a later one could follow
 /// another link to elsewhere.
 [[nodiscard]] std::optional<std::string> target_fault(std::string_view path,

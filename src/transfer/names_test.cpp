@@ -71,5 +71,15 @@ TEST(Names, Destinations) {
     EXPECT_FALSE(parse_destination(text).ok()) << text;
 }
 
+TEST(Names, WhatIsInUnfinishedFiles) {
+  for (const char* path : {".strack", "a/.strack", ".strack/a", "a/.strack/b"})
+    EXPECT_TRUE(is_in_parts(path)) << path;
+  for (const char* path : {"", "a", ".stracks", "a/x.strack", "a/.strackb/c"})
+    EXPECT_FALSE(is_in_parts(path)) << path;
+  for (const char* name : {"a", ".strack", "..."}) EXPECT_TRUE(is_one_name(name)) << name;
+  for (const char* name : {"", ".", "..", "a/b", ".strack/a", "a\n"})
+    EXPECT_FALSE(is_one_name(name)) << name;
+}
+
 }  // namespace
 }  // namespace strack::transfer

@@ -72,7 +72,7 @@ bool Prune::on(const Names& names) {
   for (const Names::Name& one : names.names) {
     const std::string path = folder->path + "/" + one.name;
     if (known_.count(path) > 0) continue;
-    if (is_excluded(options_.exclude, path, folder->root)) {
+    if (one.name == kPartsFolder || is_excluded(options_.exclude, path, folder->root)) {
       folder->spared = true;
       continue;
     }

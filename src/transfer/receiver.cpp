@@ -216,6 +216,8 @@ void Receiver::handle(const SessionPtr& session, const Entry& entry) {
   Session::OpenEntry& open = session->open[entry.number];
   open.entry = entry;
   const auto alive = alive_;
+  if (is_in_parts(entry.path) || (entry.kind == EntryKind::hard_link && is_in_parts(entry.target)))
+    return done(session, entry, {Outcome::refused, "what is called '.strack' is not taken"});
   if (entry.kind == EntryKind::folder_end) return end_folder(session, entry);
   if (entry.kind == EntryKind::folder) {
     if (session->folders.size() == limits_.most_folders ||

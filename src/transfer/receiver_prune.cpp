@@ -18,6 +18,8 @@ constexpr std::size_t kMostWaiting = 16'384;  ///< answers that a sender has not
 constexpr std::size_t kNamesOfAMessage =
     200;  ///< of 255 bytes each at most: less than a control message may have
 
+std::string parts_stay() { return fmt::format("what is called '{}' is not removed", kPartsFolder); }
+
 }  // namespace
 
 void Receiver::handle(const SessionPtr& session, const List& list) {
@@ -31,6 +33,7 @@ void Receiver::handle(const SessionPtr& session, const List& list) {
         Removed{list.number, "nothing is removed here: `strack recv` runs without --allow-delete"});
     return;
   }
+  if (is_in_parts(list.path)) return session->outbox.send(Removed{list.number, parts_stay()});
   auto listing = std::make_shared<Store::Listing>();
   ++session->writing;
   worker_.run([store = store_, list, listing,
@@ -66,6 +69,7 @@ void Receiver::handle(const SessionPtr& session, const Remove& remove) {
        slash = path.find('/', slash + 1))
     within = session->folders.count(path_key(path.substr(0, slash))) > 0;
   if (!limits_.may_remove || !within) return refuse(session, "it may not remove that");
+  if (is_in_parts(remove.path)) return session->outbox.send(Removed{remove.number, parts_stay()});
   auto problem = std::make_shared<std::string>();
   ++session->writing;
   worker_.run(
@@ -90,7 +94,6 @@ void Receiver::prune(const SessionPtr& session) {
   auto outcome = std::make_shared<Told>();
   Prune::Options options;
   options.exclude = session->asked->exclude;
-  options.exclude.emplace_back(kPartsFolder);  // never served, so nobody knows whether it is there
   options.dry = session->asked->dry;
   options.removed = [outcome](const std::string& path) { outcome->removed.push_back(path); };
   options.noted = [outcome](const std::string& text) { outcome->notes.push_back(text); };

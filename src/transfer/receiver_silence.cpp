@@ -32,8 +32,12 @@ bool Receiver::look_for_silence(const SessionPtr& session, Clock::time_point now
     return true;
   }
   if (session->state != Session::State::running) return false;
-  if (session->next_number == 0 && !session->questioned && now - session->began > limits_.patience)
-    refuse(session, "a hello came, and nothing after it");
+  if (session->next_number == 0 && !session->questioned &&
+      now - session->began > limits_.patience) {
+    constexpr const char* why = "a hello came, and nothing after it";
+    // Who pushes may have spoken, and this side lost it for want of a processor: who is honest comes again.
+    session->asked ? refuse(session, why) : part(session, why, Busy{});
+  }
   if (now - session->heard > limits_.hush && !session->hushed) {
     session->hushed = true;
     note(session, fmt::format("nothing has come for {:g} s",

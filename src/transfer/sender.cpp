@@ -162,7 +162,9 @@ void Sender::handle(const Refusal& refusal) {
 }
 
 void Sender::handle(const Busy& /*busy*/) {
-  stop("the receiver has as many transfers as it takes");
+  stop(state_ == State::hello
+           ? "the receiver has as many transfers as it takes"
+           : "the receiver has too much to do: it did not hear what came after the hello");
   lost_ = udp::Status::busy;
 }
 

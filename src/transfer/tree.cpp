@@ -21,6 +21,9 @@
 namespace strack::transfer {
 namespace {
 
+constexpr std::string_view kInParts = "/.strack";
+static_assert(kInParts.substr(1) == kPartsFolder);
+
 class Scan {
  public:
   Scan(Tree& tree, const ScanOptions& options, const Source& from)
@@ -83,8 +86,7 @@ class Scan {
  private:
   /// Of a folder that is served: what is unfinished in it, or in a folder below that somebody receives into.
   [[nodiscard]] bool is_withheld(std::string_view local) const {
-    return !from_.is_anywhere() &&
-           fmt::format("/{}/", local).find(fmt::format("/{}/", kPartsFolder)) != std::string::npos;
+    return !from_.is_anywhere() && is_in_parts(local);
   }
   void skip(const std::string& local, std::string_view why) {
     tree_.skipped.push_back(fmt::format("{}: {}", printable(local), why));
@@ -96,6 +98,8 @@ class Scan {
   void add(const std::string& local, const std::string& path, const FileHandle& thing,
            const struct stat& found) {
     if (const auto fault = path_fault(path)) return skip(local, fmt::format("its name {}", *fault));
+    if (is_in_parts(path))
+      return skip(local, fmt::format("what is called '{}' is not copied", kPartsFolder));
     SourceEntry source;
     source.local = local;
     source.entry.path = path;
@@ -176,7 +180,6 @@ class Scan {
     tree_.entries.push_back(std::move(source));
     for (const std::string& name : names) {
       if (stopped()) return;
-      if (is_withheld(name)) continue;
       add_within(local.empty() ? name : local + "/" + name, path + "/" + name);
     }
   }
@@ -184,6 +187,10 @@ class Scan {
   void add_within(const std::string& local, const std::string& path) {
     if (is_excluded(options_.exclude, path, root_)) {
       ++tree_.excluded;
+      return;
+    }
+    if (path.ends_with(kInParts)) {
+      ++tree_.parts;
       return;
     }
     const FileHandle thing = from_.open(local, O_PATH);

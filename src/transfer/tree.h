@@ -28,6 +28,7 @@ struct Tree {
   std::size_t folder_ends = 0;  ///< how many of these, at the end
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t parts = 0;           ///< what is called `kPartsFolder`, left out with all below it
   std::uint64_t excluded = 0;        ///< names that a pattern left out, with all below them
   std::vector<std::string> twice;    ///< sources that were given before, by whatever name
   std::vector<std::string> skipped;  ///< what is there and cannot be copied, and why

@@ -110,6 +110,26 @@ TEST_F(TreeTest, WhatCannotBeReadIsSkipped) {
   EXPECT_EQ(paths(tree.value()), (std::vector<std::string>{"t/", "t/."}));
 }
 
+// What is called .strack is left out at any depth, and not what only begins so; told, and no mistake.
+TEST(Tree, UnfinishedFilesAreLeftOut) {
+  TemporaryFolder folder;
+  fs::create_directories(folder / "t/.strack/x");
+  fs::create_directories(folder / "t/a");
+  write_file(folder / "t/a/.strack", "1");
+  write_file(folder / "t/a/.stracks", "2");
+  const auto tree = scan({(folder / "t").string()}, below("", true));
+  ASSERT_TRUE(tree.ok());
+  EXPECT_EQ(paths(tree.value()),
+            (std::vector<std::string>{"t/", "t/a/", "t/a/.stracks", "t/a/.", "t/."}));
+  EXPECT_EQ(tree.value().parts, 2u);
+  EXPECT_TRUE(tree.value().skipped.empty());
+  const std::string named = (folder / "t/a/.strack").string();
+  const auto deep = scan({named}, below("d", true));
+  ASSERT_TRUE(deep.ok());
+  EXPECT_EQ(deep.value().skipped,
+            (std::vector<std::string>{named + ": what is called '.strack' is not copied"}));
+}
+
 // By name anywhere, or by the path below the source; never the source itself.
 TEST(Tree, WhatIsExcludedIsLeftOut) {
   TemporaryFolder folder;

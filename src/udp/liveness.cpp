@@ -89,8 +89,9 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
   c.mtu.answered(pong.size, now_);
   if (pong.id == c.life.doubt_ping) c.mtu.full_answered();
   if (pong.id + 1 == c.life.doubt_ping) c.mtu.small_answered();
-  note_rtt(c, core::Timestamp::of(from.arrival).since(pong.timestamp) - ns(pong.hold_time_ns),
-           full);
+  // [D165] One that took longer than half of the clock's circle seems to come before it was asked for.
+  const Picoseconds took = core::Timestamp::of(from.arrival).since(pong.timestamp);
+  if (took >= ps(0)) note_rtt(c, took - ns(pong.hold_time_ns), full);
   // One from before tells nothing of whether the newest credit has arrived, or the newest key.
   if (c.out.sends && c.keys.followed && ahead(pong.id, c.life.credit_ping) >= 0)
     c.life.ping_retry_at = Instant::never();

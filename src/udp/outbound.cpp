@@ -147,6 +147,11 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
     return;
   }
   core::Sack sack = decoded.value().sack;
+  // [D165] Later than half of the clock's circle it seems to come from the future: it says as much, but no RTT.
+  if (core::Timestamp::of(now_).since(sack.timestamp) < ps(0)) {
+    sack.timestamp = core::Timestamp::of(now_);
+    sack.hold_time_ns = 0;
+  }
   // The time it waited in our own socket is no part of the RTT either.
   add_hold(sack.hold_time_ns, now_ - from.arrival);
   const Picoseconds rtt = core::Timestamp::of(now_).since(sack.timestamp) - ns(sack.hold_time_ns);

@@ -62,6 +62,34 @@ TEST(LateHosts, TakeAnAnswerThatHasWaited) {
   }
 }
 
+// [D165] 32 bits of nanoseconds go round in 4.3 s: what waited for more than half of that seems to come from the future.
+// It acknowledges as before, and tells no round trip.
+TEST(LateHosts, TakeASackThatHasWaited) {
+  for (const Picoseconds away : {ms(1'500), ms(2'500), ms(4'000)}) {
+    Duo duo;
+    duo.connect();
+    std::vector<std::byte> room(10'000);
+    ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), room, 0), Status::ok);
+    const auto message = duo.keep(pattern(10'000));
+    ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 7), Status::ok);
+    const auto before = duo.client().statistics(duo.id[1]);
+    duo.client().poll();
+    duo.run(ms(1), /*only=*/0);
+    duo.world.advance_to(duo.world.now() + away);
+    while (duo.client().poll()) {
+    }
+    duo.run(us(1), /*only=*/1);
+    const auto after = duo.client().statistics(duo.id[1]);
+    ASSERT_TRUE(before && after);
+    EXPECT_GT(after->sacks_received, before->sacks_received) << away.count();
+    EXPECT_EQ(duo.client().statistics().refused_malformed, 0u) << away.count();
+    EXPECT_LT(after->rtt_ns, 4'100'000'000u);
+    duo.run(seconds(1));
+    EXPECT_EQ(duo.of(1, Kind::sent).size(), 1u);
+    EXPECT_EQ(room, pattern(10'000));
+  }
+}
+
 // The receiver owes a buffer for seconds: that says nothing about paths.
 TEST(SlowReceivers, BarNoPaths) {
   EndpointOptions o = options();

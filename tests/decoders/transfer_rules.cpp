@@ -204,7 +204,8 @@ bool names(Fields& in) {
   for (std::uint64_t i = 0; i < count && in.whole(); ++i) {
     right = in.number(8) <= 1 && right;
     const std::string_view name = in.text();
-    right = right && path_is_right(name) && name.find('/') == std::string_view::npos;
+    right = right && (name == ".strack" ||
+                      (path_is_right(name) && name.find('/') == std::string_view::npos));
   }
   return in.ended() && right;
 }
