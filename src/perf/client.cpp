@@ -48,6 +48,7 @@ struct Client::Connection {
   std::vector<udp::PathStatistics> paths;  ///< of the same moment
   std::vector<udp::PathStatistics> server_paths;
   Words report;
+  bool told = false;  ///< the report has come
   Words effort;
 };
 
@@ -393,6 +394,7 @@ void Client::on_words(Connection& connection, std::uint64_t index, std::uint64_t
     connection.effort = *words;
   } else if (words && words->type == Say::report && connection.state == State::finishing) {
     connection.report = *words;
+    connection.told = true;
     connection.state = State::closing;
   } else if (words && words->type == Say::refuse) {
     fail_with(fmt::format(
@@ -549,6 +551,9 @@ void Client::conclude() {
     result_.server_threads = std::max(result_.server_threads, connection.effort.numbers[3]);
     result_.figures.add(connection.statistics);
   }
+  result_.server_told =
+      !connections_.empty() && std::all_of(connections_.begin(), connections_.end(),
+                                           [](const Connection& one) { return one.told; });
   conclude_paths();
   // The server counts messages, not writes.
   std::uint64_t sent = all_bytes() - counted_from_;

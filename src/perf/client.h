@@ -75,6 +75,7 @@ struct ClientResult {
   std::string sealing;               ///< the library that seals packets; empty without a key
   udp::EndpointStatistics endpoint;  ///< since the last reconnect, like `figures`
   udp::SocketLimits sockets;         ///< what the system has given it
+  bool server_told = false;          ///< of all connections; else what follows says nothing
   /// As the server counted them, since the last reconnect: those that it received or, where it alone sends, sent.
   std::uint64_t server_messages = 0;
   std::uint64_t server_bytes = 0;

@@ -99,9 +99,10 @@ std::string json(const Plan& plan, std::string_view policy, const ClientResult& 
       "\"messages_per_second\": {:.1f}, \"reconnects\": {}, \"warm_up_bytes\": {}, "
       "\"reverse\": {}, \"both\": {}",
       r.ok, r.interrupted, text(plan.pattern), plan.size, plan.connections, plan.depth, policy,
-      f.keyed, json_string(r.sealing), r.seconds, r.setup_seconds, r.total_seconds, r.cpu_seconds,
-      r.messages, r.bytes, gbps(r.bytes, r.seconds), per_second(r), r.reconnects, r.warm_up_bytes,
-      plan.direction == Direction::server, plan.direction == Direction::both);
+      f.keyed || plan.protection.keyed(), json_string(r.sealing), r.seconds, r.setup_seconds,
+      r.total_seconds, r.cpu_seconds, r.messages, r.bytes, gbps(r.bytes, r.seconds), per_second(r),
+      r.reconnects, r.warm_up_bytes, plan.direction == Direction::server,
+      plan.direction == Direction::both);
   if (plan.direction == Direction::both)
     out += fmt::format(
         ", \"received_messages\": {}, \"received_bytes\": {}, \"received_gbps\": {:.6f}",
@@ -124,12 +125,15 @@ std::string json(const Plan& plan, std::string_view policy, const ClientResult& 
   out += fmt::format(", \"{}_us\": {}", pingpong ? "round_trip" : "completion",
                      times_json(r.times, 1));
   if (pingpong) out += fmt::format(", \"half_round_trip_us\": {}", times_json(r.times, 2));
-  out += fmt::format(
-      ", \"server\": {{\"messages\": {}, \"bytes\": {}, \"marks_received\": {}, "
-      "\"duplicates_received\": {}, \"sent_messages\": {}, \"sent_bytes\": {}, "
-      "\"cpu_seconds\": {:.6f}, \"threads\": {}}}",
-      r.server_messages, r.server_bytes, r.server_marks, r.server_duplicates,
-      r.server_sent_messages, r.server_sent_bytes, r.server_cpu_seconds, r.server_threads);
+  // Zeros would read like a measurement.
+  if (!r.server_told) out += ", \"server\": null";
+  if (r.server_told)
+    out += fmt::format(
+        ", \"server\": {{\"messages\": {}, \"bytes\": {}, \"marks_received\": {}, "
+        "\"duplicates_received\": {}, \"sent_messages\": {}, \"sent_bytes\": {}, "
+        "\"cpu_seconds\": {:.6f}, \"threads\": {}}}",
+        r.server_messages, r.server_bytes, r.server_marks, r.server_duplicates,
+        r.server_sent_messages, r.server_sent_bytes, r.server_cpu_seconds, r.server_threads);
   out += paths_json("per_path", r.paths) + paths_json("server_per_path", r.server_paths);
   if (!r.server_paths.empty())
     out += fmt::format(", \"server_per_path_connections\": {}", r.server_paths_of);

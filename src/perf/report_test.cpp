@@ -79,7 +79,15 @@ TEST(PerfReport, AClientsTest) {
   EXPECT_NE(text(plan, result).find("  CPU          50 % of one here, 25 % there\n  hint: do"),
             std::string::npos)
       << text(plan, result);
+  // Zeros would read like a measurement, and set-up may have been cut off before anything was sealed.
+  EXPECT_NE(found.find("\"server\": null, \"hints\""), std::string::npos) << found;
+  EXPECT_NE(found.find("\"keyed\": false"), std::string::npos);
+  result.figures.keyed = false;
+  plan.protection.key_file = "k";
+  result.server_told = true;
   const std::string both = json(plan, "adaptive", result);
+  for (const char* wanted : {"\"server\": {\"messages\": 0, ", "\"keyed\": true"})
+    EXPECT_NE(both.find(wanted), std::string::npos) << wanted << "\n" << both;
   for (const char* wanted :
        {"\"both\": true", "\"received_messages\": 4", "\"received_gbps\": 0.032000",
         "\"cpu_seconds\": 0.250000", "\"hints\": [\"do \\\"this\\\"\"]"})

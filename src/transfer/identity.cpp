@@ -142,7 +142,11 @@ Result<Identity, std::string> read_identity(const std::string& file) {
         file);
   auto key = udp::parse_key(std::string_view(*text).substr(kMark.size()));
   ::explicit_bzero(text->data(), text->size());
-  if (!key) return fmt::format("identity {}: {}", file, key.error().text);
+  if (!key)
+    return fmt::format(
+        "identity {}: behind its mark are 64 hexadecimal digits where it is whole, as `strack key "
+        "new` writes it. was it cut off? remove it, and `strack key new {}` makes another",
+        file, file);
   struct stat found {};
   const bool is_file = ::fstat(handle.get(), &found) == 0 && S_ISREG(found.st_mode);
   Identity identity{key.value(), is_file ? found.st_mode & 0777u : 0u};

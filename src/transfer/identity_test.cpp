@@ -51,6 +51,9 @@ TEST(Identity, IsNoSharedKey) {
   ASSERT_FALSE(read.ok());
   EXPECT_NE(read.error().find("--key-file"), std::string::npos);
   write_file(folder / "cut", "strack-identity 00ff");
+  const std::string cut = read_identity((folder / "cut").string()).error();
+  EXPECT_NE(cut.find("as `strack key new` writes it"), std::string::npos) << cut;
+  EXPECT_EQ(cut.find("openssl"), std::string::npos) << cut;
   EXPECT_NE(read_identity((folder / "cut").string()).error().find("64 hexadecimal"),
             std::string::npos);
   EXPECT_NE(read_identity((folder / "none").string()).error().find("strack key new"),

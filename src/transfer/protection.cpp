@@ -221,8 +221,8 @@ std::string explain(udp::Status status, std::string_view address, std::string_vi
   switch (status) {
     case udp::Status::timed_out:
       return fmt::format(
-          "nobody answers at {}. is `{}` running there, and does the network let UDP "
-          "through?{}",
+          "nobody answers at {}. is `{}` running there, has it room for more, and does the network "
+          "let UDP through?{}",
           address, service,
           !protection.identity_file.empty() ? " a listener that does not trust this host's key, or "
                                               "is not --peer, stays silent, too"

@@ -79,7 +79,11 @@ Outcome<Key> parse_public_key(std::string_view text) {
     std::string digits(text);
     if (digits.size() == 3 * sizeof(Key) - 1) std::erase(digits, ':');
     const auto parsed = parse_key(digits);
-    if (!parsed) return parsed.error();
+    if (!parsed) {
+      const std::string& said = parsed.error().text;  // a rule of shared keys; what is wrong
+      return Error{"a public key is 64 hexadecimal digits, as `strack key show` prints it" +
+                   said.substr(said.find("; "))};
+    }
     key = parsed.value();
   }
   // What multiplies to nothing has low order, whatever it is multiplied with.
