@@ -377,6 +377,8 @@ TEST_F(DeferredTest, WorkKeepsItsCountersOpen) {
   adding.op.cntr = &to_other;
   fid* const domain = &world_.domain->fid;
   for (const bool flushed : {true, false}) {
+    writing.completion_cntr = end_;
+    to_other.cntr = other_;
     ASSERT_EQ(queue(writing), 0);
     ASSERT_EQ(queue(adding), 0);
     EXPECT_EQ(fi_close(&end_->fid), -FI_EBUSY);
