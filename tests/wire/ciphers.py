@@ -1,5 +1,6 @@
 """What docs/protocol.md takes of cryptography, in Python alone: X25519, ChaCha20-Poly1305, AES-256-GCM, and the handshake
 Noise_IK_25519_ChaChaPoly_SHA256. For tests: slow, and no secret is kept from who can measure times.
+The handshake is written apart from that of make_vectors.py, over libsodium, so that one's mistake shows in the other.
 """
 
 import hashlib

@@ -12,14 +12,13 @@ ports apart, it is skipped, and says so. tests/fabric/flow_labels.py is the same
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from hostile_test import run, skip  # noqa: E402
+from hostile_test import require_namespaces, run, skip  # noqa: E402
 
 CLIENT, ROUTER, SERVER = (f"strack-label-{os.getpid()}-{side}" for side in ("client", "router", "server"))
 ADDRESS, PORT = "fd00:9::1", 4794
@@ -111,10 +110,7 @@ def judge(program):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    if os.geteuid() != 0:
-        skip("network namespaces take root")
-    if not shutil.which("ip"):
-        skip("ip is not installed; Debian's package is iproute2")
+    require_namespaces()
     try:
         try:
             make()

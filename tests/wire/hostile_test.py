@@ -13,6 +13,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -37,6 +38,15 @@ CLONE_NEWNET = 0x40000000
 def skip(why):
     print(f"skipped: {why}")
     sys.exit(SKIP)
+
+
+def require_namespaces():
+    """Or skips. From here on SIGTERM ends the test as an error would, so that what it has made is removed."""
+    if os.geteuid() != 0:
+        skip("network namespaces and raw sockets take root")
+    if not shutil.which("ip"):
+        skip("ip is not installed; Debian's package is iproute2")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def run(*command):
@@ -218,10 +228,7 @@ def check_flood(world, program, key, failures):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    if os.geteuid() != 0:
-        skip("network namespaces and raw sockets take root")
-    if not shutil.which("ip"):
-        skip("ip is not installed; Debian's package is iproute2")
+    require_namespaces()
     probe = f"strack-hostile-{os.getpid()}-try"
     if subprocess.run(["ip", "netns", "add", probe], capture_output=True, check=False).returncode != 0:
         skip("this system makes no network namespaces")

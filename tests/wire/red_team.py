@@ -39,7 +39,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import make_vectors  # noqa: E402
-from hostile_test import CLIENT, PORT, SERVER, checksum, hello_from, hellos, ip_packet, os_setns, run, skip, too_big  # noqa: E402
+from hostile_test import CLIENT, PORT, SERVER, checksum, hello_from, hellos, ip_packet, os_setns, require_namespaces, run, skip, too_big  # noqa: E402
 
 ROUNDS = 5
 NARROW = "1mbit"  # from the server to the strangers, where its answers are to pile up
@@ -563,10 +563,9 @@ def main():
     parser.add_argument("--rate", type=int)
     parser.add_argument("--packets-per-second", type=int)
     arguments = parser.parse_args()
-    if os.geteuid() != 0:
-        skip("network namespaces and raw sockets take root")
-    if not shutil.which("ip") or not shutil.which("tc"):
-        skip("ip and tc are not installed; Debian's package is iproute2")
+    require_namespaces()
+    if not shutil.which("tc"):
+        skip("tc is not installed; Debian's package is iproute2")
     program = os.path.abspath(arguments.program)
     rate = arguments.rate or (1000 if arguments.full else 200)
     per_second = arguments.packets_per_second or (20_000 if arguments.full else 4_000)
