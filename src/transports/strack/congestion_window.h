@@ -26,6 +26,8 @@ struct AckSample {
 struct WindowAim {
   Picoseconds target;
   Picoseconds once_in{0};  ///< it is cut once in this, as deep as the longest average asks for
+  Picoseconds* cut_by =
+      nullptr;  ///< the average at the last cut, which the caller keeps; null: once in a base RTT
 };
 
 class CongestionWindow {
@@ -114,8 +116,7 @@ class CongestionWindow {
                           Instant now, Events& events) {
     if (ack.qdelay > params.target_qhigh && ack.achieved_bdp < params.max_cwnd / 8) {  // [A3.L10]
       change(params, ack.achieved_bdp, WindowReason::achieved_bdp, events);            // [A3.L11]
-      last_decrease_ts_ = now;                                                         // [A3.L12]
-      cut_by_ = avg_qdelay_;
+      note_cut(aim, now);                                                              // [A3.L12]
     } else if (is_cut(aim, now)) {
       deepen(params, aim, ack, events);
     } else if (ack.qdelay > aim.target) {  // [A3.L13]
@@ -123,20 +124,23 @@ class CongestionWindow {
       const Bytes cut{mul_div(cwnd_.value, params.gamma.num * excess.value,
                               params.gamma.den * avg_qdelay_.value)};
       change(params, cwnd_ - std::min(cut, cwnd_ / 2), WindowReason::multiplicative,
-             events);           // [A3.L14]
-      last_decrease_ts_ = now;  // [A3.L15]
-      cut_by_ = avg_qdelay_;
+             events);      // [A3.L14]
+      note_cut(aim, now);  // [A3.L15]
     }
   }
 
+  constexpr void note_cut(const WindowAim& aim, Instant now) {
+    last_decrease_ts_ = now;
+    if (aim.cut_by != nullptr) *aim.cut_by = avg_qdelay_;
+  }
   [[nodiscard]] constexpr bool is_cut(const WindowAim& aim, Instant now) const {
-    return aim.once_in > ps(0) && now - last_decrease_ts_ <= aim.once_in;
+    return aim.cut_by != nullptr && now - last_decrease_ts_ <= aim.once_in;
   }
   /// The average is longer than at the last cut: that becomes what it would be now.
   template <class Events>
   constexpr void deepen(const StrackParams& params, const WindowAim& aim, const AckSample& ack,
                         Events& events) {
-    const Picoseconds before = std::max(cut_by_, aim.target);
+    const Picoseconds before = std::max(*aim.cut_by, aim.target);
     if (ack.qdelay <= aim.target || avg_qdelay_ <= before) return;
     const std::int64_t num = params.gamma.num;
     const std::int64_t den = params.gamma.den;
@@ -147,7 +151,7 @@ class CongestionWindow {
     const std::int64_t whole = mul_div(cwnd_.value, den * before.value, left(before));
     const Bytes cwnd{mul_div(whole, left(avg_qdelay_), den * avg_qdelay_.value)};
     change(params, std::min(cwnd, cwnd_), WindowReason::multiplicative, events);
-    cut_by_ = avg_qdelay_;
+    *aim.cut_by = avg_qdelay_;
   }
 
   template <class Events>
@@ -167,7 +171,6 @@ class CongestionWindow {
   Picoseconds base_rtt_;
   Picoseconds avg_qdelay_{0};
   Instant last_decrease_ts_ = Instant::distant_past();
-  Picoseconds cut_by_{0};  ///< the average then
   Instant last_selfai_ts_ = Instant::distant_past();
   std::uint32_t cwnd_packets_ = 0;
   std::uint32_t largest_packets_ = 0;  ///< [D61]

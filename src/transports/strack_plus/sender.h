@@ -133,7 +133,8 @@ class PlusSender {
       const Picoseconds qdelay = window_.measured_qdelay(rtt);
       const Bytes achieved = achieved_.update(ack.for_probe ? bytes(0) : acked, window_.base_rtt(),
                                               params_->target_qdelay, now);
-      const WindowAim aim{target(qdelay), params_->cut_once ? rtt : ps(0)};  // [PLUS.cut]
+      const WindowAim aim{target(qdelay), rtt,
+                          params_->cut_once ? &cut_by_ : nullptr};  // [PLUS.cut]
       window_.adjust_cwnd(*params_, aim, {ack.ecn, qdelay, acked, achieved}, now, events_);
     }
     if (ack.for_probe) judge_by_probe(ack, age, now);
@@ -559,6 +560,7 @@ class PlusSender {
   std::array<std::uint8_t, PlusParams::kTracked / 2> sent_at_{};
   Paths paths_;
   CongestionWindow window_;
+  Picoseconds cut_by_{0};  ///< [PLUS.cut] the average delay at the last cut
   AchievedBdp achieved_{};
 
   Psn epsn_;              ///< all before it are acknowledged
