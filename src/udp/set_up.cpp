@@ -267,8 +267,12 @@ void Engine::on_set_up_timer(Connection& c) {
     ask_again();
     c.set_up.give_up_at = c.set_up.retry_at;
   } else if (now_ >= c.set_up.give_up_at) {
+    // Who was challenged knows that somebody is there. Rejects are few, and may all be lost; and where half of the room is
+    // half-open connections nothing is said at all.
+    const bool challenged = c.state == State::connect_sent;
     fail(c,
          c.set_up.rejected      ? status_of(*c.set_up.rejected)
+         : challenged           ? Status::busy
          : c.set_up.unreachable ? Status::unreachable
                                 : Status::timed_out,
          std::nullopt);

@@ -163,6 +163,25 @@ TEST(SetUpPaths, EveryReasonOfARejectIsToldApart) {
   EXPECT_EQ(std::unique(texts.begin(), texts.end()), texts.end());
 }
 
+// Who was asked for a cookie's return, and then heard no more, has met somebody without room: its rejects are few and may be
+// lost, and where half of the room is half-open connections it says nothing.
+TEST(SetUpPaths, WhoWasChallengedIsNotToldThatNobodyAnswers) {
+  for (const bool keyed : {false, true}) {
+    for (const bool challenged : {false, true}) {
+      Duo duo(options(keyed));
+      duo.world.filter = [&](const SimulatedWorld::Captured& packet) {
+        const auto type = static_cast<wire::Type>(packet.bytes[0] & 0x0f);
+        return type == wire::Type::hello || type == wire::Type::connect ||
+               (challenged && type == wire::Type::challenge);
+      };
+      ASSERT_TRUE(duo.client().connect(duo.hosts[0]->address(), 5));
+      duo.run(seconds(11));
+      ASSERT_EQ(duo.of(1, Kind::failed).size(), 1u);
+      EXPECT_EQ(duo.of(1, Kind::failed)[0].status, challenged ? Status::busy : Status::timed_out);
+    }
+  }
+}
+
 // Without a route it fails at the next poll and not when the time is over.
 TEST(SetUpPaths, NoRouteIsToldAtOnce) {
   for (const bool keyed : {false, true}) {
