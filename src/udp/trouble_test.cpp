@@ -1,5 +1,7 @@
 // Hosts that are late, receivers that are slow, paths that are narrow: the engine on simulated sockets.
+#include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -105,6 +107,44 @@ TEST(SlowReceivers, BarNoPaths) {
     ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
     duo.run(seconds(2));
     EXPECT_EQ(buffer, message);
+  }
+}
+
+/// What has been sent of one type.
+std::size_t count_of(const std::vector<SimulatedWorld::Captured>& tape, wire::Type type) {
+  return static_cast<std::size_t>(
+      std::count_if(tape.begin(), tape.end(), [&](const SimulatedWorld::Captured& packet) {
+        return (packet.bytes[0] & 0x0f) == static_cast<std::uint8_t>(type);
+      }));
+}
+
+// [D166] A process that gets a processor every 20 ms only answers what it was sent, as before, and says how long that has
+// waited. To ask it meanwhile gives it more to do: twenty such senders asked as often as they sent.
+TEST(SlowReceivers, AreAskedSeldom) {
+  for (const char* transport : {"strack", "strack_plus"}) {
+    for (const Picoseconds away : {ms(5), ms(20)}) {
+      SCOPED_TRACE(std::string(transport) + " " + std::to_string(away.count()));
+      EndpointOptions o = options();
+      o.paths = 64;
+      o.transport = transport;
+      Duo duo(o);
+      duo.connect();
+      const auto message = pattern(2'000'000);
+      std::vector<std::byte> buffer(message.size());
+      ASSERT_EQ(duo.server().post_receive(duo.id[0], Match::any(), buffer, 1), Status::ok);
+      ASSERT_EQ(duo.client().send(duo.id[1], 1, message, 1), Status::ok);
+      std::vector<SimulatedWorld::Captured> tape;
+      duo.world.capture = &tape;
+      for (int turn = 0; turn < 2'000 && duo.of(1, Kind::sent).empty(); ++turn) {
+        duo.run(away, /*only=*/1);
+        while (duo.server().poll()) {
+        }
+      }
+      EXPECT_EQ(duo.of(1, Kind::sent).size(), 1u);
+      EXPECT_EQ(buffer, message);
+      const std::size_t probes = count_of(tape, wire::Type::probe);
+      EXPECT_LT(probes, count_of(tape, wire::Type::data) / 10);
+    }
   }
 }
 

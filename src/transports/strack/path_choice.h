@@ -47,8 +47,13 @@ class GuardedPaths {
   }
   constexpr void feedback(const StrackParams& params, PathId path, PathNews news) {
     selector_.feedback(params, path, news);
-    if (health_ != nullptr && (news == PathNews::clean || news == PathNews::marked))
-      health_->works(path);
+    if (health_ == nullptr || (news != PathNews::clean && news != PathNews::marked)) return;
+    health_->told(path, news == PathNews::marked);
+    health_->works(path);
+  }
+  /// [D146] Before the first packet: what others know of marks is this one's, too.
+  constexpr void begin_as_others() {
+    if (health_ != nullptr) selector_.begin_with(health_->marked());
   }
   [[nodiscard]] constexpr bool remembers() const { return health_ != nullptr; }
   constexpr void sent(PathId path, const Departure& packet) {

@@ -31,6 +31,7 @@
 #include <span>
 #include <utility>
 
+#include "base/bitmap.h"
 #include "base/check.h"
 #include "base/units.h"
 #include "core/packet.h"
@@ -68,6 +69,7 @@ class PathKnowledge {
   std::array<PathId, kProven> proven_{};  ///< those that something arrived by last
   std::uint32_t proven_count_ = 0;
   std::uint32_t next_slot_ = 0;
+  Bitmap<kMaxPaths> marked_{};  ///< the last answer by it told of a mark
   std::uint32_t barred_ = 0;
   std::uint32_t barred_suspects_ = 0;  ///< of these
   std::uint32_t suspects_ = 0;
@@ -182,6 +184,15 @@ class PathHealth {
     }
     prove(path);
   }
+
+  /// [D146] What the answer said of the path.
+  constexpr void told(PathId path, bool marked) {
+    if (path >= count()) return;
+    Bitmap<kMaxPaths>& all = known().marked_;
+    marked ? all.set(path) : all.clear(path);
+  }
+  /// For who begins to send: what the others have been told last.
+  [[nodiscard]] constexpr const Bitmap<kMaxPaths>& marked() const { return known().marked_; }
 
   /// It was declared lost, while others arrived.
   constexpr void lost(Psn psn, Instant now) {

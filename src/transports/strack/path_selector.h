@@ -94,6 +94,8 @@ class PathSelector {
     return rr_;  // [A2.L29]
   }
 
+  /// [D146] Before the first packet, by a host that knows of marks.
+  constexpr void begin_with(const Bitmap<kMaxPaths>& marked) { marked_ = marked; }
   /// [D9] Forgets every mark.
   constexpr void reset_ecn_bitmap() { marked_.clear_all(); }
 

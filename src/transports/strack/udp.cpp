@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -12,6 +13,7 @@
 #include "transports/strack/sender.h"
 #include "transports/strack/udp_params.h"
 #include "transports/strack/udp_paths.h"
+#include "transports/strack/udp_patience.h"
 #include "transports/strack/udp_statistics.h"
 #include "udp/transport.h"
 
@@ -61,7 +63,12 @@ class StrackSession final : public Session {
   bool on_ack(const core::Sack& sack, Instant now) override {
     const std::uint32_t rejected = sender_->counters().sacks_rejected;
     sender_->on_receiving_ack(sack, now);
-    return sender_->counters().sacks_rejected == rejected;
+    if (sender_->counters().sacks_rejected != rejected) return false;
+    // [D166]
+    const std::uint32_t asked = sender_->counters().probes_sent;
+    if (patience_.on_sack(ns(sack.hold_time_ns), asked != std::exchange(asked_, asked)))
+      patience_.apply(send_params_);
+    return true;
   }
   std::optional<core::MessageId> poll_completion() override { return sender_->poll_completion(); }
   core::Psn end() const override { return sender_ ? sender_->psn_next() : first_; }
@@ -97,6 +104,8 @@ class StrackSession final : public Session {
   std::shared_ptr<SharedPaths> known_paths_;
   std::vector<core::SentRecord> sent_records_;
   core::PathHealth health_;  ///< on these two
+  Patience patience_;
+  std::uint32_t asked_ = 0;  ///< probes sent, at the last SACK
   BitsPerSecond path_rate_{0};
   core::Psn first_;
 };
@@ -106,14 +115,16 @@ void StrackSession::start_sending(const Measured& told, std::weak_ptr<KnownPaths
   measured.window = std::min(told.window, core::kMaxTrackingWindow);
   send_params_ = params_of(measured);
   path_rate_ = path_rate(measured);
+  patience_ = Patience(send_params_.probe_interval);
   known_paths_ = SharedPaths::of(known, send_params_.max_paths);
   sent_records_.assign(core::kMaxTrackingWindow, {});
   health_ = core::PathHealth(known_paths_->records, sent_records_, known_paths_->knowledge);
   // [P.window] It starts with one BDP; the room above is for what the hosts' own delays turn out to be.
   const Bytes most = send_params_.max_cwnd;
   send_params_.max_cwnd = std::clamp(send_params_.bdp, send_params_.min_cwnd, most);
-  sender_.emplace(send_params_, slots_, first_, core::NoEvents{},
-                  core::GuardedPaths(send_params_.path_health ? &health_ : nullptr));
+  core::GuardedPaths paths(send_params_.path_health ? &health_ : nullptr);
+  if (!measured.oblivious) paths.begin_as_others();
+  sender_.emplace(send_params_, slots_, first_, core::NoEvents{}, paths);
   send_params_.max_cwnd = most;
 }
 

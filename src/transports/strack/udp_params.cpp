@@ -3,17 +3,6 @@
 #include <algorithm>
 
 namespace strack::udp {
-namespace {
-
-/// How often it can be doubled and is not above `most`.
-std::uint32_t doublings(Picoseconds start, Picoseconds most) {
-  std::uint32_t n = 0;
-  while (n < 10 && start * (std::int64_t{2} << n) <= most) ++n;
-  return n;
-}
-
-}  // namespace
-
 Picoseconds serialisation(const Measured& measured) {
   const Picoseconds least = kLinks * (bytes(measured.payload) / measured.rate);
   const Picoseconds longer = measured.full_rtt - measured.rtt;

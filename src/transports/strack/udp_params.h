@@ -42,6 +42,13 @@ inline constexpr Bytes kLargestBdp{std::int64_t{1} << 38};
 /// Slower than this no path is thought to be, however long a measurement took.
 inline constexpr BitsPerSecond kSlowest = mbps(1);
 
+/// How often it can be doubled and is not above `most`.
+[[nodiscard]] constexpr std::uint32_t doublings(Picoseconds start, Picoseconds most) {
+  std::uint32_t n = 0;
+  while (n < 10 && start * (std::int64_t{2} << n) <= most) ++n;
+  return n;
+}
+
 /// What a full packet takes longer than a small one: the time of its bytes on all links of the path.
 [[nodiscard]] Picoseconds serialisation(const Measured& measured);
 /// The path's rate: what its links must have for that time, and not more than the host's link.

@@ -17,7 +17,9 @@ class GuardedPlusPaths {
   /// `health` must outlive it. `start`: another one for each connection. Where many begin with the same entropy and it is dead,
   /// nobody is heard, and in silence no path is to blame: a thousand would lose a packet each by it.
   constexpr explicit GuardedPlusPaths(PathHealth& health, std::uint8_t start = 0)
-      : paths_(start), health_(&health) {}
+      : paths_(start), health_(&health) {
+    paths_.begin_with(health.marked());  // [D146]
+  }
 
   constexpr PathId next(const PlusParams& params, const Departure& packet) {
     return health_->usable(paths_.next(params, packet), packet.purpose, packet.psn, packet.now);
@@ -25,6 +27,7 @@ class GuardedPlusPaths {
   constexpr PathId take(const PlusParams& params, PathId path) { return paths_.take(params, path); }
   constexpr void feedback(const PlusParams& params, PathId path, bool ecn, bool sparse = false) {
     paths_.feedback(params, path, ecn, sparse);
+    health_->told(path, ecn);
     health_->works(path);
   }
 

@@ -26,6 +26,9 @@ class PlusPaths {
   /// [D131] Its rotation begins behind this one, and not where all others' do.
   constexpr explicit PlusPaths(std::uint8_t start) : rotation_(start) {}
 
+  /// [D146] Before the first packet, by a host that knows of marks.
+  constexpr void begin_with(const Bitmap<kMaxPaths>& marked) { marked_ = marked; }
+
   /// The entropy for a packet, given the window in packets.
   constexpr PathId next(const PlusParams& params, std::uint32_t cwnd_packets, Instant now) {
     if (params.avoid && now >= forget_at_) {  // [PLUS.avoid.forget]

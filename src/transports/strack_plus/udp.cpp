@@ -9,6 +9,7 @@
 #include "core/message_queue.h"
 #include "transports/strack/udp_params.h"
 #include "transports/strack/udp_paths.h"
+#include "transports/strack/udp_patience.h"
 #include "transports/strack/udp_statistics.h"
 #include "transports/strack_plus/guarded_paths.h"
 #include "transports/strack_plus/receiver.h"
@@ -126,6 +127,8 @@ class PlusSession final : public Session {
   std::shared_ptr<SharedPaths> known_paths_;
   std::vector<core::SentRecord> sent_records_;
   core::PathHealth health_;  ///< on these two
+  Patience patience_;
+  std::uint32_t asked_ = 0;  ///< probes sent, at the last SACK
   BitsPerSecond path_rate_{0};
   core::Psn first_;
   core::PathId spread_ = 0;  ///< where paths are taken evenly
@@ -139,6 +142,7 @@ void PlusSession::start_sending(const Measured& told, std::weak_ptr<KnownPaths>&
   measured.window = std::min(told.window, PlusParams::kTracked);
   send_params_ = params_of(measured);
   path_rate_ = path_rate(measured);
+  patience_ = Patience(send_params_.probe_interval);
   oblivious_ = measured.oblivious;
   known_paths_ = SharedPaths::of(known, send_params_.max_paths);
   sent_records_.assign(PlusParams::kTracked, {});
@@ -174,7 +178,12 @@ bool PlusSession::on_ack(const core::Sack& sack, Instant now) {
   const core::Psn before = sender_->epsn();
   sender_->on_receiving_ack(ack, age, rtt, now);
   if (sender_->epsn() > before) in_a_row_ = 0;
-  return sender_->counters().acks_rejected == rejected;
+  if (sender_->counters().acks_rejected != rejected) return false;
+  // [D166]
+  const std::uint32_t asked = sender_->counters().probes_sent;
+  if (patience_.on_sack(ns(sack.hold_time_ns), asked != std::exchange(asked_, asked)))
+    patience_.apply(send_params_);
+  return true;
 }
 
 /// [D38] A small packet's RTT as if it had been full, and none below what the hosts' own noise makes of any.
