@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A keyed transfer between two network namespaces, while somebody else does his worst: forged ICMP messages that say that
-packets are too large, and floods of hellos from addresses that do not exist.
+packets are too large, over IPv4 and IPv6, and floods of hellos from addresses that do not exist.
 
 usage: hostile_test.py PROGRAM
 
@@ -8,10 +8,12 @@ The namespaces have names of their own and are removed again. Where there is no 
 here measures time: transfers have a size and must come through.
 """
 
+import contextlib
 import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import socket
@@ -29,10 +31,12 @@ SKIP = 77
 ATTEMPTS = 20  # flows, until one is met by a forged message
 PATIENCE = 60  # seconds, for whatever should take one or two
 MTU = 9000
-NARROW = 552  # what the forged messages say; the least that Linux believes
+NARROW, NARROW_6 = 552, 1280  # what the forged messages say; the least that Linux believes
 CLIENT, SERVER, STRANGER = "10.77.0.1", "10.77.0.2", "10.77.0.99"
+CLIENT_6, SERVER_6, STRANGER_6 = "fd77::1", "fd77::2", "fd77::99"
 PORT = 4794
 CLONE_NEWNET = 0x40000000
+IPV6 = os.path.exists("/proc/net/if_inet6")
 
 
 def skip(why):
@@ -73,6 +77,16 @@ def too_big(source_port):
     return ip_packet(1, STRANGER, CLIENT, body[:2] + struct.pack(">H", checksum(body)) + body[4:])
 
 
+def too_big_6(source_port):
+    """ICMPv6 "packet too big", of the same."""
+    ends = {name: socket.inet_pton(socket.AF_INET6, name) for name in (CLIENT_6, SERVER_6, STRANGER_6)}
+    lost = struct.pack(">IHBB", 6 << 28, 8008, 17, 64) + ends[CLIENT_6] + ends[SERVER_6] + struct.pack(">HHHH", source_port, PORT, 8008, 0)
+    body = struct.pack(">BBHI", 2, 0, 0, NARROW_6) + lost
+    around = ends[STRANGER_6] + ends[CLIENT_6] + struct.pack(">II", len(body), 58)
+    body = body[:2] + struct.pack(">H", checksum(around + body)) + body[4:]
+    return struct.pack(">IHBB", 6 << 28, len(body), 58, 64) + ends[STRANGER_6] + ends[CLIENT_6] + body
+
+
 def hello_from(source, datagram):
     udp = struct.pack(">HHHH", random.randrange(1024, 65536), PORT, 8 + len(datagram), 0) + datagram
     return ip_packet(17, source, SERVER, udp)
@@ -103,8 +117,10 @@ class World:
         run("ip", "-n", client, "link", "add", "wire", "mtu", str(MTU), "type", "veth", "peer", "name", "wire", "netns",
             server)
         run("ip", "-n", server, "link", "set", "wire", "mtu", str(MTU))
-        for name, address in ((client, CLIENT), (server, SERVER)):
+        for name, address, six in ((client, CLIENT, CLIENT_6), (server, SERVER, SERVER_6)):
             run("ip", "-n", name, "address", "add", f"{address}/24", "dev", "wire")
+            if IPV6:
+                run("ip", "-n", name, "address", "add", f"{six}/64", "dev", "wire", "nodad")
             run("ip", "-n", name, "link", "set", "wire", "up")
             run("ip", "-n", name, "link", "set", "lo", "up")
         # Answers to addresses that do not exist leave by the wire too.
@@ -124,17 +140,17 @@ class World:
         return told["packets"], told["bytes"]
 
     def ports(self, side):
-        table = run(*self.command(side, "cat", "/proc/net/udp")).splitlines()[1:]
-        return [int(line.split()[1].split(":")[1], 16) for line in table]
+        table = run(*self.command(side, "sh", "-c", "cat /proc/net/udp*"))
+        return [int(port, 16) for port in re.findall(r"^ *\d+: [0-9A-F]+:([0-9A-F]{4}) ", table, re.MULTILINE)]
 
-    def raw_socket(self, side):
+    def raw_socket(self, side, family=socket.AF_INET):
         """One that can claim any source, in a namespace; the thread that opens it stays where it was."""
         made = []
 
         def enter():
             with open(f"/run/netns/{self.names[side]}") as namespace:
                 os_setns(namespace.fileno())
-            made.append(socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW))
+            made.append(socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_RAW))
 
         thread = threading.Thread(target=enter)  # a thread's namespace is its own
         thread.start()
@@ -173,8 +189,8 @@ class Stranger:
         self.raw.close()
 
 
-def transfer(world, program, key, count):
-    done = subprocess.run(world.command(0, program, "perf", "client", f"{SERVER}:{PORT}", "--key-file", key, "--json", "--burst", "1",
+def transfer(world, program, key, count, server=SERVER):
+    done = subprocess.run(world.command(0, program, "perf", "client", f"{server}:{PORT}", "--key-file", key, "--json", "--burst", "1",
                                         "--size", "1MB", "--count", str(count), "--paths", "16"),
                           capture_output=True, text=True, timeout=PATIENCE, check=False)
     if done.returncode != 0:
@@ -182,32 +198,34 @@ def transfer(world, program, key, count):
     return json.loads(done.stdout), ""
 
 
-def check_icmp(world, program, key, failures):
+def check_icmp(world, program, key, failures, six=False):
+    what, make, narrow, client, server = ("ICMPv6", too_big_6, NARROW_6, CLIENT_6, f"[{SERVER_6}]") if six else ("ICMP", too_big, NARROW, CLIENT, SERVER)
+
     def forged():
         ports = world.ports(0)
-        return [too_big(port) for port in ports] or [too_big(PORT)]
+        return [make(port) for port in ports] or [make(PORT)]
 
     packets, octets = world.sent(0)
-    with Stranger(world.raw_socket(1), CLIENT, forged, 0.01, 50) as stranger:
+    with Stranger(world.raw_socket(1, socket.AF_INET6 if six else socket.AF_INET), client, forged, 0.01, 50) as stranger:
         # Until the kernel believes it: otherwise this shows nothing. A quick flow may end before its ports are found.
         for _attempt in range(ATTEMPTS):
-            told, said = transfer(world, program, key, 60)
-            route = run("ip", "-n", world.names[0], "route", "get", SERVER)
-            if told is None or f"mtu {NARROW}" in route:
+            told, said = transfer(world, program, key, 60, server)
+            route = run("ip", "-n", world.names[0], "route", "get", server.strip("[]"))
+            if told is None or f"mtu {narrow}" in route:
                 break
         after_packets, after_octets = world.sent(0)
-        again, said_again = transfer(world, program, key, 3)
-    if f"mtu {NARROW}" not in route:
-        failures.append(f"ICMP: the kernel did not take the forged message: {route!r}")
-    for what, result, text in (("a running flow", told, said), ("a new connection", again, said_again)):
+        again, said_again = transfer(world, program, key, 3, server)
+    if f"mtu {narrow}" not in route:
+        failures.append(f"{what}: the kernel did not take the forged message: {route!r}")
+    for whose, result, text in (("a running flow", told, said), ("a new connection", again, said_again)):
         if result is None:
-            failures.append(f"ICMP: {what} failed: {text}")
+            failures.append(f"{what}: {whose} failed: {text}")
         elif result["payload_bytes"] != 8192:
-            failures.append(f"ICMP: {what} has packets of {result['payload_bytes']} bytes, not 8192")
+            failures.append(f"{what}: {whose} has packets of {result['payload_bytes']} bytes, not 8192")
     size = (after_octets - octets) / max(after_packets - packets, 1)
     if size < 6000:
-        failures.append(f"ICMP: packets of the flow had {size:.0f} bytes on average, which is less than 6000")
-    print(f"{stranger.sent} forged ICMP messages; packets of {size:.0f} bytes on average, SACKs' and pings' included")
+        failures.append(f"{what}: packets of the flow had {size:.0f} bytes on average, which is less than 6000")
+    print(f"{stranger.sent} forged {what} messages; packets of {size:.0f} bytes on average, SACKs' and pings' included")
 
 
 def check_flood(world, program, key, failures):
@@ -225,6 +243,22 @@ def check_flood(world, program, key, failures):
     print(f"{stranger.sent} hellos and packets of no connection beside a transfer")
 
 
+@contextlib.contextmanager
+def serve(world, program, key, address, failures):
+    server = subprocess.Popen(world.command(1, program, "perf", "server", "--bind", address, "--key-file", key),
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        while PORT not in world.ports(1):
+            if server.poll() is not None:
+                sys.exit(f"the server ended at once: {server.stderr.read()}")
+        yield
+        if server.poll() is not None:
+            failures.append("the server has ended")
+    finally:
+        server.kill()
+        server.communicate()
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -239,22 +273,17 @@ def main():
         key = f"{folder}/key"
         pathlib.Path(key).touch(mode=0o600)
         pathlib.Path(key).write_text(run(program, "key"))
-        server = subprocess.Popen(world.command(1, program, "perf", "server", "--bind", f"{SERVER}:{PORT}", "--key-file",
-                                                key), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        try:
-            while PORT not in world.ports(1):
-                if server.poll() is not None:
-                    sys.exit(f"the server ended at once: {server.stderr.read()}")
+        with serve(world, program, key, f"{SERVER}:{PORT}", failures):
             told, said = transfer(world, program, key, 3)
             if told is None:
                 sys.exit(f"the transfer fails even undisturbed: {said}")
             check_flood(world, program, key, failures)
             check_icmp(world, program, key, failures)
-            if server.poll() is not None:
-                failures.append("the server has ended")
-        finally:
-            server.kill()
-            server.communicate()
+        if IPV6:
+            with serve(world, program, key, f"[{SERVER_6}]:{PORT}", failures):
+                check_icmp(world, program, key, failures, six=True)
+        else:
+            print("without ICMPv6: this system has no IPv6")
     if failures:
         sys.exit("\n".join(failures))
 
