@@ -19,6 +19,7 @@
 #include "perf/server.h"
 #include "transfer/digest.h"
 #include "transfer/key_watch.h"
+#include "transfer/leftovers.h"
 #include "transfer/metrics_server.h"
 #include "transfer/prometheus.h"
 #include "udp/endpoint.h"
@@ -113,6 +114,7 @@ int perf_server(const PerfServerOptions& options) {
   tell(endpoint.socket_limits());
   std::uint64_t looked = 0;  // tests that had ended when it was last looked for shared ports
   bool told = false;
+  transfer::Leftovers leftovers;
   std::array<udp::Completion, 256> taken;
   while (!stop.load(std::memory_order_relaxed)) {
     endpoint.wait(std::chrono::milliseconds(metrics ? 50 : 200));
@@ -123,6 +125,7 @@ int perf_server(const PerfServerOptions& options) {
     server.look_for_silence(now);
     if (metrics) metrics->poll();
     keys.look(endpoint);
+    leftovers.look(endpoint, now);
     // Ports are opened when packets take them.
     if (udp::SocketLimits shared; ended > looked && !told) {
       looked = ended;

@@ -19,6 +19,7 @@
 #include "cli/key_reload.h"
 #include "cli/text.h"
 #include "transfer/file_limit.h"
+#include "transfer/leftovers.h"
 #include "transfer/metrics_server.h"
 #include "transfer/prometheus.h"
 #include "transfer/receiver.h"
@@ -167,11 +168,13 @@ int receive(const RecvOptions& options, udp::Endpoint& endpoint,
     receiver.serve(served);
     auto busy_at = Clock::now();
     Parent parent;
+    transfer::Leftovers leftovers;
     while (!stop.load(std::memory_order_relaxed) && !(options.once && ended > 0)) {
       turn(endpoint, worker, receiver, busy_at, receiver.listing() ? kShortNap : kNap);
       if (options.until_eof && parent.has_gone()) break;
       if (metrics) metrics->poll();
       keys.look(endpoint);
+      leftovers.look(endpoint, Clock::now());
       if (receiver.active() == 0) {
         line.reset();
       } else if (!line) {
