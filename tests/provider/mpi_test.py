@@ -15,6 +15,7 @@ import tempfile
 from proof import bytes_sent
 
 HERE = pathlib.Path(__file__).resolve().parent
+DOCS = HERE.parents[1] / "docs/libfabric.md"
 SKIP = 77
 RANKS = 4
 PUT = 5 << 20  # that each rank of put.c puts into each of its windows
@@ -26,6 +27,17 @@ def skip(why):
     sys.exit(SKIP)
 
 
+def check_variables(provider):
+    """What `fi_info -p strack -e` teaches is what the docs have, no more and no less."""
+    if shutil.which("fi_info") is None:  # Debian: libfabric-bin
+        return
+    said = subprocess.run(["fi_info", "-p", "strack", "-e"], env={**os.environ, "FI_PROVIDER_PATH": str(provider)}, capture_output=True, text=True, check=True).stdout
+    taught = re.findall(r"^# (FI_STRACK_\w+): String\n# strack: \S", said, re.M)
+    rows = [line.split("|")[1] for line in DOCS.read_text().splitlines() if line.startswith("| `FI_STRACK_")]
+    documented = re.findall(r"FI_STRACK_\w+", "".join(rows))
+    assert documented and sorted(taught) == sorted(documented), f"fi_info has {taught}, {DOCS} has {documented}"
+
+
 def main():
     provider, strack = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
     for program, package in (("mpirun", "openmpi-bin"), ("mpicc", "libopenmpi-dev")):
@@ -33,6 +45,7 @@ def main():
             skip(f"no {program} (Debian: {package})")
     if "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout:
         skip("mpirun is not Open MPI's")
+    check_variables(provider)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="strack_mpi_"))
     try:
         program = folder / "program"

@@ -59,6 +59,8 @@ Result<core::StrackParams, core::ParamError> derive_params(const Measured& measu
   // queue may hold a packet for.
   params.rto = std::max({25 * full_rtt, 3 * params.target_qhigh, kLowestTimeout});
   params.rto = std::min(params.rto, seconds(25));
+  // [R.probe.send] Likewise: of a message of a few packets it is all that finds a loss [D167].
+  params.probe_interval = 3 * std::min(std::max(full_rtt, kSchedulingNoise), params.net_base_rtt);
   // [D42] Towards a peer that does not answer: timeouts up to kLongestTimeout apart, and between them
   // probes.
   params.rto_backoff_max = std::max(3u, doublings(params.rto, kLongestTimeout));

@@ -48,6 +48,25 @@ TEST(DeriveParams, BacksOffInSilence) {
   EXPECT_EQ(derive_params(far).value().rto_backoff_max, 3u);
 }
 
+// [D167] Three RTTs as they are, not as targets are scaled by packets' times; of the noise at least, and of what targets are scaled by at most.
+TEST(DeriveParams, AsksAfterThreeRttsAsTheyAre) {
+  Measured slow = measured();
+  slow.rate = mbps(200);
+  slow.rtt = us(100);
+  slow.payload = 5'000;  // 200 us, on four links
+  const auto params = derive_params(slow).value();
+  EXPECT_EQ(params.net_base_rtt, us(16 * 200));
+  EXPECT_EQ(params.probe_interval, 3 * us(100 + 4 * 200));
+  EXPECT_EQ(params.probe_rtt_limit, 2 * us(16 * 200));
+  EXPECT_EQ(params.probe_backoff_max, 5u);  // 86 ms, and not 173
+  slow.rate = mbps(2'000);
+  slow.rtt = us(30);
+  EXPECT_EQ(derive_params(slow).value().net_base_rtt, us(16 * 20));
+  EXPECT_EQ(derive_params(slow).value().probe_interval, 3 * kSchedulingNoise);
+  slow.rtt = ms(5);
+  EXPECT_EQ(derive_params(slow).value().probe_interval, 3 * us(5'000 + 4 * 20));
+}
+
 // Beyond the noise, the measured RTT counts, and a full packet's time on four links.
 TEST(DeriveParams, LongPathsScaleByTheirRtt) {
   Measured slow = measured();

@@ -40,6 +40,7 @@ using UdpSender = core::PlusSender<core::NoEvents, core::GuardedPlusPaths>;
   p.avoid = false;
   p.rack = 3 * unit / 2;
   p.probe_interval = 2 * unit;
+  p.probe_backoff_max = doublings(p.probe_interval, kLongestProbeWait);  // not STrack's [D167]
   p.probe_margin = unit / 2;
   p.derive();
   STRACK_CHECK(p.validated().ok());
