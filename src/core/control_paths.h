@@ -30,6 +30,8 @@ class ControlPaths {
   /// soon after it are answered by one.
   static constexpr std::uint32_t kWaysOfAnswer = 8;
   static constexpr Picoseconds kSeekEvery = ms(5);
+  /// [D168] Pings that came soon after each other, while no way back was known, until the answer to one goes several ways.
+  static constexpr std::uint32_t kPingsInVain = 4;
 
   constexpr ControlPaths() = default;
   /// `salt` is another one for each end of a connection.
@@ -63,6 +65,14 @@ class ControlPaths {
   }
   /// Something new has come.
   constexpr void came() { asked_before_ = false; }
+  /// [D168] How many ways the answer to a ping goes. Who asks again and again has perhaps heard no answer.
+  [[nodiscard]] constexpr std::uint32_t of_pong(Instant now) {
+    const Picoseconds since = now - pinged_at_;
+    if (since < kSeekEvery) return 1;
+    pinged_at_ = now;
+    in_vain_ = since < kAstray && !knows_way(now) ? std::min(in_vain_ + 1, kPingsInVain) : 0;
+    return in_vain_ == kPingsInVain ? std::min(kWaysBack, paths_) : 1;
+  }
   /// How the next acknowledgement goes.
   struct Route {
     bool as_packet;  ///< by the number of the packet's path; else each copy by next()
@@ -98,6 +108,8 @@ class ControlPaths {
   bool probed_ = false;
   bool asked_before_ = false;  ///< by a probe, since something new came
   Instant several_at_{};       ///< when the next answer may go several ways
+  Instant pinged_at_{};        ///< [D168] when the last ping came that counts
+  std::uint32_t in_vain_ = 0;  ///< those before it that were perhaps not answered
 };
 
 }  // namespace strack::core

@@ -29,6 +29,25 @@ TEST(ControlPaths, GoEverywhereAndByTurnsWhereItWorks) {
   EXPECT_LE(count_of(ways, 3, kNow + seconds(1)), 20);
 }
 
+// [D168] Who goes on asking has not heard: the answers go several ways, until something shows that one of them leads back.
+TEST(ControlPaths, PingsInVainAreAnsweredBySeveral) {
+  ControlPaths ways(kPaths, 1);
+  Instant now = kNow;
+  for (int i = 0; i < 4; ++i, now = now + ms(64)) {
+    EXPECT_EQ(ways.of_pong(now), 1u) << i;
+    EXPECT_EQ(ways.of_pong(now + us(10)), 1u) << "one of a pair";
+  }
+  for (int i = 0; i < 4; ++i, now = now + ms(64)) {
+    EXPECT_EQ(ways.of_pong(now), ControlPaths::kWaysBack) << i;
+    EXPECT_EQ(ways.of_pong(now + us(10)), 1u);
+  }
+  ways.works(3, now);
+  for (int i = 0; i < 10; ++i, now = now + ms(64)) EXPECT_EQ(ways.of_pong(now), 1u) << i;
+  // A keepalive now and then is none of these.
+  ControlPaths idle(kPaths, 1);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(idle.of_pong(kNow + i * ms(2'500)), 1u);
+}
+
 // [D41] Were both ends in step, a question and its answer could miss the living paths for ever.
 TEST(ControlPaths, TheTwoEndsDrawApart) {
   ControlPaths one(5, 1);

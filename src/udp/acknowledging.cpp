@@ -8,10 +8,9 @@
 namespace strack::udp {
 namespace {
 
+constexpr Picoseconds kSeekPause = ms(1);
 constexpr Picoseconds kSoon = us(20);  ///< a program that answers has done so
 constexpr std::uint32_t kHurried = 64;
-/// [D41] Between two connections to one host that seek a way back by several at once.
-constexpr Picoseconds kSeekPause = ms(1);
 
 }  // namespace
 
@@ -68,12 +67,9 @@ void Engine::send_ack(Connection& c) {
     // [D41]
     core::ControlPaths::Route route = c.session->ways.of_ack(now_);
     if (route.copies > 1 || route.pings > 0) {
-      // What many seek at once costs a busy host more time than it has: one after the other.
-      if (now_ < c.life.host->seek_at) {
+      if (!may_seek(*c.life.host)) {
         route.copies = 1;
         route.pings = 0;
-      } else {
-        c.life.host->seek_at = now_ + kSeekPause;
       }
     }
     for (std::uint32_t i = 0; i < route.pings; ++i) send_ping(c);
@@ -83,6 +79,14 @@ void Engine::send_ack(Connection& c) {
     }
   }
   c.acks.count = 0;
+}
+
+/// [D41] Whether a connection to that host may seek a way back by several at once. What many seek together costs a busy host
+/// more time than it has: one after the other.
+bool Engine::may_seek(Host& host) const {
+  if (now_ < host.seek_at) return false;
+  host.seek_at = now_ + kSeekPause;
+  return true;
 }
 
 void Engine::on_probe(Connection& c, const wire::Header& header, wire::ConstBytes body,

@@ -309,6 +309,7 @@ class Engine {
   [[nodiscard]] bool room_for_completions() const;
   // Silence [D55].
   void heard(Connection& c);
+  [[nodiscard]] bool may_seek(Host& host) const;
   void hurry_others(Host& host);
   void release_some(PeerPort& port);
   void take_place(Connection& c);

@@ -62,11 +62,18 @@ void Engine::on_ping(Connection& c, const wire::Header& header, wire::ConstBytes
                                                      (header.keyed ? wire::kTagBytes : 0))};
   add_hold(pong.hold_time_ns, network_.now() - from.arrival);
   // A full one is compared with the small one before it: it is answered the same way.
-  if (ping.padding == 0) c.life.pong_path = c.session->ways.next(now_);
-  send_small(c, c.life.pong_path, false,
-             [&](wire::MutableBytes out, const wire::Envelope& envelope) {
-               return wire::encode(out, envelope, pong);
-             });
+  std::uint32_t copies = 1;
+  if (ping.padding == 0) {
+    c.life.pong_path = c.session->ways.next(now_);
+    copies = c.session->ways.of_pong(now_);
+    if (copies > 1 && !may_seek(*c.life.host)) copies = 1;
+  }
+  for (std::uint32_t i = 0; i < copies; ++i) {
+    send_small(c, i == 0 ? c.life.pong_path : c.session->ways.next(now_), false,
+               [&](wire::MutableBytes out, const wire::Envelope& envelope) {
+                 return wire::encode(out, envelope, pong);
+               });
+  }
 }
 
 void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes body,
