@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `strack perf`, `cp` and `recv` say: hints, progress on a terminal; and how bursts are chosen. Over loopback.
+"""What `strack perf`, `cp` and `recv` say: hints, progress on a terminal; how bursts are chosen, and what memory is given back. Over loopback.
 
 usage: udp_words_test.py PROGRAM [unittest arguments]
 """
@@ -46,6 +46,19 @@ class WordsTest(udp_test.UdpTest):
             self.assertIn("auto, or 1 to 64", self.bad("perf", "client", self.address, f"--burst={wrong}"))
         for command in (("perf", "client"), ("perf", "server"), ("cp",), ("recv",)):
             self.assertRegex(self.good(*command, "--help"), r"--burst N(=| \[)auto")
+
+    def test_memory_of_many_connections_is_given_back(self):
+        server = self.start("perf", "server", "--bind", self.address)
+
+        def resident():
+            return int(pathlib.Path(f"/proc/{server.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+        self.client("--count", "1", "--size", "64")
+        before = resident()
+        client = self.start("perf", "client", self.address, "--connections", "400", "--seconds", "1000", "--size", "10KB", ready=False)
+        self.until(lambda: resident() > before + 25_000_000, "the server has many connections")
+        client.send_signal(signal.SIGINT)
+        self.finish(client, status=130)
+        self.until(lambda: resident() < before + 15_000_000, "their memory is given back")
 
     def test_shared_ports_are_told(self):
         self.start("perf", "server", "--bind", self.address)
