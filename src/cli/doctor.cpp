@@ -21,6 +21,7 @@
 #include <fmt/format.h>
 
 #include "base/process.h"
+#include "base/shared_library.h"
 #include "cli/mpirun.h"
 
 namespace strack::cli {
@@ -67,9 +68,9 @@ void interfaces(Findings& findings) {
 /// What the provider says of this environment; empty: programs will find it. One that was built before it could say
 /// so is taken to be well.
 std::string complaint_of(const std::string& provider) {
-  void* const loaded = dlopen(provider.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (loaded == nullptr) return dlerror();
-  void* const found = dlsym(loaded, "strack_provider_complaint");
+  const auto loaded = open_library(provider);
+  if (!loaded) return loaded.error();
+  void* const found = dlsym(loaded.value(), "strack_provider_complaint");
   if (found == nullptr) return {};
   const char* const said = reinterpret_cast<const char* (*)()>(found)();
   return said != nullptr ? said : "";

@@ -8,6 +8,8 @@
 #include <intel-ipsec-mb.h>
 #include <sodium.h>
 
+#include "base/shared_library.h"
+
 namespace strack::udp {
 namespace {
 
@@ -92,8 +94,9 @@ class IpsecChaCha final : public AeadKey {
 
 /// Null: it is not here, or has no use for this processor.
 const IMB_MGR* load() {
-  void* library = dlopen("libIPSec_MB.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return nullptr;
+  const auto opened = open_library("libIPSec_MB.so.1");
+  if (!opened) return nullptr;
+  void* const library = opened.value();
   const auto version =
       reinterpret_cast<decltype(&imb_get_version)>(dlsym(library, "imb_get_version"));
   const auto make = reinterpret_cast<decltype(&alloc_mb_mgr)>(dlsym(library, "alloc_mb_mgr"));

@@ -7,6 +7,7 @@
 #include <openssl/evp.h>
 
 #include "base/check.h"
+#include "base/shared_library.h"
 
 namespace strack::udp {
 namespace {
@@ -87,8 +88,9 @@ bool works() {
 }
 
 bool load() {
-  void* library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return false;
+  const auto opened = open_library("libcrypto.so.3");
+  if (!opened) return false;
+  void* const library = opened.value();
   bool all = true;
   const auto find = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));

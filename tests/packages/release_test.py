@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 BUILD, VERSION = os.path.abspath(sys.argv.pop(1)), sys.argv.pop(1)
@@ -25,6 +26,18 @@ def run(*command, **options):
 
 
 class ReleaseTest(unittest.TestCase):
+    def test_a_static_program_opens_no_library(self):
+        """It has a C library of its own: ciphers of a machine with another one ended it with SIGFPE."""
+        with tempfile.TemporaryDirectory() as folder:
+            asks = pathlib.Path(folder, "asks.cpp")
+            asks.write_text('''#include <cstdio>
+#include "base/shared_library.h"
+int main() { std::puts(strack::open_library("libm.so.6") ? "opened" : strack::open_library("libm.so.6").error().c_str()); }
+''')
+            for flags, said in ((["-static"], "a static program cannot open libm.so.6"), ([], "opened")):
+                run("g++", "-std=c++20", *flags, "-I", SOURCE / "src", asks, SOURCE / "src/base/shared_library.cpp", SOURCE / "src/base/check.cpp", "-o", f"{folder}/asks")
+                self.assertEqual(run(f"{folder}/asks").strip(), said)
+
     def test_one_version(self):
         self.assertIn(f"Version {VERSION}, ", (SOURCE / "README.md").read_text())
         self.assertEqual(json.loads((SOURCE / "src/report/web/package.json").read_text())["version"], VERSION)

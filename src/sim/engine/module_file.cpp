@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/shared_library.h"
+
 namespace strack::sim {
 namespace {
 
@@ -28,9 +30,9 @@ Result<void*, std::string> find_in_module(const ModuleFile& module, const std::s
     looked += (looked.empty() ? "" : ", ") + place.lexically_normal().string();
     std::error_code none;
     if (!std::filesystem::exists(place, none)) continue;
-    void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return engine + " cannot be loaded: " + dlerror();
-    if (void* found = dlsym(library, module.symbol)) return found;
+    const auto library = open_library(place);
+    if (!library) return engine + " cannot be loaded: " + library.error();
+    if (void* found = dlsym(library.value(), module.symbol)) return found;
     return foreign_module(module);
   }
   return std::string("there is no ") + module.engine + " engine: " + looked + " is not there. " +
