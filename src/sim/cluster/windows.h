@@ -34,7 +34,10 @@ class Windows {
         mail_(network.topology.nodes()),
         next_event_(network.topology.nodes(), Instant::never()),
         workers_(workers, Worker(network.part.ranks())) {
-    for (Worker& worker : workers_) worker.report.jobs.resize(jobs);
+    for (Worker& worker : workers_) {
+      worker.report.jobs.resize(jobs);
+      stores_.push_back(&worker.store);
+    }
     share_out();
     bring_near();
   }
@@ -69,6 +72,7 @@ class Windows {
   /// To be called before each window, by one thread.
   void begin(Instant end) {
     end_ = end;
+    if (workers_.size() > 1) LaneStore::even_out(stores_);
     for (Worker& worker : workers_) {
       for (Share* share : {&worker.edge, &worker.core, &worker.hosts})
         share->next.store(share->begin, std::memory_order_relaxed);
@@ -84,17 +88,18 @@ class Windows {
     context.window = window_;
     context.end = end_;
     context.mail = &mail_;
+    context.store = &worker.store;
     context.next_event = Instant::never();
     // Its own share, then what others have not come to yet; switches first, which are the large pieces.
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       Worker& owner = workers_[(number + i) % workers_.size()];
       for (Share* share : {&owner.edge, &owner.core}) {
         for (std::uint32_t at = share->take(1); at < share->end; at = share->take(1))
-          run_switch(network_.part.switches()[at], worker);
+          run_switch(at, share->end, worker);
       }
       Share& hosts = owner.hosts;
       for (std::uint32_t at = hosts.take(kHostChunk); at < hosts.end; at = hosts.take(kHostChunk))
-        run_hosts(at, std::min(at + kHostChunk, hosts.end), worker);
+        run_hosts(at, std::min(at + kHostChunk, hosts.end), hosts.end, worker);
     }
     return context.next_event;
   }
@@ -145,6 +150,7 @@ class Windows {
     Worker& operator=(const Worker&) = delete;
 
     WindowContext context;
+    LaneStore store;
     typename SwitchType::Scratch scratch;
     HostReport report;
     Outbox outbox;  ///< where there are other ranks
@@ -191,7 +197,13 @@ class Windows {
     }
   }
 
-  void run_switch(std::uint32_t s, Worker& worker) {
+  void run_switch(std::uint32_t at, std::uint32_t end, Worker& worker) {
+    const std::span<const std::uint32_t> switches = network_.part.switches();
+    const std::uint32_t s = switches[at];
+    worker.scratch.following =
+        at + 1 < end && has_work(network_.topology.hosts() + switches[at + 1])
+            ? network_.switches[switches[at + 1]].get()
+            : nullptr;
     const NodeId node = network_.topology.hosts() + s;
     WindowContext& context = worker.context;
     if (has_work(node)) {
@@ -201,18 +213,32 @@ class Windows {
     }
     context.next_event = std::min(context.next_event, next_event_[node]);
   }
-  void run_hosts(std::uint32_t begin, std::uint32_t end, Worker& worker) {
+  /// `last` is where those end of whom some come next.
+  void run_hosts(std::uint32_t begin, std::uint32_t end, std::uint32_t last, Worker& worker) {
     WindowContext& context = worker.context;
+    const auto& hosts = network_.hosts;
     for (std::uint32_t h = begin; h < end; ++h) {
+      if (at_work(h + kHostsAhead, last)) hosts[h + kHostsAhead].fetch_ahead();
+      if (at_work(h + kEndsAhead, last)) hosts[h + kEndsAhead].fetch_ends_ahead(window_);
+      if (at_work(h + kArrivalsAhead, last))
+        hosts[h + kArrivalsAhead].fetch_arrivals_ahead(window_);
       if (has_work(h)) next_event_[h] = network_.hosts[h].run(host_rules_, context, worker.report);
       context.next_event = std::min(context.next_event, next_event_[h]);
     }
   }
 
   static constexpr std::uint32_t kHostChunk = 64;
+  static constexpr std::uint32_t kHostsAhead = 4;
+  static constexpr std::uint32_t kEndsAhead = 2;
+  static constexpr std::uint32_t kArrivalsAhead = 1;
 
   [[nodiscard]] bool has_work(NodeId node) const {
     return next_event_[node] < end_ || mail_.has_mail(window_, node);
+  }
+
+  /// Idle ones are passed over: nothing of them is needed.
+  [[nodiscard]] bool at_work(std::uint32_t host, std::uint32_t end) const {
+    return host < end && has_work(host);
   }
 
   NetworkType& network_;
@@ -221,6 +247,7 @@ class Windows {
   MailFlags mail_;
   std::vector<Instant> next_event_;  ///< by node: when it has something to do by itself
   std::vector<Worker> workers_;
+  std::vector<LaneStore*> stores_;  ///< theirs
   std::uint64_t window_ = 1;
   Instant end_{};
 };

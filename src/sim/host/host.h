@@ -22,12 +22,14 @@
 #include "metrics/records.h"
 #include "sim/host/connection.h"
 #include "sim/host/deadlines.h"
+#include "sim/host/flow_totals.h"
 #include "sim/host/graph_runner.h"
 #include "sim/host/host_rules.h"
 #include "sim/host/nic_port.h"
 #include "sim/host/protocol.h"
 #include "sim/host/report.h"
 #include "sim/host/server_links.h"
+#include "sim/net/fetch_ahead.h"
 #include "sim/net/port.h"
 #include "sim/net/topology.h"
 #include "sim/net/wire.h"
@@ -53,7 +55,7 @@ class Host : private Protocol::Nic,
   static constexpr bool kNicActs = requires(Nic & nic, Instant now) { nic.poll(now); };
 
   NicPort port;
-  const Lane* in = nullptr;
+  Lane* in = nullptr;
   std::unique_ptr<ServerPort> server;  ///< null: no other host is in its server
   Fingerprint fingerprint;
   std::uint64_t data_sent = 0;
@@ -81,6 +83,18 @@ class Host : private Protocol::Nic,
     timer_ = next_due();
   }
 
+  /// Asks for this host, whose turn comes soon (fetch_ahead.h); then for what it leads to (of several connections
+  /// nobody knows which comes first); and then for what has come.
+  void fetch_ahead() const { sim::fetch_ahead(this, sizeof(*this)); }
+  void fetch_ends_ahead(std::uint64_t window) const {
+    in->fetch_ahead(window);
+    port.wire.lane->fetch_room_ahead(window);
+    if (outgoing_.size() == 1 && outgoing_[0])
+      sim::fetch_ahead(outgoing_[0].get(), sizeof(OutgoingEnd));
+    if (incoming_.size() == 1 && incoming_[0])
+      sim::fetch_ahead(incoming_[0].get(), sizeof(IncomingEnd));
+  }
+  void fetch_arrivals_ahead(std::uint64_t window) const { in->fetch_arrivals_ahead(window); }
   /// When this host next has something to do by itself.
   [[nodiscard]] Instant next_event() const { return std::min(timer_, port.next_event(now_)); }
 
@@ -95,7 +109,9 @@ class Host : private Protocol::Nic,
       handle(due, mail, rules, context, report);
     if (server != nullptr) [[unlikely]]
       server->hand_over(context);
-    return keep(mail);
+    const Instant next = keep(mail);
+    if (context.store != nullptr) in->put_by(context.window, *context.store);
+    return next;
   }
 
   // ---- run() in parts, for engines that run many hosts in step ----
@@ -153,23 +169,7 @@ class Host : private Protocol::Nic,
   }
 
   /// Of all connections.
-  struct FlowTotals {
-    std::uint64_t retransmissions = 0;
-    std::uint64_t probes = 0;
-    std::uint64_t timeouts = 0;
-    std::uint64_t cnps = 0;
-    std::uint64_t naks = 0;
-    [[no_unique_address]] std::array<std::uint64_t, Protocol::kCounters.size()> own{};
-
-    void add(const metrics::FlowRecord& r) {
-      retransmissions += r.retransmissions;
-      probes += r.probes;
-      timeouts += r.timeouts;
-      cnps += r.cnps;
-      naks += r.naks;
-      for (std::size_t i = 0; i < own.size(); ++i) own[i] += r.own[i];
-    }
-  };
+  using FlowTotals = FlowTotalsOf<Protocol>;
   [[nodiscard]] FlowTotals totals() const {
     FlowTotals all = totals_;
     for (const auto& o : outgoing_) {

@@ -3,8 +3,11 @@
 //
 // Two buffers: during window k the sender writes the one that the receiver will read in window k
 // + 1. Each is written by one node and read by one other, never in the same window, so there is no
-// lock and no atomic. A receiver never writes: whether a buffer holds anything new is told by the
-// number of the window it was written in.
+// lock and no atomic. Whether a buffer holds anything new is told by the number of the window it was
+// written in.
+//
+// Where a buffer lies: what a receiver has read it may put by (lane_store.h), and whoever sends next
+// writes there, in memory that is near by then. A lane that nobody takes it from keeps what it has.
 #pragma once
 
 #include <array>
@@ -16,16 +19,10 @@
 
 #include "base/units.h"
 #include "sim/net/fetch_ahead.h"
-#include "sim/net/sim_packet.h"
+#include "sim/net/lane_store.h"
+#include "sim/net/transit.h"
 
 namespace strack::sim {
-
-/// A packet and when its last bit arrives.
-struct Transit {
-  Instant time;
-  SimPacket packet;
-};
-static_assert(sizeof(Transit) == 40);
 
 class Lane {
  public:
@@ -33,19 +30,23 @@ class Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane() {
-    for (Buffer& b : buffers_) ::operator delete(b.data);
+    for (Buffer& b : buffers_) {
+      if (b.capacity != 0) ::operator delete(b.data);
+    }
   }
 
   /// Appends a packet in window k and gives the slot to fill. Times must not decrease. `first`
-  /// tells whether it is the window's first.
-  [[gnu::always_inline]] Transit& push(std::uint64_t window, bool& first) {
+  /// tells whether it is the window's first; room comes from the store, if there is one.
+  [[gnu::always_inline]] Transit& push(std::uint64_t window, bool& first,
+                                       LaneStore* store = nullptr) {
     Buffer& b = buffers_[(window + 1) & 1];
     first = b.window != window;
     if (first) {
       b.window = window;
       b.size = 0;
     }
-    if (b.size == b.capacity) grow(b);
+    if (b.size == b.capacity) [[unlikely]]
+      grow(b, store);
     return b.data[b.size++];
   }
 
@@ -57,7 +58,7 @@ class Lane {
       b.window = window;
       b.size = 0;
     }
-    while (b.capacity - b.size < count) grow(b);
+    while (b.capacity - b.size < count) grow(b, nullptr);
     Transit* const room = b.data + b.size;
     b.size += count;
     return room;
@@ -70,7 +71,7 @@ class Lane {
       b.window = window;
       b.size = 0;
     }
-    while (b.capacity - b.size < count) grow(b);
+    while (b.capacity - b.size < count) grow(b, nullptr);
     std::memcpy(static_cast<void*>(b.data + b.size), transits, count * sizeof(Transit));
     b.size += count;
   }
@@ -83,6 +84,17 @@ class Lane {
   /// Of that, only the first so many are left.
   void truncate(std::uint64_t window, std::size_t size) {
     buffers_[(window + 1) & 1].size = static_cast<std::uint32_t>(size);
+  }
+
+  /// What this window was to read has been read: the room goes to the store.
+  void put_by(std::uint64_t window, LaneStore& store) {
+    Buffer& b = buffers_[window & 1];
+    if (b.window != window - 1 || b.capacity == 0) return;
+    store.put(b.data, b.capacity);
+    b.usual = b.capacity;
+    b.data = nullptr;
+    b.capacity = 0;
+    b.size = 0;
   }
 
   /// [D117] What the next window reads; nothing else is left between two windows.
@@ -99,14 +111,14 @@ class Lane {
   }
 
   /// Asks for where what this window reads lies (fetch_ahead.h); and then for that.
-  void fetch_ahead(std::uint64_t window) const { __builtin_prefetch(&buffers_[window & 1]); }
+  void fetch_ahead(std::uint64_t window) const { fetch_line_ahead(&buffers_[window & 1]); }
   void fetch_arrivals_ahead(std::uint64_t window) const {
     const std::span<const Transit> ahead = arrivals(window);
     sim::fetch_ahead(ahead.data(), ahead.size_bytes());
   }
   /// Where what this window writes will lie.
   void fetch_room_ahead(std::uint64_t window) const {
-    __builtin_prefetch(&buffers_[(window + 1) & 1], 1);
+    fetch_line_to_write(&buffers_[(window + 1) & 1]);
   }
 
   /// What was written in the window before this one.
@@ -122,24 +134,27 @@ class Lane {
     Transit* data = nullptr;
     std::uint64_t window = ~std::uint64_t{0} - 1;  ///< when it was written
     std::uint32_t size = 0;
-    std::uint32_t capacity = 0;
+    std::uint32_t capacity = 0;    ///< 0: there is no room, or it is not the lane's
+    std::uint32_t usual = kFirst;  ///< so much it had when it was last put by
   };
-
-  /// Grows to what the link can hold in a window, then never again.
-  static void grow(Buffer& b) {
-    const std::uint32_t capacity = b.capacity == 0 ? kFirst : b.capacity * 2;
-    auto* data = static_cast<Transit*>(::operator new(capacity * sizeof(Transit)));
-    if (b.capacity != 0) std::memcpy(data, b.data, b.capacity * sizeof(Transit));
-    ::operator delete(b.data);
-    b.data = data;
-    b.capacity = capacity;
-  }
 
 #ifdef STRACK_GPU_DEVICE
   static constexpr std::uint32_t kFirst = 32;  // there nothing is given back
 #else
   static constexpr std::uint32_t kFirst = 16;
+  [[gnu::noinline]]  // out of loops over ports
 #endif
+  /// Grows to what the link can hold in a window, then never again.
+  static void grow(Buffer& b, LaneStore* store) {
+    const std::uint32_t capacity = b.capacity == 0 ? b.usual : b.capacity * 2;
+    Transit* data = LaneStore::room(store, capacity);
+    if (b.capacity != 0) {
+      std::memcpy(static_cast<void*>(data), b.data, b.capacity * sizeof(Transit));
+      LaneStore::put(store, b.data, b.capacity);
+    }
+    b.data = data;
+    b.capacity = capacity;
+  }
 
   std::array<Buffer, 2> buffers_{};
 };

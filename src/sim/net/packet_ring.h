@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "sim/net/fetch_ahead.h"
 #include "sim/net/sim_packet.h"
 
 namespace strack::sim {
@@ -46,8 +47,7 @@ class Ring {
   /// The first so many will be wanted soon.
   void fetch_ahead(std::uint32_t items) const {
     constexpr std::uint32_t kPerLine = sizeof(T) < 64 ? 64 / sizeof(T) : 1;
-    for (std::uint32_t i = 0; i < items && i < size(); i += kPerLine)
-      __builtin_prefetch(&(*this)[i]);
+    for (std::uint32_t i = 0; i < items && i < size(); i += kPerLine) fetch_line_ahead(&(*this)[i]);
   }
   /// The item so many places behind the front.
   [[nodiscard]] const T& operator[](std::uint32_t i) const {

@@ -168,6 +168,7 @@ class BasicPfcSwitch : public SwitchBase {
                               });
     for (std::uint32_t p = 0; p < port_count(); ++p) {
       std::vector<PfcArrival>& list = scratch.list(p);
+      fetch_behind(p, ports_, scratch, context.window);
       if (!list.empty() || next_event_[p] < context.end) {
         ports_[p].run(sort_arrivals(list, scratch.merged(), context.end), rules, context,
                       fingerprint, drops, buffer_);
@@ -176,7 +177,7 @@ class BasicPfcSwitch : public SwitchBase {
       }
       next = std::min(next, next_event_[p]);
     }
-    hold(context.window);
+    hold(context);
     return next;
   }
 
@@ -244,7 +245,7 @@ class BasicPfcSwitch : public SwitchBase {
       }
     }
     all.clear();
-    hold(context.window);
+    hold(context);
     for (std::uint32_t p = 0; p < port_count(); ++p) next_event_[p] = turn.time_of(p);
     next_refresh_ = Instant::never();
     for (const std::uint32_t i : buffer_.paused_ports())

@@ -132,6 +132,7 @@ class PortBase {
   /// Its turn comes soon: what waits is asked for, and where it will go.
   void fetch_ahead(std::uint64_t window) const {
     data_.fetch_ahead(kAhead);
+    control_.fetch_ahead(kControlAhead);
     if (wire.lane != nullptr) wire.lane->fetch_room_ahead(window);
   }
 
@@ -256,6 +257,7 @@ class PortBase {
   }
 
   static constexpr std::uint32_t kAhead = 12;  ///< about as many as leave in a window
+  static constexpr std::uint32_t kControlAhead = 4;
 
   Instant done_ = Instant::never();  ///< when the packet in service has left; never: there is none
   Instant start_{};

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/units.h"
-#include "sim/net/fetch_ahead.h"
 #include "sim/net/port.h"
 #include "sim/net/switch_base.h"
 #include "sim/net/topology.h"
@@ -42,7 +41,7 @@ class BasicSwitch : public SwitchBase {
     for (std::uint32_t p = 0; p < port_count(); ++p) {
       std::vector<PortArrival>& list = scratch.list(p);
       PortType& port = ports_[p];
-      fetch_ahead(p, context.window);
+      fetch_behind(p, ports_, scratch, context.window);
       if (list.empty() && port.next_event() >= context.end) {
         next = std::min(next, port.next_event());
         continue;
@@ -52,7 +51,7 @@ class BasicSwitch : public SwitchBase {
       list.clear();
       next = std::min(next, port.next_event());
     }
-    hold(context.window);
+    hold(context);
     return next;
   }
 
@@ -72,12 +71,6 @@ class BasicSwitch : public SwitchBase {
   }
 
  private:
-  /// What the ports behind this one will look at.
-  void fetch_ahead(std::uint32_t p, std::uint64_t window) const {
-    if (p + 2 < port_count()) sim::fetch_ahead(&ports_[p + 2], sizeof(PortType));
-    if (p + 1 < port_count()) ports_[p + 1].fetch_ahead(window);
-  }
-
   /// [D56] As collect(); ports among which the choice is by queue have then taken what is theirs.
   [[gnu::noinline]] Instant spray(const PortRules& rules, WindowContext& context,
                                   Scratch& scratch) {

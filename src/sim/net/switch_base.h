@@ -14,6 +14,7 @@
 #include "base/prng.h"
 #include "base/units.h"
 #include "sim/net/arrival_order.h"
+#include "sim/net/fetch_ahead.h"
 #include "sim/net/spraying.h"
 #include "sim/net/topology.h"
 #include "sim/net/wire.h"
@@ -59,6 +60,7 @@ class ArrivalLists {
   std::vector<SprayArrival> sprayed;
   std::vector<SprayArrival> sprayed_merged;
   QueueSheet queues;
+  const class SwitchBase* following = nullptr;  ///< which the thread runs next, as far as is known
 
  private:
   std::vector<std::vector<Arrival>> lists_;
@@ -76,7 +78,7 @@ class SwitchBase {
   static constexpr std::int32_t kNone = -1;  ///< no port leads there
 
   [[nodiscard]] std::uint32_t port_count() const { return port_count_; }
-  void connect(std::uint32_t port, const Lane* in) { in_[port] = in; }
+  void connect(std::uint32_t port, Lane* in) { in_[port] = in; }
   void set_routes(std::vector<RouteVersion> versions) {
     versions_ = std::move(versions);
     prepare_spraying();
@@ -89,6 +91,12 @@ class SwitchBase {
 
   DropCounts drops;
   Fingerprint fingerprint;
+
+  /// Asks for what has come by one of its ports, before its turn (fetch_ahead.h).
+  void fetch_ahead(std::uint32_t port, std::uint64_t window) const {
+    if (port + kLanesAhead < port_count_) in_[port + kLanesAhead]->fetch_ahead(window);
+    if (port < port_count_) in_[port]->fetch_arrivals_ahead(window);
+  }
 
   // ---- A switch in parts, for engines that run its ports beside each other ----
 
@@ -234,6 +242,16 @@ class SwitchBase {
     return next;
   }
 
+  /// In a loop over ports: what those behind this one will look at, and the switch that follows.
+  template <class Ports, class Scratch>
+  void fetch_behind(std::uint32_t p, const Ports& ports, const Scratch& scratch,
+                    std::uint64_t window) const {
+    if (p + kPortsAhead < port_count_)
+      sim::fetch_ahead(&ports[p + kPortsAhead], sizeof(ports[p + kPortsAhead]));
+    if (p + kQueuesAhead < port_count_) ports[p + kQueuesAhead].fetch_ahead(window);
+    if (scratch.following != nullptr) scratch.following->fetch_ahead(p, window);
+  }
+
   /// The egress port, or -1 where none leads there: then it has been counted as dropped.
   [[nodiscard]] std::int32_t route(const Transit& transit) {
     const std::int32_t port = route(transit.packet, transit.time);
@@ -298,11 +316,12 @@ class SwitchBase {
     return next;
   }
 
-  /// Keeps what arrives after this window; pointers into the lanes are no longer needed.
-  void hold(std::uint64_t window) {
-    if (to_hold_.empty()) return;
-    for (const auto& [i, taken] : to_hold_) keep(i, taken, window);
+  /// Keeps what arrives after this window; pointers into the lanes are no longer needed, nor what they hold.
+  void hold(const WindowContext& context) {
+    for (const auto& [i, taken] : to_hold_) keep(i, taken, context.window);
     to_hold_.clear();
+    if (context.store == nullptr) return;
+    for (Lane* lane : in_) lane->put_by(context.window, *context.store);
   }
 
   /// How many packets may arrive at a port in this window: no fewer than do.
@@ -368,6 +387,8 @@ class SwitchBase {
   static constexpr std::uint32_t kNoHost = ~std::uint32_t{0};
   static constexpr std::uint32_t kLanesAhead = 8;
   static constexpr std::uint32_t kArrivalsAhead = 3;
+  static constexpr std::uint32_t kPortsAhead = 4;
+  static constexpr std::uint32_t kQueuesAhead = 2;
 
   std::uint32_t port_count_;
   std::uint64_t rack_reciprocal_;
@@ -376,7 +397,7 @@ class SwitchBase {
   std::uint64_t salt_;
   std::uint32_t racks_per_turn_;  ///< [D58] a turn is a rack's, or above ToRs a pod's
   std::uint32_t nic_of_;          ///< [D112] a host, or kNoHost
-  std::vector<const Lane*> in_;
+  std::vector<Lane*> in_;
   std::vector<std::vector<Transit>> held_;
   std::vector<std::pair<std::uint32_t, std::size_t>> to_hold_;
   std::vector<RouteVersion> versions_;

@@ -187,13 +187,14 @@ struct WindowContext {
   std::uint64_t window = 0;
   Instant end{};
   MailFlags* mail = nullptr;
+  LaneStore* store = nullptr;  ///< where lanes' room is while nobody needs it; null: they keep it
   Instant next_event = Instant::never();  ///< the earliest arrival sent from here in this window
   std::uint64_t packet_hops = 0;
 
   /// Puts a packet on a wire; gives the copy under way, so that the caller may mark it.
   [[gnu::always_inline]] SimPacket& send(Wire& wire, const SimPacket& packet, Instant arrival) {
     bool first = false;
-    Transit& transit = wire.lane->push(window, first);
+    Transit& transit = wire.lane->push(window, first, store);
     if (first) {
       mail->set(window, wire.peer);
       if (arrival < next_event) next_event = arrival;
