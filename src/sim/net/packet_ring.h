@@ -44,6 +44,8 @@ class Ring {
   [[nodiscard]] const T& front() const { return data_[head_ & (capacity_ - 1)]; }
   void pop() { ++head_; }
   void pop(std::uint32_t items) { head_ += items; }
+  /// Of an empty one: what comes goes to its first places, which were used last.
+  void rewind() { head_ = tail_ = 0; }
   /// The first so many will be wanted soon.
   void fetch_ahead(std::uint32_t items) const {
     constexpr std::uint32_t kPerLine = sizeof(T) < 64 ? 64 / sizeof(T) : 1;

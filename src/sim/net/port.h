@@ -160,6 +160,8 @@ class PortBase {
   }
 
  protected:
+  friend class PlainRun;
+
   [[nodiscard]] Tally take_tally() {
     const Tally tally{interval_, 0, ps(0)};
     interval_ = {};
@@ -247,7 +249,8 @@ class PortBase {
       if constexpr (Meter::kMeasures) {
         if (!in_service_.is_control()) under_way.note_utilisation(utilisation);
       }
-      if (queued_bytes_ > rules.kmin && may_be_marked(in_service_) && draw_mark(rules)) {
+      if (queued_bytes_ > rules.kmin && may_be_marked(in_service_) &&
+          draw_mark(rules, waiting_with(in_service_))) {
         under_way.mark(wire.last_hop);
         ++marks_;
         ++interval_.marks;
@@ -290,9 +293,8 @@ class PortBase {
   [[nodiscard]] static bool may_be_marked(const SimPacket& packet) {
     return !packet.is_control() && !packet.trimmed();
   }
-  [[nodiscard]] bool draw_mark(const PortRules& rules) {
+  [[nodiscard]] bool draw_mark(const PortRules& rules, std::int64_t waiting) {
     if (wire.last_hop && !rules.mark_last_hop) return false;  // [D50]
-    const std::int64_t waiting = waiting_with(in_service_);
     if (waiting >= rules.kmax) return true;
     if (waiting <= rules.kmin) [[unlikely]]
       return false;  // all the others are of another priority

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/units.h"
+#include "sim/net/plain_run.h"
 #include "sim/net/port.h"
 #include "sim/net/switch_base.h"
 #include "sim/net/topology.h"
@@ -15,7 +17,7 @@
 
 namespace strack::sim {
 
-using SwitchScratch = ArrivalLists<PortArrival>;
+using SwitchScratch = ArrivalLists<NotedArrival>;
 
 /// Of lossy ports, which drop or trim where a queue is full.
 template <class PortT>
@@ -35,19 +37,20 @@ class BasicSwitch : public SwitchBase {
       const std::int32_t port = route(transit);
       if (port < 0) [[unlikely]]
         return;
-      scratch.list(static_cast<std::size_t>(port)).push_back({transit.time, &transit.packet});
+      scratch.list(static_cast<std::size_t>(port))
+          .push_back({transit.time, PlaceAndKind(transit.packet)});
     };
     Instant next = sprays() ? spray(rules, context, scratch) : collect(context, by_hash);
     for (std::uint32_t p = 0; p < port_count(); ++p) {
-      std::vector<PortArrival>& list = scratch.list(p);
+      std::vector<NotedArrival>& list = scratch.list(p);
       PortType& port = ports_[p];
       fetch_behind(p, ports_, scratch, context.window);
       if (list.empty() && port.next_event() >= context.end) {
         next = std::min(next, port.next_event());
         continue;
       }
-      port.run(sort_arrivals(list, scratch.merged(), context.end), port.rules_here(rules), context,
-               fingerprint, drops);
+      run_port(port, sort_arrivals(list, scratch.merged(), context.end), port.rules_here(rules),
+               context);
       list.clear();
       next = std::min(next, port.next_event());
     }
@@ -71,6 +74,23 @@ class BasicSwitch : public SwitchBase {
   }
 
  private:
+  void run_port(PortType& port, std::span<const NotedArrival> arrivals, const PortRules& rules,
+                WindowContext& context) {
+    if constexpr (PlainRun::kMayBe<PortType>) {
+      if (PlainRun::fits(port)) [[likely]] {
+        const std::size_t taken = PlainRun::run(port, arrivals, rules, context, fingerprint, drops);
+        if (taken == arrivals.size()) [[likely]]
+          return;
+        arrivals = arrivals.subspan(taken);
+      }
+    }
+    for (const NotedArrival& arrival : arrivals) {
+      port.advance(arrival.time, rules, context, fingerprint, drops);
+      port.take({arrival.time, &arrival.what.packet()}, rules, fingerprint, drops);
+    }
+    port.advance(context.end, rules, context, fingerprint, drops);
+  }
+
   /// [D56] As collect(); ports among which the choice is by queue have then taken what is theirs.
   [[gnu::noinline]] Instant spray(const PortRules& rules, WindowContext& context,
                                   Scratch& scratch) {
@@ -80,7 +100,8 @@ class BasicSwitch : public SwitchBase {
         context, scratch,
         [&](std::uint32_t, const Transit& transit) { return route_or_open(transit); },
         [&](const SprayArrival& a) {
-          scratch.list(static_cast<std::size_t>(a.egress)).push_back({a.time, a.packet});
+          scratch.list(static_cast<std::size_t>(a.egress))
+              .push_back({a.time, PlaceAndKind(*a.packet)});
         },
         [&](std::uint32_t p, Instant now) {
           if (queues.next[p] < now) {
