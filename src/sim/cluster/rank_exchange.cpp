@@ -1,6 +1,7 @@
 #include "sim/cluster/rank_exchange.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -14,7 +15,7 @@ constexpr std::size_t kTransitWords = sizeof(Transit) / sizeof(std::uint64_t);
 static_assert(kTransitWords * sizeof(std::uint64_t) == sizeof(Transit));
 
 /// Words of a parcel's head, between windows.
-enum Head : std::uint8_t { kEarliest, kDone, kHops, kStop, kPackets };
+enum Head : std::uint8_t { kEarliest, kDone, kHopsAndStop, kPackets, kLinks };
 
 /// Values one after the other, each kind in a list of its own with its length before it.
 class Packer {
@@ -74,6 +75,12 @@ struct NumberedTally {
   JobTally tally;
 };
 
+/// And leaves nothing where they were.
+void append(std::vector<std::uint64_t>& words, std::vector<std::uint64_t>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  more.clear();
+}
+
 std::vector<Parcel> empty_parcels(const Ranks& ranks) { return std::vector<Parcel>(ranks.count()); }
 
 }  // namespace
@@ -81,19 +88,12 @@ std::vector<Parcel> empty_parcels(const Ranks& ranks) { return std::vector<Parce
 // ---- Outbox ----
 
 void Outbox::add(Bundle& bundle, LinkId link, const Transit& transit) {
-  if (bundle.opened == 0 || bundle.link != link) {
-    bundle.words.push_back(std::uint64_t{link} << 32);
-    bundle.link = link;
-    bundle.opened = bundle.words.size();
-  }
-  ++bundle.words[bundle.opened - 1];
-  const std::size_t at = bundle.words.size();
-  bundle.words.resize(at + kTransitWords);
-  std::memcpy(bundle.words.data() + at, static_cast<const void*>(&transit), sizeof(Transit));
-}
-
-void Outbox::close() {
-  for (Bundle& bundle : bundles_) bundle.opened = 0;
+  if (bundle.links.empty() || bundle.links.back() >> 32 != link)
+    bundle.links.push_back(std::uint64_t{link} << 32);
+  ++bundle.links.back();
+  std::array<std::uint64_t, kTransitWords> words;
+  std::memcpy(words.data(), static_cast<const void*>(&transit), sizeof(Transit));
+  bundle.packets.insert(bundle.packets.end(), words.begin(), words.end());
 }
 
 void Outbox::take(std::span<const Partition::Cut> cuts, const Partition& partition, Lane* lanes,
@@ -115,7 +115,6 @@ void Outbox::take(std::span<const Partition::Cut> cuts, const Partition& partiti
     }
     lane.truncate(window, kept);
   }
-  close();
 }
 
 // ---- RankExchange ----
@@ -140,13 +139,12 @@ void RankExchange::pack() {
   for (std::uint32_t r = 0; r < out_.size(); ++r) {
     std::vector<std::uint64_t>& body = out_[r].body;
     // With one worker they only change places.
-    body.swap(part_.outboxes.front()->words(r));
-    for (std::size_t w = 1; w < part_.outboxes.size(); ++w) {
-      std::vector<std::uint64_t>& more = part_.outboxes[w]->words(r);
-      body.insert(body.end(), more.begin(), more.end());
-      more.clear();
-    }
+    body.swap(part_.outboxes.front()->bundle(r).packets);
+    for (std::size_t w = 1; w < part_.outboxes.size(); ++w)
+      append(body, part_.outboxes[w]->bundle(r).packets);
     out_[r].head[kPackets] = body.size();
+    for (Outbox* outbox : part_.outboxes) append(body, outbox->bundle(r).links);
+    out_[r].head[kLinks] = body.size() - out_[r].head[kPackets];
   }
   std::uint64_t done = 0;
   for (const HostReport* report : part_.reports) {
@@ -157,8 +155,7 @@ void RankExchange::pack() {
   for (const WindowContext* context : part_.contexts) hops += context->packet_hops;
   for (Parcel& parcel : out_) {
     parcel.head[kDone] = done;
-    parcel.head[kHops] = hops;
-    parcel.head[kStop] = own_->stopped() ? 1 : 0;
+    parcel.head[kHopsAndStop] = 2 * hops + (own_->stopped() ? 1 : 0);
   }
   if (part_.ranks->rank() != 0) pack_reports(out_[0].body);
 }
@@ -166,15 +163,15 @@ void RankExchange::pack() {
 Instant RankExchange::swap(Instant earliest) {
   pack();
   for (Parcel& parcel : out_) parcel.head[kEarliest] = static_cast<std::uint64_t>(earliest.ps);
-  part_.ranks->exchange(out_, in_);
+  part_.ranks->pass(out_, in_);
   hops_elsewhere_ = 0;
   for (std::uint32_t r = 0; r < in_.size(); ++r) {
-    const Parcel& parcel = in_[r];
+    const Received& parcel = in_[r];
     earliest = std::min(earliest, Instant{static_cast<std::int64_t>(parcel.head[kEarliest])});
     done_ += parcel.head[kDone];
-    stopped_ = stopped_ || parcel.head[kStop] != 0;
+    stopped_ = stopped_ || (parcel.head[kHopsAndStop] & 1) != 0;
     if (r == part_.ranks->rank()) continue;
-    hops_elsewhere_ += parcel.head[kHops];
+    hops_elsewhere_ += parcel.head[kHopsAndStop] / 2;
     unpack(parcel);
   }
   for (Parcel& parcel : out_) parcel.body.clear();
@@ -203,17 +200,18 @@ void RankExchange::pack_reports(std::vector<std::uint64_t>& words) {
   }
 }
 
-void RankExchange::unpack(const Parcel& parcel) {
-  const std::span<const std::uint64_t> all(parcel.body);
-  std::span<const std::uint64_t> words = all.first(parcel.head[kPackets]);
-  while (!words.empty()) {
-    const auto link = static_cast<LinkId>(words.front() >> 32);
-    const auto count = static_cast<std::uint32_t>(words.front());
-    part_.lanes[link].deposit(window_, words.data() + 1, count);
+void RankExchange::unpack(const Received& parcel) {
+  const std::uint64_t* packets = parcel.body.data();
+  const std::span<const std::uint64_t> behind = parcel.body.subspan(parcel.head[kPackets]);
+  for (const std::uint64_t one : behind.first(parcel.head[kLinks])) {
+    const auto link = static_cast<LinkId>(one >> 32);
+    const auto count = static_cast<std::uint32_t>(one);
+    part_.lanes[link].look_at(window_, reinterpret_cast<const Transit*>(packets), count);
     part_.mail->set(window_, part_.partition->receiver(link));
-    words = words.subspan(1 + count * kTransitWords);
+    packets += count * kTransitWords;
   }
-  unpack_reports(all.subspan(parcel.head[kPackets]));
+  STRACK_CHECK(packets == parcel.body.data() + parcel.head[kPackets]);
+  unpack_reports(behind.subspan(parcel.head[kLinks]));
 }
 
 void RankExchange::unpack_reports(std::span<const std::uint64_t> words) {

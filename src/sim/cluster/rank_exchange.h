@@ -22,29 +22,25 @@
 
 namespace strack::sim {
 
-/// Packets that a worker's switches have sent to other ranks in a window, by rank: for each link its number and
-/// how many, then these.
+/// Packets that a worker's switches have sent to other ranks in a window, by rank, and apart from them for each link its
+/// number and how many: who takes them needs no look at them.
 class Outbox {
  public:
+  struct Bundle {
+    std::vector<std::uint64_t> packets;
+    std::vector<std::uint64_t> links;  ///< number and count, in the packets' order
+  };
+
   explicit Outbox(std::uint32_t ranks) : bundles_(ranks) {}
   /// Takes what a switch has just sent on such links away from here.
   void take(std::span<const Partition::Cut> cuts, const Partition& partition, Lane* lanes,
             std::uint64_t window);
 
   /// Of one rank, to be sent and then emptied.
-  [[nodiscard]] std::vector<std::uint64_t>& words(std::uint32_t rank) {
-    return bundles_[rank].words;
-  }
+  [[nodiscard]] Bundle& bundle(std::uint32_t rank) { return bundles_[rank]; }
 
  private:
-  struct Bundle {
-    std::vector<std::uint64_t> words;
-    LinkId link = 0;
-    std::size_t opened = 0;  ///< where that link's packets begin
-  };
   static void add(Bundle& bundle, LinkId link, const Transit& transit);
-  /// A link of another number follows, or other words.
-  void close();
 
   std::vector<Bundle> bundles_;
 };
@@ -76,14 +72,14 @@ class RankExchange final : public Exchange {
  private:
   void pack();
   void pack_reports(std::vector<std::uint64_t>& words);
-  void unpack(const Parcel& parcel);
+  void unpack(const Received& parcel);
   void unpack_reports(std::span<const std::uint64_t> words);
   Instant swap(Instant earliest);
 
   RankPart part_;
   std::unique_ptr<Exchange> own_;
   std::vector<Parcel> out_;
-  std::vector<Parcel> in_;
+  std::vector<Received> in_;  ///< lanes read there what has crossed
   std::uint64_t done_ = 0;
   std::uint64_t hops_elsewhere_ = 0;
   std::uint64_t window_ = 0;

@@ -18,6 +18,12 @@ struct Parcel {
   std::vector<std::uint64_t> body;
 };
 
+/// And what one has got, where it lies.
+struct Received {
+  std::array<std::uint64_t, 5> head{};
+  std::span<const std::uint64_t> body;
+};
+
 /// One of them is gone, and without it there is no going on.
 struct RankLost : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -30,10 +36,19 @@ class Ranks {
   [[nodiscard]] virtual std::uint32_t count() const = 0;
   /// Gives every rank its parcel, this one too, and takes one from each. Throws RankLost.
   virtual void exchange(std::span<const Parcel> out, std::vector<Parcel>& in) = 0;
+  /// The same between windows. What comes stays where it is until the next time.
+  virtual void pass(std::span<const Parcel> out, std::vector<Received>& in) {
+    exchange(out, passed_);
+    in.clear();
+    for (const Parcel& parcel : passed_) in.push_back({parcel.head, parcel.body});
+  }
   /// Once this is set, nobody waits long for a rank that does not come. May be null.
   virtual void watch(const std::atomic<bool>* stop) = 0;
   /// Ends all of them, with an error.
   virtual void abort() = 0;
+
+ private:
+  std::vector<Parcel> passed_;
 };
 
 }  // namespace strack::sim

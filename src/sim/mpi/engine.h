@@ -29,7 +29,7 @@ struct Module {
   std::uint64_t layout = 0;  ///< of what goes back and forth; another one is another program's
   Ranks* (*open)(std::string& problem) = nullptr;  ///< or none, and why
 };
-inline constexpr std::uint64_t kModuleLayout = (std::uint64_t{1} << 48) | sizeof(Parcel);
+inline constexpr std::uint64_t kModuleLayout = (std::uint64_t{2} << 48) | sizeof(Parcel);
 
 }  // namespace mpi
 }  // namespace strack::sim

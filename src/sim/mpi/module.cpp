@@ -11,6 +11,7 @@
 
 #include "sim/engine/ranks.h"
 #include "sim/mpi/engine.h"
+#include "sim/mpi/shared_boxes.h"
 
 namespace strack::sim::mpi {
 namespace {
@@ -31,9 +32,13 @@ class MpiRanks final : public Ranks {
     MPI_Comm_size(MPI_COMM_WORLD, &count_);
     heads_out_.resize(static_cast<std::size_t>(count_));
     heads_in_.resize(static_cast<std::size_t>(count_));
+    messages_.resize(static_cast<std::size_t>(count_));
+    boxes_.open(rank_, count_);
   }
   ~MpiRanks() override {
-    if (!lost_) MPI_Finalize();
+    if (lost_) return;
+    boxes_.close();
+    MPI_Finalize();
   }
   MpiRanks(const MpiRanks&) = delete;
   MpiRanks& operator=(const MpiRanks&) = delete;
@@ -44,29 +49,46 @@ class MpiRanks final : public Ranks {
 
   void exchange(std::span<const Parcel> out, std::vector<Parcel>& in) override {
     in.resize(out.size());
-    // Heads and lengths first, from each to each: all know then how much comes.
     for (std::size_t r = 0; r < out.size(); ++r)
       heads_out_[r] = {out[r].head, r == rank() ? 0 : out[r].body.size()};
-    constexpr int kWords = sizeof(Head) / sizeof(std::uint64_t);
-    MPI_Request one = MPI_REQUEST_NULL;
-    check(MPI_Ialltoall(heads_out_.data(), kWords, MPI_UINT64_T, heads_in_.data(), kWords,
-                        MPI_UINT64_T, MPI_COMM_WORLD, &one));
-    requests_.assign(1, one);
-    wait();
-    requests_.clear();
+    tell_heads();
     for (std::size_t r = 0; r < in.size(); ++r) {
       in[r].head = heads_in_[r].head;
       in[r].body.resize(heads_in_[r].words);
-      if (in[r].body.empty()) continue;
-      check(MPI_Irecv(in[r].body.data(), static_cast<int>(in[r].body.size()), MPI_UINT64_T,
-                      static_cast<int>(r), 0, MPI_COMM_WORLD, &requests_.emplace_back()));
-    }
-    for (std::size_t r = 0; r < out.size(); ++r) {
-      if (heads_out_[r].words == 0) continue;
-      check(MPI_Isend(out[r].body.data(), static_cast<int>(out[r].body.size()), MPI_UINT64_T,
-                      static_cast<int>(r), 0, MPI_COMM_WORLD, &requests_.emplace_back()));
+      if (!in[r].body.empty()) receive(r, in[r].body);
+      if (heads_out_[r].words != 0) send(r, out[r].body);
     }
     wait();
+  }
+
+  /// Ranks of one machine read what others have for them where these have put it.
+  void pass(std::span<const Parcel> out, std::vector<Received>& in) override {
+    in.resize(out.size());
+    boxes_.begin();
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      heads_out_[r] = {out[r].head, r == rank() ? 0 : out[r].body.size()};
+      if (boxes_.reach(r)) heads_out_[r].place = boxes_.put(out[r].body);
+    }
+    for (Head& head : heads_out_) head.wanted = boxes_.wanted();
+    boxes_.sync();
+    tell_heads();
+    boxes_.sync();
+    std::uint64_t wanted = boxes_.wanted();
+    for (std::size_t r = 0; r < in.size(); ++r) {
+      const Head& head = heads_in_[r];
+      in[r].head = head.head;
+      if (head.place != 0) {
+        in[r].body = boxes_.get(r, head.place, head.words);
+      } else {
+        messages_[r].resize(head.words);
+        if (head.words != 0) receive(r, messages_[r]);
+        in[r].body = messages_[r];
+      }
+      if (heads_out_[r].words != 0 && heads_out_[r].place == 0) send(r, out[r].body);
+      if (boxes_.reach(r)) wanted = std::max(wanted, head.wanted);
+    }
+    wait();
+    boxes_.grow(wanted);
   }
 
   void abort() override { MPI_Abort(MPI_COMM_WORLD, 2); }
@@ -74,8 +96,29 @@ class MpiRanks final : public Ranks {
  private:
   struct Head {
     std::array<std::uint64_t, 5> head{};
-    std::uint64_t words = 0;  ///< of the body
+    std::uint64_t words = 0;   ///< of the body
+    std::uint64_t place = 0;   ///< of the body in the sender's box; 0: it comes as a message
+    std::uint64_t wanted = 0;  ///< room in that box
   };
+
+  /// From each to each, with lengths: all know then how much comes.
+  void tell_heads() {
+    constexpr int kWords = sizeof(Head) / sizeof(std::uint64_t);
+    MPI_Request one = MPI_REQUEST_NULL;
+    check(MPI_Ialltoall(heads_out_.data(), kWords, MPI_UINT64_T, heads_in_.data(), kWords,
+                        MPI_UINT64_T, MPI_COMM_WORLD, &one));
+    requests_.assign(1, one);
+    wait();
+    requests_.clear();
+  }
+  void receive(std::size_t from, std::span<std::uint64_t> words) {
+    check(MPI_Irecv(words.data(), static_cast<int>(words.size()), MPI_UINT64_T,
+                    static_cast<int>(from), 0, MPI_COMM_WORLD, &requests_.emplace_back()));
+  }
+  void send(std::size_t to, std::span<const std::uint64_t> words) {
+    check(MPI_Isend(words.data(), static_cast<int>(words.size()), MPI_UINT64_T,
+                    static_cast<int>(to), 0, MPI_COMM_WORLD, &requests_.emplace_back()));
+  }
 
   void lose(const std::string& why) {
     lost_ = true;
@@ -114,6 +157,8 @@ class MpiRanks final : public Ranks {
   std::vector<Head> heads_out_;
   std::vector<Head> heads_in_;
   std::vector<MPI_Request> requests_;
+  std::vector<std::vector<std::uint64_t>> messages_;  ///< that came between windows, by rank
+  SharedBoxes boxes_;
 };
 
 Ranks* open(std::string& problem) {

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "base/check.h"
 #include "base/units.h"
 #include "sim/net/fetch_ahead.h"
 #include "sim/net/lane_store.h"
@@ -74,6 +75,14 @@ class Lane {
     while (b.capacity - b.size < count) grow(b, nullptr);
     std::memcpy(static_cast<void*>(b.data + b.size), transits, count * sizeof(Transit));
     b.size += count;
+  }
+  /// Reads what was written in window k elsewhere where it lies, on a lane that nobody writes here.
+  void look_at(std::uint64_t window, const Transit* transits, std::uint32_t count) {
+    Buffer& b = buffers_[(window + 1) & 1];
+    STRACK_CHECK(b.capacity == 0 && b.window != window);
+    b.data = const_cast<Transit*>(transits);  // without capacity nothing is written there
+    b.window = window;
+    b.size = count;
   }
   /// What has been written in window k, for one who takes some of it away before anybody reads it.
   [[nodiscard]] std::span<Transit> written(std::uint64_t window) {

@@ -1,6 +1,7 @@
 #include "sim/net/lane.h"
 
 #include <cstdint>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -76,6 +77,21 @@ TEST(Lane, GrowthKeepsEverything) {
   for (std::uint64_t i = 0; i < 10'000; ++i) push(lane, 1, i);
   ASSERT_EQ(lane.arrivals(2).size(), 10'000u);
   for (std::uint64_t i = 0; i < 10'000; ++i) ASSERT_EQ(lane.arrivals(2)[i].packet.w1, i);
+}
+
+// What came from elsewhere is read where it lies: the lane has no room of its own for it, and frees none.
+TEST(Lane, LooksAtWhatLiesElsewhere) {
+  const std::vector<Transit> elsewhere(3, Transit{at(ps(5)), {1, 2, 3, 4}});
+  Lane lane;
+  lane.look_at(1, elsewhere.data(), 3);
+  EXPECT_EQ(lane.arrivals(2).data(), elsewhere.data());
+  EXPECT_EQ(lane.arrivals(2).size(), 3u);
+  LaneStore store;
+  lane.put_by(2, store);
+  EXPECT_EQ(store.count(16), 0u);
+  EXPECT_TRUE(lane.arrivals(4).empty());
+  lane.look_at(3, elsewhere.data() + 1, 2);
+  EXPECT_EQ(lane.arrivals(4).data(), elsewhere.data() + 1);
 }
 
 }  // namespace
