@@ -95,7 +95,6 @@ class Host : private Protocol::Nic,
       sim::fetch_ahead(incoming_[0].get(), sizeof(IncomingEnd));
   }
   void fetch_arrivals_ahead(std::uint64_t window) const { in->fetch_arrivals_ahead(window); }
-
   /// When this host next has something to do by itself.
   [[nodiscard]] Instant next_event() const { return std::min(timer_, port.next_event(now_)); }
 

@@ -80,103 +80,18 @@ class PlainRun {
   [[nodiscard]] static std::size_t run(PortBase& port, std::span<const NotedArrival> arrivals,
                                        const PortRules& rules, WindowContext& context,
                                        Fingerprint& fingerprint, DropCounts& drops) {
-    Wire& wire = port.wire;
-    const std::int64_t control_size = rules.control_size;
-    Instant done = port.done_;
-    Instant start = port.start_;
-    const SimPacket* in_service = &port.in_service_;
-    std::int64_t size = port.in_service_size_;
-    bool may_be_marked = PortBase::may_be_marked(port.in_service_);
-    std::int64_t queued = port.queued_bytes_;
-    std::int64_t queue_max = port.interval_.queue_max;
-    std::int64_t deepest = port.deepest_;
-    std::int64_t arrived = 0;
-    std::int64_t carried = 0;
-    std::uint32_t data_held = port.data_.size();
-    std::uint32_t control_held = port.control_.size();
-    const std::uint32_t data_there = data_held;
-    const std::uint32_t control_there = control_held;
-    Waiting data;
-    Waiting control;
-
-    const auto serve = [&](const SimPacket& packet, std::int64_t bytes, bool markable,
-                           Instant now) {
-      in_service = &packet;
-      size = bytes;
-      may_be_marked = markable;
-      start = now;
-      done = now + wire.byte_time(bytes);
-    };
+    PlainRun state(port, rules, context, fingerprint, drops);
     std::size_t taken = 0;
-    bool is_special = false;
     while (true) {
       const bool more = taken < arrivals.size();
-      if (done < (more ? arrivals[taken].time : context.end)) {
-        // Leaves.
-        const Instant now = done;
-        carried += size;
-        SimPacket& under_way = context.send(wire, *in_service, now + wire.latency);
-        ++context.packet_hops;
-        if (queued > rules.kmin && may_be_marked && port.draw_mark(rules, queued)) [[unlikely]] {
-          under_way.mark(wire.last_hop);
-          ++port.marks_;
-          ++port.interval_.marks;
-          fingerprint.add(*in_service, now);
-        }
-        if (control_held > 0) {
-          serve(port.control_[control_there - control_held--], control_size, false, now);
-        } else if (!control.empty()) {
-          serve(control.pop().packet(), control_size, false, now);
-        } else if (queued > 0) {
-          deepest = std::max(deepest, queued);
-          if (data_held > 0) {
-            const SimPacket& next = port.data_[data_there - data_held--];
-            serve(next, rules.wire_size(next), PortBase::may_be_marked(next), now);
-          } else {
-            const PlaceAndKind next = data.pop();
-            serve(next.packet(), next.size(rules), !next.is_control(), now);
-          }
-          queued -= size;
-        } else {
-          done = Instant::never();
-        }
+      if (state.done_ < (more ? arrivals[taken].time : context.end)) {
+        state.depart();
         continue;
       }
-      if (!more) break;
-      const NotedArrival& arrival = arrivals[taken];
-      is_special = arrival.what.is_special() || data.is_full() || control.is_full();
-      if (is_special) [[unlikely]]
-        break;
-      ++taken;
-      const std::int64_t bytes = arrival.what.size(rules);
-      const bool is_control = arrival.what.is_control();
-      arrived += is_control ? 0 : bytes;
-      if (done == Instant::never()) {
-        serve(arrival.what.packet(), bytes, !is_control, arrival.time);
-      } else if (is_control && rules.control_priority) {
-        control.push(arrival.what);
-      } else if (queued + bytes > rules.queue_limit) [[unlikely]] {
-        fingerprint.add(arrival.what.packet(), arrival.time);
-        ++drops.queue;
-        ++port.interval_.drops;
-      } else {
-        queued += bytes;
-        queue_max = std::max(queue_max, queued);
-        data.push(arrival.what);
-      }
+      if (!more || state.is_special(arrivals[taken].what)) break;
+      state.accept(arrivals[taken++]);
     }
-    // The port is again as it describes itself. First what is in service: something may come to where it lies.
-    if (done != Instant::never() && in_service != &port.in_service_) port.in_service_ = *in_service;
-    port.done_ = done;
-    port.start_ = start;
-    port.in_service_size_ = size;
-    port.queued_bytes_ = queued;
-    port.deepest_ = deepest;
-    port.interval_.queue_max = queue_max;
-    port.interval_.arrived += arrived;
-    port.interval_.carried += carried;
-    put_back(port.data_, data_there - data_held, data);
-    put_back(port.control_, control_there - control_held, control);
+    state.finish();
     return taken;
   }
 
@@ -195,12 +110,134 @@ class PlainRun {
     [[nodiscard]] PlaceAndKind pop() { return all[first++]; }
   };
 
+  // All of it is inlined into the one loop: what is below are its variables.
+  PlainRun(PortBase& port, const PortRules& rules, WindowContext& context, Fingerprint& fingerprint,
+           DropCounts& drops)
+      : port_(port),
+        rules_(rules),
+        context_(context),
+        fingerprint_(fingerprint),
+        drops_(drops),
+        done_(port.done_),
+        start_(port.start_),
+        in_service_(&port.in_service_),
+        size_(port.in_service_size_),
+        may_be_marked_(PortBase::may_be_marked(port.in_service_)),
+        queued_(port.queued_bytes_),
+        queue_max_(port.interval_.queue_max),
+        deepest_(port.deepest_),
+        data_there_(port.data_.size()),
+        control_there_(port.control_.size()),
+        data_held_(data_there_),
+        control_held_(control_there_) {}
+
+  [[nodiscard, gnu::always_inline]] bool is_special(PlaceAndKind what) const {
+    return what.is_special() || data_.is_full() || control_.is_full();
+  }
+
+  [[gnu::always_inline]] void serve(const SimPacket& packet, std::int64_t bytes, bool markable,
+                                    Instant now) {
+    in_service_ = &packet;
+    size_ = bytes;
+    may_be_marked_ = markable;
+    start_ = now;
+    done_ = now + port_.wire.byte_time(bytes);
+  }
+
+  [[gnu::always_inline]] void accept(const NotedArrival& arrival) {
+    const std::int64_t bytes = arrival.what.size(rules_);
+    const bool is_control = arrival.what.is_control();
+    arrived_ += is_control ? 0 : bytes;
+    if (done_ == Instant::never()) {
+      serve(arrival.what.packet(), bytes, !is_control, arrival.time);
+    } else if (is_control && rules_.control_priority) {
+      control_.push(arrival.what);
+    } else if (queued_ + bytes > rules_.queue_limit) [[unlikely]] {
+      fingerprint_.add(arrival.what.packet(), arrival.time);
+      ++drops_.queue;
+      ++port_.interval_.drops;
+    } else {
+      queued_ += bytes;
+      queue_max_ = std::max(queue_max_, queued_);
+      data_.push(arrival.what);
+    }
+  }
+
+  [[gnu::always_inline]] void depart() {
+    const Instant now = done_;
+    carried_ += size_;
+    Wire& wire = port_.wire;
+    SimPacket& under_way = context_.send(wire, *in_service_, now + wire.latency);
+    ++context_.packet_hops;
+    if (queued_ > rules_.kmin && may_be_marked_ && port_.draw_mark(rules_, queued_)) [[unlikely]] {
+      under_way.mark(wire.last_hop);
+      ++port_.marks_;
+      ++port_.interval_.marks;
+      fingerprint_.add(*in_service_, now);
+    }
+    if (control_held_ > 0) {
+      serve(port_.control_[control_there_ - control_held_--], rules_.control_size, false, now);
+    } else if (!control_.empty()) {
+      serve(control_.pop().packet(), rules_.control_size, false, now);
+    } else if (queued_ > 0) {
+      deepest_ = std::max(deepest_, queued_);
+      if (data_held_ > 0) {
+        const SimPacket& next = port_.data_[data_there_ - data_held_--];
+        serve(next, rules_.wire_size(next), PortBase::may_be_marked(next), now);
+      } else {
+        const PlaceAndKind next = data_.pop();
+        serve(next.packet(), next.size(rules_), !next.is_control(), now);
+      }
+      queued_ -= size_;
+    } else {
+      done_ = Instant::never();
+    }
+  }
+
+  /// The port is again as it describes itself. First what is in service: something may come to where it lies.
+  [[gnu::always_inline]] void finish() {
+    if (done_ != Instant::never() && in_service_ != &port_.in_service_)
+      port_.in_service_ = *in_service_;
+    port_.done_ = done_;
+    port_.start_ = start_;
+    port_.in_service_size_ = size_;
+    port_.queued_bytes_ = queued_;
+    port_.deepest_ = deepest_;
+    port_.interval_.queue_max = queue_max_;
+    port_.interval_.arrived += arrived_;
+    port_.interval_.carried += carried_;
+    put_back(port_.data_, data_there_ - data_held_, data_);
+    put_back(port_.control_, control_there_ - control_held_, control_);
+  }
   static void put_back(PacketRing& ring, std::uint32_t taken, Waiting& waiting) {
     ring.pop(taken);
     if (waiting.empty()) return;
     if (ring.empty()) ring.rewind();
     while (!waiting.empty()) ring.push(waiting.pop().packet());
   }
+
+  PortBase& port_;
+  const PortRules& rules_;
+  WindowContext& context_;
+  Fingerprint& fingerprint_;
+  DropCounts& drops_;
+
+  Instant done_;
+  Instant start_;
+  const SimPacket* in_service_;
+  std::int64_t size_;
+  bool may_be_marked_;
+  std::int64_t queued_;
+  std::int64_t queue_max_;
+  std::int64_t deepest_;
+  std::int64_t arrived_ = 0;
+  std::int64_t carried_ = 0;
+  const std::uint32_t data_there_;  ///< in the port's queue before this window
+  const std::uint32_t control_there_;
+  std::uint32_t data_held_;  ///< of that, what still waits
+  std::uint32_t control_held_;
+  Waiting data_;
+  Waiting control_;
 };
 
 }  // namespace strack::sim
