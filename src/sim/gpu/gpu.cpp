@@ -56,8 +56,11 @@ class Gpu final : public Machine {
          {static_cast<void*>(told_), static_cast<void*>(failure_), static_cast<void*>(ferry_)}) {
       if (memory != nullptr) cuda_.cuMemFreeHost(memory);
     }
-    for (const CuEvent mark : marks_) {
-      if (mark != nullptr) cuda_.cuEventDestroy_v2(mark);
+    if (together_ != nullptr) cuda_.cuGraphExecDestroy(together_);
+    for (const auto& marks : {marks_, marks_together_}) {
+      for (const CuEvent mark : marks) {
+        if (mark != nullptr) cuda_.cuEventDestroy_v2(mark);
+      }
     }
     for (const CuStream stream : {ports_, hosts_, switches_}) {
       if (stream != nullptr) cuda_.cuStreamDestroy_v2(stream);
@@ -87,8 +90,10 @@ class Gpu final : public Machine {
         failed(cuda_.cuStreamCreate(&hosts_, kCuStreamNonBlocking)) ||
         failed(cuda_.cuStreamCreate(&switches_, kCuStreamNonBlocking)))
       return text_;
-    for (CuEvent& mark : marks_) {
-      if (failed(cuda_.cuEventCreate(&mark, kCuEventDefault))) return text_;
+    for (auto* marks : {&marks_, &marks_together_}) {
+      for (CuEvent& mark : *marks) {
+        if (failed(cuda_.cuEventCreate(&mark, kCuEventDefault))) return text_;
+      }
     }
     if (const char* verbose = std::getenv("STRACK_GPU_VERBOSE"))
       times_kernels_ = std::string_view(verbose) == "kernels";
@@ -124,8 +129,10 @@ class Gpu final : public Machine {
     layout_ = layout;
     const auto began = Clock::now();
     used_ = (arena_.used + 63) / 64 * 64;
+    more_room_ = std::clamp(layout.hosts * kMoreOfHost, kLeastMore, kMostMore);
     make_room();
     load(layout.transport);
+    if (!times_kernels_ && !layout_.pauses) prepare_together();
     push();
     costs_.start = since(began);
   }
@@ -161,8 +168,16 @@ class Gpu final : public Machine {
     }
     // Some windows ahead, so that it does not wait for the host; void where the host has to look first.
     while (launched_ < window + ahead_) {
-      launch_window(0, 0);
-      ++launched_;
+      if (together_ == nullptr || ahead_ < kTogether) {
+        launch_window(0, 0);
+        ++launched_;
+      } else if (launched_ + kTogether <= window + kAhead) {
+        check(cuda_.cuGraphLaunch(together_, ports_));
+        check(cuda_.cuEventRecord(mark_of(Mark::told), ports_));
+        launched_ += kTogether;
+      } else {
+        break;
+      }
     }
     const Told told = wait_for(window);
     if (times_kernels_) take_times();
@@ -174,7 +189,7 @@ class Gpu final : public Machine {
     }
     used_ = told.used;
     costs_.running += since(began);
-    if (used_ + kMoreRoom > mapped_) make_room();
+    if (used_ + more_room_ > mapped_) make_room();
     return told.tally;
   }
   [[nodiscard]] bool halt() override {
@@ -257,8 +272,11 @@ class Gpu final : public Machine {
   };
 
   static constexpr std::size_t kBlockBytes = std::size_t{64}
-                                             << 20;          ///< the GPU's memory is taken by these
-  static constexpr std::size_t kMoreRoom = 4 * kBlockBytes;  ///< for what grows in one window
+                                             << 20;  ///< the GPU's memory is taken by these
+  /// For what grows in one window: of a host with its ports, and of all together.
+  static constexpr std::size_t kMoreOfHost = std::size_t{32} << 10;
+  static constexpr std::size_t kLeastMore = kBlockBytes;
+  static constexpr std::size_t kMostMore = 4 * kBlockBytes;
   static constexpr std::size_t kFerry = std::size_t{16} << 20;
 
   [[nodiscard]] CuPointer base() const { return reinterpret_cast<CuPointer>(arena_.base); }
@@ -271,13 +289,14 @@ class Gpu final : public Machine {
     void* here = mmap(reinterpret_cast<void*>(place), capacity, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     if (here == MAP_FAILED) return "the host has no room beside the GPU's memory";
+    madvise(here, capacity, MADV_HUGEPAGE);  // much of it is seen once, when it comes back
     arena_ = {static_cast<char*>(here), capacity, 0};
     return enlist_arena(arena_) ? std::string() : std::string(kTooMany);
   }
 
   /// Takes more of the GPU's memory, ahead of what is used.
   void make_room() {
-    const std::size_t wanted = std::min(arena_.capacity, used_ + used_ / 4 + 2 * kMoreRoom);
+    const std::size_t wanted = std::min(arena_.capacity, used_ + used_ / 4 + 2 * more_room_);
     while (mapped_ < wanted) {
       CuAllocation what;
       what.location.id = device_;
@@ -285,7 +304,7 @@ class Gpu final : public Machine {
       access.location.id = device_;
       CuHandle block = 0;
       if (failed(cuda_.cuMemCreate(&block, kBlockBytes, &what, 0))) {
-        if (used_ + kMoreRoom / 4 > mapped_) give_up(std::string(kMemoryIsFull));
+        if (used_ + more_room_ / 4 > mapped_) give_up(std::string(kMemoryIsFull));
         return;  // as far as it goes
       }
       check(cuda_.cuMemMap(base() + mapped_, kBlockBytes, 0, block, 0));
@@ -298,9 +317,9 @@ class Gpu final : public Machine {
   }
   static constexpr unsigned kWarp = 32;
   static constexpr unsigned kBlock = 64;
-  static constexpr std::size_t kLeaving = sizeof(Leaving) * LeavingList::kMost;  ///< of a port
   static constexpr std::size_t kNearby = std::size_t{96} << 10;  ///< of a warp of hosts, at most
   static constexpr std::uint64_t kAhead = 8;                     ///< windows, at most
+  static constexpr std::uint64_t kTogether = 4;                  ///< of them launched at once
   static constexpr unsigned kTold = 16;                          ///< more than those
 
   bool failed(int result) {
@@ -425,7 +444,7 @@ class Gpu final : public Machine {
       launch(turns_, ports_, layout_.turn_switches, 1, kWarp, window, last, kWarp);
     mark(Mark::serve_begins, ports_);
     launch(serve_, ports_, layout_.seats, ports_per_warp_, 1, window, last, kBlock,
-           kBlock / kWarp * ports_per_warp_ * kLeaving);
+           kBlock / kWarp * Desktop::stride_of(ports_per_warp_) * Desktop::kBytes);
     mark(Mark::keep_begins, ports_);
     launch(keep_, ports_, layout_.seats, 32, 1, window, last);
     mark(Mark::keep_ends, ports_);
@@ -435,10 +454,24 @@ class Gpu final : public Machine {
     auto field = reinterpret_cast<std::uint64_t>(layout_.field);
     auto told = reinterpret_cast<std::uint64_t>(told_);
     unsigned places = kTold;
-    std::uint64_t room = kMoreRoom;
+    std::uint64_t room = more_room_;
     void* arguments[] = {&field, &memory_, &window, &last, &told, &places, &room};
     check(cuda_.cuLaunchKernel(tell_, 1, 1, 1, 1, 1, 1, 0, ports_, arguments, nullptr));
     check(cuda_.cuEventRecord(mark_of(Mark::told), ports_));
+  }
+
+  /// Some windows that the GPU works out, for the driver to launch at once: one call for many.
+  void prepare_together() {
+    // Events that were recorded for this are of no use elsewhere.
+    std::swap(marks_, marks_together_);
+    CuGraph graph = nullptr;
+    check(cuda_.cuStreamBeginCapture_v2(ports_, kCuCaptureRelaxed));
+    check(cuda_.cuEventRecord(mark_of(Mark::told), ports_));
+    for (std::uint64_t i = 0; i < kTogether; ++i) launch_window(0, 0);
+    check(cuda_.cuStreamEndCapture(ports_, &graph));
+    std::swap(marks_, marks_together_);
+    check(cuda_.cuGraphInstantiateWithFlags(&together_, graph, 0));
+    check(cuda_.cuGraphDestroy(graph));
   }
 
   /// Beside hosts and ports. One to a warp: each goes its own way.
@@ -463,7 +496,7 @@ class Gpu final : public Machine {
     constexpr std::uint64_t kQueries = 64;
     for (std::uint64_t looks = 1; *number != window; ++looks) {
       if (looks < kLooks) continue;
-      if (ahead_ > 0) std::this_thread::sleep_for(std::chrono::microseconds(10));
+      if (ahead_ > 0 || company_ > 1) std::this_thread::sleep_for(std::chrono::microseconds(10));
       if (looks % kQueries == 0 && cuda_.cuStreamQuery(ports_) != kCuNotReady && *number != window)
         check(cuda_.cuStreamSynchronize(ports_));
     }
@@ -485,6 +518,8 @@ class Gpu final : public Machine {
   CuStream hosts_ = nullptr;
   CuStream switches_ = nullptr;  ///< of those that run as a whole
   std::array<CuEvent, kMarks> marks_{};
+  std::array<CuEvent, kMarks> marks_together_{};
+  CuGraphExec together_ = nullptr;
   CuModule module_ = nullptr;
   CuFunction take_ = nullptr;
   CuFunction serve_ = nullptr;
@@ -509,7 +544,8 @@ class Gpu final : public Machine {
   bool halted_ = false;
   DeviceMemory* memory_ = nullptr;  ///< the GPU's
   char* ferry_ = nullptr;
-  std::size_t used_ = 0;    ///< of the arena, on either side
+  std::size_t used_ = 0;  ///< of the arena, on either side
+  std::size_t more_room_ = kMostMore;
   std::size_t mapped_ = 0;  ///< of it, so much memory the GPU has there
   bool is_here_ = false;    ///< nothing has run since all was pulled
   std::vector<CuHandle> blocks_;

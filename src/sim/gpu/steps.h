@@ -212,10 +212,10 @@ void find_again(Seat<SwitchType>& seat, const PortRules& rules, const Window& wi
   STRACK_CHECK_OP(inbox.count, ==, noted);
 }
 
-/// What was noted for a port, in order; all threads of a warp come here.
+/// What was noted for a port; all threads of a warp come here.
 template <class SwitchType>
-std::span<const Note> sorted_inbox(bool is_awake, Seat<SwitchType>& seat, const PortRules& rules,
-                                   const Window& window) {
+std::span<Note> whole_inbox(bool is_awake, Seat<SwitchType>& seat, const PortRules& rules,
+                            const Window& window) {
   Inbox& inbox = seat.inbox;
   const std::uint32_t count = is_awake ? inbox.count : 0;
   std::uint32_t lacking = ballot(is_awake && count > inbox.capacity);
@@ -224,10 +224,16 @@ std::span<const Note> sorted_inbox(bool is_awake, Seat<SwitchType>& seat, const 
                                         static_cast<std::uint32_t>(std::countr_zero(lacking)));
     find_again(*reinterpret_cast<Seat<SwitchType>*>(whose), rules, window);
   }
-  Note* const list = is_awake ? inbox.list : nullptr;
-  sort_together(list, count);
   if (count != 0) inbox.count = 0;
-  return {list, count};
+  return {is_awake ? inbox.list : nullptr, count};
+}
+/// The same, in order.
+template <class SwitchType>
+std::span<const Note> sorted_inbox(bool is_awake, Seat<SwitchType>& seat, const PortRules& rules,
+                                   const Window& window) {
+  const std::span<Note> notes = whole_inbox(is_awake, seat, rules, window);
+  sort_together(notes.data(), static_cast<std::uint32_t>(notes.size()), {}, false);
+  return notes;
 }
 
 inline WindowContext context_of(const Window& window, MailFlags* mail) {
@@ -256,27 +262,32 @@ void add_up(SwitchType& owner, const Fingerprint& fingerprint, const DropCounts&
   if (drops.error != 0) fetch_add(owner.drops.error, drops.error);
 }
 
-/// `leaving`: room for what leaves by this thread's port.
 template <class Protocol, class SwitchType>
 void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window,
-           LeavingList leaving) {
+           const Desktop& desktop) {
   using Light = LightPort<typename SwitchType::PortType>;
   Seat<SwitchType>& seat = field.seats[item.number];
   auto& port = seat.owner->port(seat.port);
   const bool is_mine = item.is_one && !seat.is_part;
   const bool is_awake = is_mine && (seat.inbox.count != 0 || port.next_event() < window.end);
-  const std::span<const Note> notes = sorted_inbox(is_awake, seat, *field.port_rules, window);
+  const std::span<Note> notes = whole_inbox(is_awake, seat, *field.port_rules, window);
+  const auto count = static_cast<std::uint32_t>(notes.size());
   WindowContext context = context_of(window, field.mail);
   Fingerprint fingerprint;
   DropCounts drops;
   bool goes_on = is_awake;
   if constexpr (Light::kMayBe) {
     auto& light = static_cast<Light&>(port);
-    const bool is_light = is_awake && notes.size() <= Light::kMostNotes && light.is_one() &&
+    const PortRules& rules = port.rules_here(*field.port_rules);
+    const bool is_light = is_awake && count <= Light::kMostNotes && light.is_one() &&
+                          field.pace.lookahead <= Light::kLongest &&
+                          light.is_small(rules, window.end) &&
                           (!field.has_priorities || light.is_usual(notes));
-    light.run(is_light, notes, port.rules_here(*field.port_rules), leaving, context, fingerprint,
-              drops);
+    sort_together(notes.data(), count, desktop.notes, is_light);
+    light.run(is_light, notes, rules, desktop, context, fingerprint, drops);
     goes_on = is_awake && !is_light;
+  } else {
+    sort_together(notes.data(), count, {}, false);
   }
   std::span<const PortArrival> arrivals;
   if (goes_on) arrivals = arrivals_of(notes, window.end);
@@ -288,7 +299,7 @@ void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Win
   }
   if (is_awake) {
     add_up(*seat.owner, fingerprint, drops);
-    seat.inbox.make_room(static_cast<std::uint32_t>(notes.size()));
+    seat.inbox.make_room(count);
   }
   tell(*field.tally, context.packet_hops,
        is_mine ? std::min(context.next_event, port.next_event()) : Instant::never());

@@ -278,8 +278,9 @@ class GpuWindows {
       for (std::uint32_t i = field.seat_count; i-- > 0;) serve_lossless(field, {i}, window);
       for (std::uint32_t i = field.seat_count; i-- > 0;) keep_lossless(field, {i}, window);
     } else {
-      Leaving leaving[LeavingList::kMost];
-      for (std::uint32_t i = field.seat_count; i-- > 0;) serve(field, {i}, window, {leaving, 1});
+      alignas(Leaving) std::byte desktop[Desktop::kBytes];
+      for (std::uint32_t i = field.seat_count; i-- > 0;)
+        serve(field, {i}, window, Desktop::of(desktop, 1, 0));
       for (std::uint32_t i = field.seat_count; i-- > 0;) keep(field, {i}, window);
     }
   }
