@@ -92,6 +92,8 @@ class TransportOf {
   STRACK_GPU_STEP(gpu_pfc_whole, run_whole, Lossless, switch_count)
   STRACK_GPU_STEP(gpu_receive, receive, Dropping, host_count,
                   gpu::nearby_of_warp<gpu::NearbyReceiver<Protocol>>(per_warp))
+  STRACK_GPU_STEP(gpu_ahead, receive_ahead, Dropping, host_count,
+                  gpu::nearby_of_warp<gpu::NearbyReceiver<Protocol>>(per_warp))
   STRACK_GPU_STEP(gpu_send, send, Dropping, host_count,
                   gpu::nearby_of_warp<gpu::Nearby<Protocol, true>>(per_warp))
   STRACK_GPU_STEP(gpu_host, template host<false>, Dropping, host_count,

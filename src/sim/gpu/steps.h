@@ -4,7 +4,8 @@
 //   serve   a port sorts what was noted for it, and works through its window as on any engine
 //   keep    what came too early is kept for a later window
 //   host    a host runs its window; beside the three others, which it shares nothing with. Where that can be, its
-//           receiving ends *receive* first, and then the rest of it *sends*
+//           receiving ends *receive* first, and then the rest of it *sends*; most of what there is to receive then has
+//           been *received ahead*, beside what was sent in the window before
 //
 // Switches at which order between ports counts are another matter: whole_switch.h.
 //
@@ -18,6 +19,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
 
 #include "base/units.h"
@@ -100,7 +103,9 @@ struct Field {
   std::uint32_t turn_switch_count = 0;
   const PortRules* port_rules = nullptr;
   const HostRules<Protocol>* host_rules = nullptr;
-  Post* posts = nullptr;  ///< by host, where receiving ends work apart
+  Post* posts =
+      nullptr;  ///< by host, where receiving ends work apart: of this window, and of the next
+  Ahead<typename HostInStep<Protocol>::IncomingEnd>* ahead = nullptr;  ///< likewise
   MailFlags* mail = nullptr;
   Instant* next_event = nullptr;  ///< by host
   Sheets sheets;
@@ -108,6 +113,10 @@ struct Field {
   Course* course = nullptr;
   Pace pace;
   bool has_priorities = false;  ///< [D116] some packets do
+
+  [[nodiscard]] Post& post_of(std::uint32_t host, std::uint64_t window) const {
+    return posts[2 * host + (window & 1)];
+  }
 };
 
 struct Window {
@@ -313,6 +322,46 @@ void keep(const Field<Protocol, SwitchType>& field, const Item& item, const Wind
   seat.holds = seat.owner->holds(seat.port);
 }
 
+/// One receiving end's window, or as many as a warp's threads have.
+template <class Protocol, class Report>
+void receive_some(HostInStep<Protocol>& self, typename Host<Protocol>::Mail& mail, Instant until,
+                  typename HostInStep<Protocol>::IncomingEnd* near,
+                  const HostRules<Protocol>& rules, Post& post, Report& report, std::uint32_t& data,
+                  std::uint32_t& control) {
+  const std::size_t size = mail.arrivals.size();
+  Transit coming;  // asked for while the one before it is worked on
+  coming.time = Instant::never();
+  if (mail.next < size) coming = mail.arrivals[mail.next];
+  while (any(mail.next < size && coming.time < until)) {
+    if (mail.next < size && coming.time < until) {
+      const Transit transit = coming;
+      if (++mail.next < size) coming = mail.arrivals[mail.next];
+      if (transit.packet.is_backward()) {
+        post.push(transit.time, transit.packet);
+      } else {
+        ++(transit.packet.is_whole() ? data : control);
+        auto& incoming = near != nullptr ? *near : self.receiver_of(transit.packet, rules);
+        self.receive_apart(incoming, transit.packet, transit.time, report,
+                           [&](const SimPacket& said) { post.push(transit.time, said); });
+      }
+    }
+    wait_for_others();
+  }
+}
+
+/// What has been received ahead is so from now on.
+template <class Protocol, class IncomingEnd>
+void take_over(HostInStep<Protocol>& self, Ahead<IncomingEnd>& ahead, SheetReport& report) {
+  std::unique_ptr<IncomingEnd>& owner = *self.only_incoming();
+  IncomingEnd* const before = owner.release();
+  owner.reset(ahead.end);
+  ahead.end = before;
+  ahead.window = 0;
+  self.data_received += ahead.data;
+  self.control_received += ahead.control;
+  if (ahead.delivered) report.on_delivery(ahead.delivery);
+}
+
 /// Receiving ends work through their window, ahead of the rest of their hosts, and leave these their post.
 template <class Protocol, class SwitchType>
 void receive(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window,
@@ -321,41 +370,74 @@ void receive(const Field<Protocol, SwitchType>& field, const Item& item, const W
     const bool is_awake = item.is_one && (field.next_event[item.number] < window.end ||
                                           field.mail->has_mail(window.number, item.number));
     auto& self = static_cast<HostInStep<Protocol>&>(field.hosts[item.number]);
-    Post& post = field.posts[item.number];
+    Post& post = field.post_of(item.number, window.number);
+    SheetReport report(field.sheets, *field.tally);
     typename Host<Protocol>::Mail mail;
     if (is_awake) {
       mail.arrivals = self.gather(window.number);
-      post.size = 0;
+      auto& ahead = field.ahead[item.number];
+      if (ahead.window == window.number) {
+        take_over(self, ahead, report);
+        mail.next = ahead.taken;
+        STRACK_DCHECK(mail.arrivals[mail.next - 1].time < window.end);
+      } else {
+        post.size = 0;
+      }
     }
-    auto* const near = come_near(nearby, is_awake, self);
-    SheetReport report(field.sheets, *field.tally);
-    const std::size_t size = mail.arrivals.size();
+    const bool is_more =
+        is_awake && mail.next < mail.arrivals.size() && mail.arrivals[mail.next].time < window.end;
     std::uint32_t data = 0;
     std::uint32_t control = 0;
-    Transit coming;  // asked for while the one before it is worked on
-    coming.time = Instant::never();
-    if (size > 0) coming = mail.arrivals[0];
-    while (any(mail.next < size && coming.time < window.end)) {
-      if (mail.next < size && coming.time < window.end) {
-        const Transit transit = coming;
-        if (++mail.next < size) coming = mail.arrivals[mail.next];
-        if (transit.packet.is_backward()) {
-          post.push(transit.time, transit.packet);
-        } else {
-          ++(transit.packet.is_whole() ? data : control);
-          auto& incoming =
-              near != nullptr ? *near : self.receiver_of(transit.packet, *field.host_rules);
-          self.receive_apart(incoming, transit.packet, transit.time, report,
-                             [&](const SimPacket& said) { post.push(transit.time, said); });
-        }
-      }
-      wait_for_others();
+    if (any(is_more)) {
+      auto* const near = come_near(nearby, is_more, self);
+      receive_some(self, mail, window.end, near, *field.host_rules, post, report, data, control);
+      go_home(nearby, near != nullptr);
     }
-    go_home(nearby, near != nullptr);
     if (is_awake) {
       self.data_received += data;
       self.control_received += control;
       self.hold(mail);
+    }
+  }
+}
+
+/// After a window's ports, and beside what is left of its hosts: what they have sent is received, as far as it surely
+/// comes in the next window. Hosts do not know of it before that.
+template <class Protocol, class SwitchType>
+void receive_ahead(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window,
+                   NearbyReceiver<Protocol>* nearby) {
+  if constexpr (kReceivesAhead<Protocol>) {
+    using IncomingEnd = typename HostInStep<Protocol>::IncomingEnd;
+    const std::uint64_t next = window.number + 1;
+    const Instant until = surely_in_next(field.pace, window.end);
+    auto& self = static_cast<HostInStep<Protocol>&>(field.hosts[item.number]);
+    Ahead<IncomingEnd>& ahead = field.ahead[item.number];
+    typename Host<Protocol>::Mail mail;
+    bool is_one =
+        item.is_one && field.mail->has_mail(next, item.number) && self.may_receive_ahead();
+    if (is_one) {
+      mail.arrivals = self.coming(next);
+      is_one = !mail.arrivals.empty() && mail.arrivals[0].time < until;
+    }
+    if (!is_one) mail.arrivals = {};
+    if (!any(is_one)) return;
+    Post& post = field.post_of(item.number, next);
+    auto* const near = come_near(nearby, is_one, self);
+    if (is_one) {
+      if (ahead.end == nullptr)
+        ahead.end = static_cast<IncomingEnd*>(::operator new(sizeof(IncomingEnd)));
+      nearby[lane()].home = ahead.end;
+      ahead.data = 0;
+      ahead.control = 0;
+      ahead.delivered = false;
+      post.size = 0;
+    }
+    receive_some(self, mail, until, near, *field.host_rules, post, ahead, ahead.data,
+                 ahead.control);
+    go_home(nearby, is_one);
+    if (is_one) {
+      ahead.taken = static_cast<std::uint32_t>(mail.next);
+      ahead.window = next;
     }
   }
 }
@@ -373,7 +455,7 @@ void host(const Field<Protocol, SwitchType>& field, const Item& item, const Wind
   typename Host<Protocol>::Mail mail;
   if (is_awake) {
     if constexpr (apart) {
-      mail.arrivals = field.posts[item.number].all();
+      mail.arrivals = field.post_of(item.number, window.number).all();
     } else {
       mail.arrivals = self.gather(window.number);
       self.receive_from_fellows(window.number);
