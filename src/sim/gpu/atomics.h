@@ -87,6 +87,14 @@ inline std::uint32_t sum_of_all(std::uint32_t mine) {
   return mine;
 #endif
 }
+/// The sum of those of this one and all before it.
+inline std::uint32_t sum_up_to_here(std::uint32_t mine) {
+  for (std::uint32_t step = 1; step < kLanes; step *= 2) {
+    const std::uint32_t other = of_lane(mine, (lane() - step) % kLanes);
+    if (lane() >= step) mine += other;
+  }
+  return mine;
+}
 inline std::int64_t least_of_all(std::int64_t mine) {
   for (std::uint32_t step = kLanes / 2; step > 0; step /= 2) {
     const auto other =

@@ -18,16 +18,21 @@ struct CuModuleTag;
 struct CuFunctionTag;
 struct CuStreamTag;
 struct CuEventTag;
+struct CuGraphTag;
+struct CuGraphExecTag;
 using CuContext = CuContextTag*;
 using CuModule = CuModuleTag*;
 using CuFunction = CuFunctionTag*;
 using CuStream = CuStreamTag*;
 using CuEvent = CuEventTag*;
+using CuGraph = CuGraphTag*;
+using CuGraphExec = CuGraphExecTag*;
 
 inline constexpr int kCuSuccess = 0;
 inline constexpr unsigned kCuStreamNonBlocking = 1;
 inline constexpr unsigned kCuEventDefault = 0;
 inline constexpr unsigned kCuHostMapped = 2;
+inline constexpr int kCuCaptureRelaxed = 2;
 inline constexpr int kCuNearbyBytes = 8;  ///< of a function: shared memory of a block, at most
 inline constexpr int kCuProcessors = 16;  ///< attribute: multiprocessors
 
@@ -82,6 +87,12 @@ struct CuAccess {
   call(cuEventDestroy_v2, (CuEvent)) \
   call(cuEventRecord, (CuEvent, CuStream)) \
   call(cuEventElapsedTime, (float*, CuEvent, CuEvent)) \
+  call(cuStreamBeginCapture_v2, (CuStream, int)) \
+  call(cuStreamEndCapture, (CuStream, CuGraph*)) \
+  call(cuGraphInstantiateWithFlags, (CuGraphExec*, CuGraph, unsigned long long)) \
+  call(cuGraphLaunch, (CuGraphExec, CuStream)) \
+  call(cuGraphDestroy, (CuGraph)) \
+  call(cuGraphExecDestroy, (CuGraphExec)) \
   call(cuLaunchKernel, (CuFunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CuStream, void**, void**))
 // clang-format on
 

@@ -22,6 +22,7 @@
 #include "sim/gpu/kernel_images.h"
 #include "sim/gpu/light_port.h"
 #include "sim/gpu/machine.h"
+#include "sim/gpu/shares.h"
 
 namespace strack::sim::gpu {
 namespace {
@@ -56,8 +57,11 @@ class Gpu final : public Machine {
          {static_cast<void*>(told_), static_cast<void*>(failure_), static_cast<void*>(ferry_)}) {
       if (memory != nullptr) cuda_.cuMemFreeHost(memory);
     }
-    for (const CuEvent mark : marks_) {
-      if (mark != nullptr) cuda_.cuEventDestroy_v2(mark);
+    if (together_ != nullptr) cuda_.cuGraphExecDestroy(together_);
+    for (const auto& marks : {marks_, marks_together_}) {
+      for (const CuEvent mark : marks) {
+        if (mark != nullptr) cuda_.cuEventDestroy_v2(mark);
+      }
     }
     for (const CuStream stream : {ports_, hosts_, switches_}) {
       if (stream != nullptr) cuda_.cuStreamDestroy_v2(stream);
@@ -82,13 +86,15 @@ class Gpu final : public Machine {
       return text_;
     if (failed(cuda_.cuMemHostAlloc(&told, kTold * sizeof(Told), kCuHostMapped)) ||
         failed(cuda_.cuMemHostAlloc(&failure, sizeof(DeviceFailure), kCuHostMapped)) ||
-        failed(cuda_.cuMemHostAlloc(&ferry, kFerry, 0)) ||
+        failed(cuda_.cuMemHostAlloc(&ferry, ferry_size(), 0)) ||
         failed(cuda_.cuStreamCreate(&ports_, kCuStreamNonBlocking)) ||
         failed(cuda_.cuStreamCreate(&hosts_, kCuStreamNonBlocking)) ||
         failed(cuda_.cuStreamCreate(&switches_, kCuStreamNonBlocking)))
       return text_;
-    for (CuEvent& mark : marks_) {
-      if (failed(cuda_.cuEventCreate(&mark, kCuEventDefault))) return text_;
+    for (auto* marks : {&marks_, &marks_together_}) {
+      for (CuEvent& mark : *marks) {
+        if (failed(cuda_.cuEventCreate(&mark, kCuEventDefault))) return text_;
+      }
     }
     if (const char* verbose = std::getenv("STRACK_GPU_VERBOSE"))
       times_kernels_ = std::string_view(verbose) == "kernels";
@@ -102,13 +108,20 @@ class Gpu final : public Machine {
 
   [[nodiscard]] bool emulated() const override { return false; }
   [[nodiscard]] void* make_sheet(std::size_t bytes) override {
-    CuPointer sheet = 0;
-    const std::size_t room = bytes + 64;
-    check(cuda_.cuMemAlloc_v2(&sheet, room));
-    check(cuda_.cuMemsetD8_v2(sheet, 0, room));
-    check(cuda_.cuStreamSynchronize(nullptr));
-    const OutsideArena outside;  // the list goes after the arena
-    sheets_.push_back(sheet);
+    const std::size_t room = (bytes + 64) / 64 * 64 + 64;
+    if (room > sheet_left_) {
+      // Many of them at once: to take memory and to give it back both wait for all that the GPU does.
+      const std::size_t all = std::max(room, kSheets);
+      check(cuda_.cuMemAlloc_v2(&next_sheet_, all));
+      check(cuda_.cuMemsetD8_v2(next_sheet_, 0, all));
+      check(cuda_.cuStreamSynchronize(nullptr));
+      sheet_left_ = all;
+      const OutsideArena outside;  // the list goes after the arena
+      sheets_.push_back(next_sheet_);
+    }
+    const CuPointer sheet = next_sheet_;
+    next_sheet_ += room;
+    sheet_left_ -= room;
     return reinterpret_cast<void*>(sheet);
   }
   void fetch(void* to, const void* from, std::size_t bytes) override {
@@ -124,16 +137,18 @@ class Gpu final : public Machine {
     layout_ = layout;
     const auto began = Clock::now();
     used_ = (arena_.used + 63) / 64 * 64;
+    more_room_ = std::clamp(layout.hosts * kMoreOfHost, kLeastMore, kMostMore);
     make_room();
     load(layout.transport);
+    if (!times_kernels_ && !layout_.pauses) prepare_together();
     push();
     costs_.start = since(began);
   }
 
   // By way of memory that the driver knows to be the host's: the address alone says no longer whose it is.
   void push() override {
-    for (std::size_t at = 0; at < used_; at += kFerry) {
-      const std::size_t size = std::min(kFerry, used_ - at);
+    for (std::size_t at = 0; at < used_; at += ferry_size()) {
+      const std::size_t size = std::min(ferry_size(), used_ - at);
       std::memcpy(ferry_, arena_.base + at, size);
       check(cuda_.cuMemcpyHtoD_v2(base() + at, ferry_, size));
     }
@@ -141,8 +156,8 @@ class Gpu final : public Machine {
   void pull() override {
     if (is_here_) return;
     const auto began = Clock::now();
-    for (std::size_t at = 0; at < used_; at += kFerry) {
-      const std::size_t size = std::min(kFerry, used_ - at);
+    for (std::size_t at = 0; at < used_; at += ferry_size()) {
+      const std::size_t size = std::min(ferry_size(), used_ - at);
       check(cuda_.cuMemcpyDtoH_v2(ferry_, base() + at, size));
       std::memcpy(arena_.base + at, ferry_, size);
     }
@@ -161,8 +176,16 @@ class Gpu final : public Machine {
     }
     // Some windows ahead, so that it does not wait for the host; void where the host has to look first.
     while (launched_ < window + ahead_) {
-      launch_window(0, 0);
-      ++launched_;
+      if (together_ == nullptr || ahead_ < kTogether) {
+        launch_window(0, 0);
+        ++launched_;
+      } else if (launched_ + kTogether <= window + kAhead) {
+        check(cuda_.cuGraphLaunch(together_, ports_));
+        check(cuda_.cuEventRecord(mark_of(Mark::told), ports_));
+        launched_ += kTogether;
+      } else {
+        break;
+      }
     }
     const Told told = wait_for(window);
     if (times_kernels_) take_times();
@@ -174,7 +197,7 @@ class Gpu final : public Machine {
     }
     used_ = told.used;
     costs_.running += since(began);
-    if (used_ + kMoreRoom > mapped_) make_room();
+    if (used_ + more_room_ > mapped_) make_room();
     return told.tally;
   }
   [[nodiscard]] bool halt() override {
@@ -205,9 +228,10 @@ class Gpu final : public Machine {
     };
     std::fprintf(stderr,
                  "gpu: us per window: receive %.1f, host %.1f, beside take %.1f, serve %.1f, keep "
-                 "%.1f; whole switches %.1f\n",
+                 "%.1f, receive ahead %.1f; whole switches %.1f\n",
                  each(Mark::host_begins), each(Mark::send_begins), each(Mark::take_begins),
-                 each(Mark::serve_begins), each(Mark::keep_begins), each(Mark::switches_begin));
+                 each(Mark::serve_begins), each(Mark::keep_begins), each(Mark::ahead_begins),
+                 each(Mark::switches_begin));
   }
   /// Between kernels, for their times.
   enum class Mark : std::uint8_t {
@@ -217,7 +241,8 @@ class Gpu final : public Machine {
     take_begins,
     serve_begins,
     keep_begins,
-    keep_ends,
+    ahead_begins,
+    ahead_ends,
     told,
     weighed,
     switches_begin,
@@ -233,7 +258,7 @@ class Gpu final : public Machine {
     check(cuda_.cuStreamSynchronize(hosts_));
     check(cuda_.cuStreamSynchronize(switches_));
     check(cuda_.cuStreamSynchronize(ports_));
-    for (std::size_t i = 0; i < static_cast<std::size_t>(Mark::keep_ends); ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(Mark::ahead_ends); ++i) {
       float milliseconds = 0;
       if (i + 1 == static_cast<std::size_t>(Mark::take_begins)) continue;
       check(cuda_.cuEventElapsedTime(&milliseconds, marks_[i], marks_[i + 1]));
@@ -257,10 +282,16 @@ class Gpu final : public Machine {
   };
 
   static constexpr std::size_t kBlockBytes = std::size_t{64}
-                                             << 20;          ///< the GPU's memory is taken by these
-  static constexpr std::size_t kMoreRoom = 4 * kBlockBytes;  ///< for what grows in one window
-  static constexpr std::size_t kFerry = std::size_t{16} << 20;
+                                             << 20;  ///< the GPU's memory is taken by these
+  /// For what grows in one window: of a host with its ports, and of all together.
+  static constexpr std::size_t kMoreOfHost = std::size_t{32} << 10;
+  static constexpr std::size_t kLeastMore = kBlockBytes / 2;
+  static constexpr std::size_t kMostMore = 4 * kBlockBytes;
+  static constexpr std::size_t kLargeFerry = std::size_t{16} << 20;
+  static constexpr std::size_t kSmallFerry = std::size_t{1} << 20;  ///< of runs that share the GPU
+  static constexpr std::size_t kSheets = std::size_t{1} << 20;
 
+  [[nodiscard]] std::size_t ferry_size() const { return company_ > 1 ? kSmallFerry : kLargeFerry; }
   [[nodiscard]] CuPointer base() const { return reinterpret_cast<CuPointer>(arena_.base); }
 
   /// Addresses that are the GPU's, and the host's as well: the driver keeps others from them, and what the
@@ -271,13 +302,14 @@ class Gpu final : public Machine {
     void* here = mmap(reinterpret_cast<void*>(place), capacity, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     if (here == MAP_FAILED) return "the host has no room beside the GPU's memory";
+    madvise(here, capacity, MADV_HUGEPAGE);  // much of it is seen once, when it comes back
     arena_ = {static_cast<char*>(here), capacity, 0};
     return enlist_arena(arena_) ? std::string() : std::string(kTooMany);
   }
 
   /// Takes more of the GPU's memory, ahead of what is used.
   void make_room() {
-    const std::size_t wanted = std::min(arena_.capacity, used_ + used_ / 4 + 2 * kMoreRoom);
+    const std::size_t wanted = std::min(arena_.capacity, used_ + used_ / 4 + 2 * more_room_);
     while (mapped_ < wanted) {
       CuAllocation what;
       what.location.id = device_;
@@ -285,7 +317,7 @@ class Gpu final : public Machine {
       access.location.id = device_;
       CuHandle block = 0;
       if (failed(cuda_.cuMemCreate(&block, kBlockBytes, &what, 0))) {
-        if (used_ + kMoreRoom / 4 > mapped_) give_up(std::string(kMemoryIsFull));
+        if (used_ + more_room_ / 4 > mapped_) give_up(std::string(kMemoryIsFull));
         return;  // as far as it goes
       }
       check(cuda_.cuMemMap(base() + mapped_, kBlockBytes, 0, block, 0));
@@ -296,11 +328,10 @@ class Gpu final : public Machine {
     }
     if (memory_ != nullptr) store(&memory_->capacity, &mapped_, sizeof mapped_);
   }
-  static constexpr unsigned kWarp = 32;
   static constexpr unsigned kBlock = 64;
-  static constexpr std::size_t kLeaving = sizeof(Leaving) * LeavingList::kMost;  ///< of a port
   static constexpr std::size_t kNearby = std::size_t{96} << 10;  ///< of a warp of hosts, at most
   static constexpr std::uint64_t kAhead = 8;                     ///< windows, at most
+  static constexpr std::uint64_t kTogether = 4;                  ///< of them launched at once
   static constexpr unsigned kTold = 16;                          ///< more than those
 
   bool failed(int result) {
@@ -329,16 +360,19 @@ class Gpu final : public Machine {
     for (const KernelImage& image : kernel_images()) {
       if (!image.has(prefix + "8gpu_host")) continue;
       module_ = module_of(image);
+      const Chip chip{static_cast<unsigned>(processors_), company_};
+      hosts_per_warp_ = chip.per_warp("STRACK_GPU_HOSTS_PER_WARP", layout_.hosts, 4);
+      // Where hosts fill the GPU anyway, nothing is won by it.
+      layout_.ahead = layout_.ahead && hosts_per_warp_ < kWarp;
       find_kernels(prefix);
       give_memory();
-      hosts_per_warp_ = per_warp("STRACK_GPU_HOSTS_PER_WARP", layout_.hosts, 4);
       if (layout_.nearby != 0)
         hosts_per_warp_ =
             std::min(hosts_per_warp_, static_cast<unsigned>(kNearby / layout_.nearby));
       check(cuda_.cuFuncSetAttribute(host_, kCuNearbyBytes,
                                      static_cast<int>(hosts_per_warp_ * layout_.nearby)));
-      ports_per_warp_ = per_warp("STRACK_GPU_PORTS_PER_WARP", layout_.seats, 16);
-      receivers_per_warp_ = per_warp("STRACK_GPU_RECEIVERS_PER_WARP", layout_.hosts, 8);
+      ports_per_warp_ = chip.per_warp("STRACK_GPU_PORTS_PER_WARP", layout_.seats, 6, 16);
+      receivers_per_warp_ = chip.per_warp("STRACK_GPU_RECEIVERS_PER_WARP", layout_.hosts, 8);
       return;
     }
     give_up(std::string("it was built without kernels for ") + transport);
@@ -353,6 +387,7 @@ class Gpu final : public Machine {
     keep_ = step(pauses ? "gpu_pfc_keep" : "gpu_keep");
     host_ = step(layout_.apart ? "gpu_send" : "gpu_host");
     receive_ = step("gpu_receive");
+    if (layout_.ahead) receive_ahead_ = step("gpu_ahead");
     if (layout_.turn_switches != 0) turns_ = step("gpu_turns");
     if (pauses) weigh_ = step("gpu_pfc_weigh");
     if (layout_.switches != 0)
@@ -382,19 +417,6 @@ class Gpu final : public Machine {
     memory_ = static_cast<DeviceMemory*>(sheet);
   }
 
-  /// As few items to a warp as fill the GPU, with those of the runs that share it: threads of a warp take turns where
-  /// their ways part.
-  [[nodiscard]] unsigned per_warp(const char* setting, std::uint32_t items,
-                                  unsigned warps_per_processor) const {
-    if (const char* set = std::getenv(setting)) {
-      const int value = std::atoi(set);
-      if (value >= 1 && value <= 32) return static_cast<unsigned>(value);
-    }
-    const unsigned warps = static_cast<unsigned>(processors_) * warps_per_processor;
-    const std::uint64_t all = std::uint64_t{items} * company_;
-    return static_cast<unsigned>(std::clamp<std::uint64_t>((all + warps - 1) / warps, 1, 32));
-  }
-
   void launch(CuFunction kernel, CuStream stream, std::uint32_t items, unsigned per_warp,
               unsigned shares, std::uint64_t window, std::uint64_t end, unsigned block = kBlock,
               std::size_t nearby = 0) {
@@ -414,7 +436,7 @@ class Gpu final : public Machine {
     if (layout_.apart)
       launch(receive_, hosts_, layout_.hosts, receivers_per_warp_, 1, window, last, kWarp,
              receivers_per_warp_ * layout_.nearby_receiver);
-    mark(Mark::send_begins, hosts_);
+    check(cuda_.cuEventRecord(mark_of(Mark::send_begins), hosts_));
     launch(host_, hosts_, layout_.hosts, hosts_per_warp_, 1, window, last, kWarp,
            hosts_per_warp_ * layout_.nearby);
     check(cuda_.cuEventRecord(mark_of(Mark::host_ends), hosts_));
@@ -425,20 +447,41 @@ class Gpu final : public Machine {
       launch(turns_, ports_, layout_.turn_switches, 1, kWarp, window, last, kWarp);
     mark(Mark::serve_begins, ports_);
     launch(serve_, ports_, layout_.seats, ports_per_warp_, 1, window, last, kBlock,
-           kBlock / kWarp * ports_per_warp_ * kLeaving);
+           kBlock / kWarp * Desktop::stride_of(ports_per_warp_) * Desktop::kBytes);
     mark(Mark::keep_begins, ports_);
     launch(keep_, ports_, layout_.seats, 32, 1, window, last);
-    mark(Mark::keep_ends, ports_);
+    mark(Mark::ahead_begins, ports_);
+    if (layout_.ahead) {
+      // Beside what is sent, but not beside what is received.
+      check(cuda_.cuStreamWaitEvent(ports_, mark_of(Mark::send_begins), 0));
+      launch(receive_ahead_, ports_, layout_.hosts, receivers_per_warp_, 1, window, last, kWarp,
+             receivers_per_warp_ * layout_.nearby_receiver);
+    }
+    mark(Mark::ahead_ends, ports_);
     check(cuda_.cuStreamWaitEvent(ports_, mark_of(Mark::host_ends), 0));
     if (layout_.switches != 0)
       check(cuda_.cuStreamWaitEvent(ports_, mark_of(Mark::switches_end), 0));
     auto field = reinterpret_cast<std::uint64_t>(layout_.field);
     auto told = reinterpret_cast<std::uint64_t>(told_);
     unsigned places = kTold;
-    std::uint64_t room = kMoreRoom;
+    std::uint64_t room = more_room_;
     void* arguments[] = {&field, &memory_, &window, &last, &told, &places, &room};
     check(cuda_.cuLaunchKernel(tell_, 1, 1, 1, 1, 1, 1, 0, ports_, arguments, nullptr));
     check(cuda_.cuEventRecord(mark_of(Mark::told), ports_));
+  }
+
+  /// Some windows that the GPU works out, for the driver to launch at once: one call for many.
+  void prepare_together() {
+    // Events that were recorded for this are of no use elsewhere.
+    std::swap(marks_, marks_together_);
+    CuGraph graph = nullptr;
+    check(cuda_.cuStreamBeginCapture_v2(ports_, kCuCaptureRelaxed));
+    check(cuda_.cuEventRecord(mark_of(Mark::told), ports_));
+    for (std::uint64_t i = 0; i < kTogether; ++i) launch_window(0, 0);
+    check(cuda_.cuStreamEndCapture(ports_, &graph));
+    std::swap(marks_, marks_together_);
+    check(cuda_.cuGraphInstantiateWithFlags(&together_, graph, 0));
+    check(cuda_.cuGraphDestroy(graph));
   }
 
   /// Beside hosts and ports. One to a warp: each goes its own way.
@@ -463,7 +506,7 @@ class Gpu final : public Machine {
     constexpr std::uint64_t kQueries = 64;
     for (std::uint64_t looks = 1; *number != window; ++looks) {
       if (looks < kLooks) continue;
-      if (ahead_ > 0) std::this_thread::sleep_for(std::chrono::microseconds(10));
+      if (ahead_ > 0 || company_ > 1) std::this_thread::sleep_for(std::chrono::microseconds(10));
       if (looks % kQueries == 0 && cuda_.cuStreamQuery(ports_) != kCuNotReady && *number != window)
         check(cuda_.cuStreamSynchronize(ports_));
     }
@@ -485,12 +528,15 @@ class Gpu final : public Machine {
   CuStream hosts_ = nullptr;
   CuStream switches_ = nullptr;  ///< of those that run as a whole
   std::array<CuEvent, kMarks> marks_{};
+  std::array<CuEvent, kMarks> marks_together_{};
+  CuGraphExec together_ = nullptr;
   CuModule module_ = nullptr;
   CuFunction take_ = nullptr;
   CuFunction serve_ = nullptr;
   CuFunction keep_ = nullptr;
   CuFunction host_ = nullptr;
   CuFunction receive_ = nullptr;
+  CuFunction receive_ahead_ = nullptr;
   CuFunction tell_ = nullptr;
   CuFunction turns_ = nullptr;
   CuFunction weigh_ = nullptr;
@@ -509,12 +555,15 @@ class Gpu final : public Machine {
   bool halted_ = false;
   DeviceMemory* memory_ = nullptr;  ///< the GPU's
   char* ferry_ = nullptr;
-  std::size_t used_ = 0;    ///< of the arena, on either side
+  std::size_t used_ = 0;  ///< of the arena, on either side
+  std::size_t more_room_ = kMostMore;
   std::size_t mapped_ = 0;  ///< of it, so much memory the GPU has there
   bool is_here_ = false;    ///< nothing has run since all was pulled
   std::vector<CuHandle> blocks_;
   DeviceFailure* failure_ = nullptr;
   std::vector<CuPointer> sheets_;
+  CuPointer next_sheet_ = 0;
+  std::size_t sheet_left_ = 0;
   Costs costs_;
 };
 

@@ -39,11 +39,12 @@ STRACK_DEVICE inline Nearby* nearby_of_warp(std::uint32_t per_warp) {
          __nvvm_read_ptx_sreg_tid_x() / kLanes * per_warp;
 }
 
-/// Room for what leaves by the thread's port.
-STRACK_DEVICE inline LeavingList leaving_of_thread(std::uint32_t per_warp) {
-  auto* const first = reinterpret_cast<Leaving*>(strack_gpu_nearby);
-  return {first + __nvvm_read_ptx_sreg_tid_x() / kLanes * per_warp * LeavingList::kMost + lane(),
-          per_warp};
+/// What the thread of a port has near it.
+STRACK_DEVICE inline Desktop desktop_of_thread(std::uint32_t per_warp) {
+  auto* const first = reinterpret_cast<std::byte*>(strack_gpu_nearby);
+  return Desktop::of(first + __nvvm_read_ptx_sreg_tid_x() / kLanes * Desktop::stride_of(per_warp) *
+                                 Desktop::kBytes,
+                     per_warp, lane());
 }
 
 }  // namespace gpu
@@ -78,8 +79,8 @@ class TransportOf {
   STRACK_GPU_STEP(gpu_take, take, Dropping, seat_count)
   // As many blocks at a time as their lists of what leaves have room for: 128 registers for a thread.
   STRACK_GPU_BOUNDED_STEP(gpu_drop, STRACK_LAUNCH_BOUNDS(64, 8), serve, Dropping, seat_count,
-                          gpu::leaving_of_thread(per_warp))
-  STRACK_GPU_STEP(gpu_trim, serve, Trimmed, seat_count, gpu::leaving_of_thread(per_warp))
+                          gpu::desktop_of_thread(per_warp))
+  STRACK_GPU_STEP(gpu_trim, serve, Trimmed, seat_count, gpu::desktop_of_thread(per_warp))
   STRACK_GPU_STEP(gpu_keep, keep, Dropping, seat_count)
   STRACK_GPU_STEP(gpu_turns, take_turns, Dropping, turn_switch_count)
   STRACK_GPU_STEP(gpu_drop_whole, run_whole, Dropping, switch_count)
@@ -90,6 +91,8 @@ class TransportOf {
   STRACK_GPU_STEP(gpu_pfc_keep, keep_lossless, Lossless, seat_count)
   STRACK_GPU_STEP(gpu_pfc_whole, run_whole, Lossless, switch_count)
   STRACK_GPU_STEP(gpu_receive, receive, Dropping, host_count,
+                  gpu::nearby_of_warp<gpu::NearbyReceiver<Protocol>>(per_warp))
+  STRACK_GPU_STEP(gpu_ahead, receive_ahead, Dropping, host_count,
                   gpu::nearby_of_warp<gpu::NearbyReceiver<Protocol>>(per_warp))
   STRACK_GPU_STEP(gpu_send, send, Dropping, host_count,
                   gpu::nearby_of_warp<gpu::Nearby<Protocol, true>>(per_warp))

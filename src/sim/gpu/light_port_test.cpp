@@ -1,6 +1,7 @@
 // A port in two passes does what it does packet by packet: random arrivals, every number that a port has.
 #include "sim/gpu/light_port.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -91,7 +92,8 @@ TEST(LightPort, TwoPassesDoWhatOneDoes) {
     Side two;
     auto& light = static_cast<Light&>(two.port);
     ASSERT_TRUE(light.is_one());
-    Leaving leaving[LeavingList::kMost];
+    alignas(Leaving) std::byte memory[Desktop::kBytes];
+    const Desktop desktop = Desktop::of(memory, 1, 0);
     Rng rng(priority ? 1 : 2);
     for (std::uint64_t window = 1; window <= 400; ++window) {
       const std::vector<Transit> list = arrivals(rng, window);
@@ -108,7 +110,9 @@ TEST(LightPort, TwoPassesDoWhatOneDoes) {
         EXPECT_EQ(notes.back().is_control(), transit.packet.is_control());
       }
       one.port.run(coming, rules, one.context, one.fingerprint, one.drops);
-      light.run(true, notes, rules, {leaving, 1}, two.context, two.fingerprint, two.drops);
+      ASSERT_TRUE(light.is_small(rules, two.context.end));
+      sort_together(notes.data(), static_cast<std::uint32_t>(notes.size()), desktop.notes, true);
+      light.run(true, notes, rules, desktop, two.context, two.fingerprint, two.drops);
       expect_same(one, two);
       if (window % 50 == 0) {
         const PortTally a = one.port.take_interval();
@@ -135,7 +139,8 @@ TEST(LightPort, WhatIsUrgentIsForTheOtherWay) {
   Side one;
   Side two;
   auto& light = static_cast<Light&>(two.port);
-  Leaving leaving[LeavingList::kMost];
+  alignas(Leaving) std::byte memory[Desktop::kBytes];
+  const Desktop desktop = Desktop::of(memory, 1, 0);
   Rng rng(3);
   int windows_of_light = 0;
   for (std::uint64_t window = 1; window <= 600; ++window) {
@@ -156,7 +161,8 @@ TEST(LightPort, WhatIsUrgentIsForTheOtherWay) {
     one.port.run(coming, rules, one.context, one.fingerprint, one.drops);
     if (light.is_usual(notes)) {
       ++windows_of_light;
-      light.run(true, notes, rules, {leaving, 1}, two.context, two.fingerprint, two.drops);
+      sort_together(notes.data(), static_cast<std::uint32_t>(notes.size()), desktop.notes, true);
+      light.run(true, notes, rules, desktop, two.context, two.fingerprint, two.drops);
     } else {
       two.port.run(coming, rules, two.context, two.fingerprint, two.drops);
     }

@@ -26,6 +26,7 @@ struct Layout {
   std::size_t nearby = 0;
   bool apart = false;  ///< receiving ends work ahead of their hosts, near their threads
   std::size_t nearby_receiver = 0;
+  bool ahead = false;     ///< and do so for the next window while this one's hosts send
   void* field = nullptr;  ///< gpu::Field of that transport
 };
 

@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "sim/gpu/atomics.h"
 #include "sim/host/host.h"
+#include "sim/host/report.h"
 #include "sim/net/lane.h"
 #include "sim/net/sim_packet.h"
 #include "sim/net/wire.h"
@@ -94,6 +95,13 @@ class HostInStep : public Host<Protocol> {
     while (const auto ack = incoming.receiver.poll_ack(now))
       say(Protocol::pack_ack(*ack, {incoming.flow.src, incoming.flow.src_slot}));
   }
+  /// What comes by the wire in that window is all that comes, and for one receiving end or for those who send.
+  [[nodiscard]] bool may_receive_ahead() {
+    return this->held_.empty() && only_incoming() != nullptr;
+  }
+  [[nodiscard]] std::span<const Transit> coming(std::uint64_t window) const {
+    return this->in->arrivals(window);
+  }
   [[nodiscard]] IncomingEnd& receiver_of(const SimPacket& packet, const Rules& rules) {
     return this->incoming_at(packet, rules);
   }
@@ -145,6 +153,29 @@ struct Post {
     ::operator delete(list);
     list = room;
     capacity = larger;
+  }
+};
+
+/// Receiving ends that are their bits: what comes in the next window can be received before it begins, on a copy, and
+/// nobody sees it until then.
+template <class Protocol>
+inline constexpr bool kReceivesAhead = kReceivesApart<Protocol>&&
+    std::is_trivially_copyable_v<typename HostInStep<Protocol>::IncomingEnd>;
+
+/// What a host has received ahead, of the window of that number.
+template <class IncomingEnd>
+struct Ahead {
+  std::uint64_t window = 0;
+  IncomingEnd* end = nullptr;  ///< its receiving end as it is then; or else room for it
+  std::uint32_t taken = 0;     ///< of what comes by the wire
+  std::uint32_t data = 0;
+  std::uint32_t control = 0;
+  bool delivered = false;
+  Delivery delivery;
+
+  void on_delivery(const Delivery& one) {
+    delivery = one;
+    delivered = true;
   }
 };
 
@@ -301,6 +332,7 @@ typename HostInStep<Protocol>::IncomingEnd* come_near(NearbyReceiver<Protocol>* 
   wait_for_others();
   return owner == nullptr ? nullptr : mine.incoming_here();
 }
+/// Home, or to where `mine.home` has been pointed since.
 template <class Protocol>
 void go_home(NearbyReceiver<Protocol>* nearby, bool is_near) {
   wait_for_others();

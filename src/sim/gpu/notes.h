@@ -22,6 +22,7 @@ class Note {
  public:
   static constexpr int kPortBits = 16;
   static constexpr int kPlaceBits = 47;
+  static constexpr std::int64_t kLarge = 0xffff;  ///< or larger
   static_assert(sizeof(void*) == 8 && kMaxPorts <= 1u << kPortBits);
 
   Note() = default;
@@ -53,20 +54,56 @@ class Note {
   /// No two are equal: a link brings one packet at a time.
   friend bool operator<(const Note& a, const Note& b) { return a.order_ < b.order_; }
 
-  friend void sort_together(Note* list, std::uint32_t size);
+  friend void sort_together(Note* list, std::uint32_t size, const struct NearNotes& near,
+                            bool goes_near);
+  friend struct NearNote;
 
  private:
   static constexpr std::uint64_t kUrgent = 1;  // packets lie at even places
   static_assert(alignof(SimPacket) > kUrgent);
   static constexpr std::uint64_t kPlace = ((std::uint64_t{1} << kPlaceBits) - 1) & ~kUrgent;
   static constexpr std::uint64_t kControl = std::uint64_t{1} << 63;
-  static constexpr std::int64_t kLarge = 0xffff;  ///< or larger
   [[nodiscard]] static std::int64_t base(Instant end) {
     return end.ps - (std::int64_t{1} << (64 - kPortBits - 1));
   }
 
   std::uint64_t order_ = 0;
   std::uint64_t what_ = 0;
+};
+
+/// A note near its thread, where a port's window is gone through in order of time: when, as seen from the window's end,
+/// and of the rest what is decided by, with the place in the port's list. One word.
+struct NearNote {
+  static constexpr std::uint32_t kPlaces = 64;
+  static constexpr std::uint32_t kControl = 1u << 6;
+  static constexpr int kSizeShift = 8;
+
+  std::int32_t time = 0;
+  std::uint32_t what = 0;
+
+  NearNote() = default;
+  /// Where that fits: who comes here has seen to it.
+  NearNote(const Note& note, std::uint32_t place)
+      : time(static_cast<std::int32_t>(static_cast<std::int64_t>(note.order_ >> Note::kPortBits) -
+                                       (std::int64_t{1} << (64 - Note::kPortBits - 1)))),
+        what(place | (note.is_control() ? kControl : 0) |
+             static_cast<std::uint32_t>((note.what_ & ~Note::kControl) >> Note::kPlaceBits)
+                 << kSizeShift) {}
+
+  [[nodiscard]] std::uint32_t place() const { return what % kPlaces; }
+  [[nodiscard]] bool is_control() const { return (what & kControl) != 0; }
+  /// Or Note::kLarge.
+  [[nodiscard]] std::uint32_t size() const { return what >> kSizeShift; }
+};
+static_assert(sizeof(NearNote) == 8);
+
+/// Those of a thread's port, in order; neighbours' lie in turn.
+struct NearNotes {
+  static constexpr std::uint32_t kMost = 24;
+  NearNote* first = nullptr;
+  std::uint32_t stride = 1;
+
+  [[nodiscard]] NearNote& operator[](std::uint32_t i) const { return first[i * stride]; }
 };
 
 inline void sort_notes(Note* list, std::uint32_t size) {
@@ -86,14 +123,17 @@ inline void sort_notes(Note* list, std::uint32_t size) {
 
 /// Those of all threads of a warp, who come together: one list after the other, a note or two to a thread, and the
 /// place of each is how many come before it. The next list is on its way meanwhile. Long ones everybody sorts alone.
-inline void sort_together(Note* list, std::uint32_t size) {
+/// What fits into the thread's room near it is put in order there, where that `goes_near`, and the list stays as it is.
+inline void sort_together(Note* list, std::uint32_t size, const NearNotes& near, bool goes_near) {
   constexpr std::uint32_t kMost = 2 * kLanes;
+  static_assert(kLanes == 1 || NearNotes::kMost <= kLanes);
   struct Hand {
     Note* from;
     std::uint32_t count;
     Note first;
     Note second;
   };
+  goes_near = goes_near && size <= NearNotes::kMost;
   const std::uint32_t a = lane();
   const std::uint32_t b = lane() + kLanes;
   const auto pick_up = [&](std::uint32_t lists) {
@@ -103,11 +143,13 @@ inline void sort_together(Note* list, std::uint32_t size) {
     const std::uint32_t count = of_lane(size, whose);
     return Hand{from, count, from[a < count ? a : 0], from[b < count ? b : 0]};
   };
-  std::uint32_t lists = ballot(size > 1 && size <= kMost && kLanes > 1);
+  std::uint32_t lists = ballot(size > (goes_near ? 0 : 1) && size <= kMost && kLanes > 1);
+  const std::uint32_t near_ones = ballot(goes_near);
   if (lists != 0) {
     Hand next = pick_up(lists);
     while (lists != 0) {
       const Hand hand = next;
+      const auto whose = static_cast<std::uint32_t>(std::countr_zero(lists));
       lists &= lists - 1;
       if (lists != 0) next = pick_up(lists);
       std::uint32_t first_place = 0;
@@ -128,11 +170,19 @@ inline void sort_together(Note* list, std::uint32_t size) {
           second_place += other < hand.second.order_ ? 1 : 0;
         }
       }
+      if ((near_ones >> whose & 1) != 0) {
+        // The warp's rooms lie side by side: those of its first thread begin where this one's minus its number do.
+        NearNote* const room = near.first + whose - lane();
+        if (a < hand.count) room[first_place * near.stride] = NearNote(hand.first, a);
+        continue;
+      }
       if (a < hand.count) hand.from[first_place] = hand.first;
       if (b < hand.count) hand.from[second_place] = hand.second;
     }
   }
   if (size > kMost || kLanes == 1) sort_notes(list, size);
+  for (std::uint32_t i = 0; kLanes == 1 && goes_near && i < size; ++i)
+    near[i] = NearNote(list[i], i);
   wait_for_others();
 }
 

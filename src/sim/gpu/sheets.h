@@ -65,6 +65,17 @@ inline Course course_after(const Pace& pace, std::uint64_t window, std::int64_t 
   return {window + 1, ahead < last ? ahead : last, true};
 }
 
+/// The next window does not end before this, whoever works it out.
+inline Instant surely_in_next(const Pace& pace, Instant end) {
+  std::int64_t last = pace.end.ps;
+  if (const std::int64_t interval = pace.interval.value; interval > 0) {
+    const std::int64_t sample = (end.ps + interval - 1) / interval * interval;
+    if (sample < last) last = sample;
+  }
+  const std::int64_t ahead = end.ps + pace.lookahead.value;
+  return {ahead < last ? ahead : last};
+}
+
 /// Makes ready for the next window; returns what this one came to.
 inline Tally close_window(Tally& tally) {
   const Tally closed = tally;

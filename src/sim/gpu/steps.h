@@ -4,7 +4,8 @@
 //   serve   a port sorts what was noted for it, and works through its window as on any engine
 //   keep    what came too early is kept for a later window
 //   host    a host runs its window; beside the three others, which it shares nothing with. Where that can be, its
-//           receiving ends *receive* first, and then the rest of it *sends*
+//           receiving ends *receive* first, and then the rest of it *sends*; most of what there is to receive then has
+//           been *received ahead*, beside what was sent in the window before
 //
 // Switches at which order between ports counts are another matter: whole_switch.h.
 //
@@ -18,6 +19,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
 
 #include "base/units.h"
@@ -100,7 +103,9 @@ struct Field {
   std::uint32_t turn_switch_count = 0;
   const PortRules* port_rules = nullptr;
   const HostRules<Protocol>* host_rules = nullptr;
-  Post* posts = nullptr;  ///< by host, where receiving ends work apart
+  Post* posts =
+      nullptr;  ///< by host, where receiving ends work apart: of this window, and of the next
+  Ahead<typename HostInStep<Protocol>::IncomingEnd>* ahead = nullptr;  ///< likewise
   MailFlags* mail = nullptr;
   Instant* next_event = nullptr;  ///< by host
   Sheets sheets;
@@ -108,6 +113,10 @@ struct Field {
   Course* course = nullptr;
   Pace pace;
   bool has_priorities = false;  ///< [D116] some packets do
+
+  [[nodiscard]] Post& post_of(std::uint32_t host, std::uint64_t window) const {
+    return posts[2 * host + (window & 1)];
+  }
 };
 
 struct Window {
@@ -212,10 +221,10 @@ void find_again(Seat<SwitchType>& seat, const PortRules& rules, const Window& wi
   STRACK_CHECK_OP(inbox.count, ==, noted);
 }
 
-/// What was noted for a port, in order; all threads of a warp come here.
+/// What was noted for a port; all threads of a warp come here.
 template <class SwitchType>
-std::span<const Note> sorted_inbox(bool is_awake, Seat<SwitchType>& seat, const PortRules& rules,
-                                   const Window& window) {
+std::span<Note> whole_inbox(bool is_awake, Seat<SwitchType>& seat, const PortRules& rules,
+                            const Window& window) {
   Inbox& inbox = seat.inbox;
   const std::uint32_t count = is_awake ? inbox.count : 0;
   std::uint32_t lacking = ballot(is_awake && count > inbox.capacity);
@@ -224,10 +233,16 @@ std::span<const Note> sorted_inbox(bool is_awake, Seat<SwitchType>& seat, const 
                                         static_cast<std::uint32_t>(std::countr_zero(lacking)));
     find_again(*reinterpret_cast<Seat<SwitchType>*>(whose), rules, window);
   }
-  Note* const list = is_awake ? inbox.list : nullptr;
-  sort_together(list, count);
   if (count != 0) inbox.count = 0;
-  return {list, count};
+  return {is_awake ? inbox.list : nullptr, count};
+}
+/// The same, in order.
+template <class SwitchType>
+std::span<const Note> sorted_inbox(bool is_awake, Seat<SwitchType>& seat, const PortRules& rules,
+                                   const Window& window) {
+  const std::span<Note> notes = whole_inbox(is_awake, seat, rules, window);
+  sort_together(notes.data(), static_cast<std::uint32_t>(notes.size()), {}, false);
+  return notes;
 }
 
 inline WindowContext context_of(const Window& window, MailFlags* mail) {
@@ -256,27 +271,32 @@ void add_up(SwitchType& owner, const Fingerprint& fingerprint, const DropCounts&
   if (drops.error != 0) fetch_add(owner.drops.error, drops.error);
 }
 
-/// `leaving`: room for what leaves by this thread's port.
 template <class Protocol, class SwitchType>
 void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window,
-           LeavingList leaving) {
+           const Desktop& desktop) {
   using Light = LightPort<typename SwitchType::PortType>;
   Seat<SwitchType>& seat = field.seats[item.number];
   auto& port = seat.owner->port(seat.port);
   const bool is_mine = item.is_one && !seat.is_part;
   const bool is_awake = is_mine && (seat.inbox.count != 0 || port.next_event() < window.end);
-  const std::span<const Note> notes = sorted_inbox(is_awake, seat, *field.port_rules, window);
+  const std::span<Note> notes = whole_inbox(is_awake, seat, *field.port_rules, window);
+  const auto count = static_cast<std::uint32_t>(notes.size());
   WindowContext context = context_of(window, field.mail);
   Fingerprint fingerprint;
   DropCounts drops;
   bool goes_on = is_awake;
   if constexpr (Light::kMayBe) {
     auto& light = static_cast<Light&>(port);
-    const bool is_light = is_awake && notes.size() <= Light::kMostNotes && light.is_one() &&
+    const PortRules& rules = port.rules_here(*field.port_rules);
+    const bool is_light = is_awake && count <= Light::kMostNotes && light.is_one() &&
+                          field.pace.lookahead <= Light::kLongest &&
+                          light.is_small(rules, window.end) &&
                           (!field.has_priorities || light.is_usual(notes));
-    light.run(is_light, notes, port.rules_here(*field.port_rules), leaving, context, fingerprint,
-              drops);
+    sort_together(notes.data(), count, desktop.notes, is_light);
+    light.run(is_light, notes, rules, desktop, context, fingerprint, drops);
     goes_on = is_awake && !is_light;
+  } else {
+    sort_together(notes.data(), count, {}, false);
   }
   std::span<const PortArrival> arrivals;
   if (goes_on) arrivals = arrivals_of(notes, window.end);
@@ -288,7 +308,7 @@ void serve(const Field<Protocol, SwitchType>& field, const Item& item, const Win
   }
   if (is_awake) {
     add_up(*seat.owner, fingerprint, drops);
-    seat.inbox.make_room(static_cast<std::uint32_t>(notes.size()));
+    seat.inbox.make_room(count);
   }
   tell(*field.tally, context.packet_hops,
        is_mine ? std::min(context.next_event, port.next_event()) : Instant::never());
@@ -302,6 +322,46 @@ void keep(const Field<Protocol, SwitchType>& field, const Item& item, const Wind
   seat.holds = seat.owner->holds(seat.port);
 }
 
+/// One receiving end's window, or as many as a warp's threads have.
+template <class Protocol, class Report>
+void receive_some(HostInStep<Protocol>& self, typename Host<Protocol>::Mail& mail, Instant until,
+                  typename HostInStep<Protocol>::IncomingEnd* near,
+                  const HostRules<Protocol>& rules, Post& post, Report& report, std::uint32_t& data,
+                  std::uint32_t& control) {
+  const std::size_t size = mail.arrivals.size();
+  Transit coming;  // asked for while the one before it is worked on
+  coming.time = Instant::never();
+  if (mail.next < size) coming = mail.arrivals[mail.next];
+  while (any(mail.next < size && coming.time < until)) {
+    if (mail.next < size && coming.time < until) {
+      const Transit transit = coming;
+      if (++mail.next < size) coming = mail.arrivals[mail.next];
+      if (transit.packet.is_backward()) {
+        post.push(transit.time, transit.packet);
+      } else {
+        ++(transit.packet.is_whole() ? data : control);
+        auto& incoming = near != nullptr ? *near : self.receiver_of(transit.packet, rules);
+        self.receive_apart(incoming, transit.packet, transit.time, report,
+                           [&](const SimPacket& said) { post.push(transit.time, said); });
+      }
+    }
+    wait_for_others();
+  }
+}
+
+/// What has been received ahead is so from now on.
+template <class Protocol, class IncomingEnd>
+void take_over(HostInStep<Protocol>& self, Ahead<IncomingEnd>& ahead, SheetReport& report) {
+  std::unique_ptr<IncomingEnd>& owner = *self.only_incoming();
+  IncomingEnd* const before = owner.release();
+  owner.reset(ahead.end);
+  ahead.end = before;
+  ahead.window = 0;
+  self.data_received += ahead.data;
+  self.control_received += ahead.control;
+  if (ahead.delivered) report.on_delivery(ahead.delivery);
+}
+
 /// Receiving ends work through their window, ahead of the rest of their hosts, and leave these their post.
 template <class Protocol, class SwitchType>
 void receive(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window,
@@ -310,41 +370,74 @@ void receive(const Field<Protocol, SwitchType>& field, const Item& item, const W
     const bool is_awake = item.is_one && (field.next_event[item.number] < window.end ||
                                           field.mail->has_mail(window.number, item.number));
     auto& self = static_cast<HostInStep<Protocol>&>(field.hosts[item.number]);
-    Post& post = field.posts[item.number];
+    Post& post = field.post_of(item.number, window.number);
+    SheetReport report(field.sheets, *field.tally);
     typename Host<Protocol>::Mail mail;
     if (is_awake) {
       mail.arrivals = self.gather(window.number);
-      post.size = 0;
+      auto& ahead = field.ahead[item.number];
+      if (ahead.window == window.number) {
+        take_over(self, ahead, report);
+        mail.next = ahead.taken;
+        STRACK_DCHECK(mail.arrivals[mail.next - 1].time < window.end);
+      } else {
+        post.size = 0;
+      }
     }
-    auto* const near = come_near(nearby, is_awake, self);
-    SheetReport report(field.sheets, *field.tally);
-    const std::size_t size = mail.arrivals.size();
+    const bool is_more =
+        is_awake && mail.next < mail.arrivals.size() && mail.arrivals[mail.next].time < window.end;
     std::uint32_t data = 0;
     std::uint32_t control = 0;
-    Transit coming;  // asked for while the one before it is worked on
-    coming.time = Instant::never();
-    if (size > 0) coming = mail.arrivals[0];
-    while (any(mail.next < size && coming.time < window.end)) {
-      if (mail.next < size && coming.time < window.end) {
-        const Transit transit = coming;
-        if (++mail.next < size) coming = mail.arrivals[mail.next];
-        if (transit.packet.is_backward()) {
-          post.push(transit.time, transit.packet);
-        } else {
-          ++(transit.packet.is_whole() ? data : control);
-          auto& incoming =
-              near != nullptr ? *near : self.receiver_of(transit.packet, *field.host_rules);
-          self.receive_apart(incoming, transit.packet, transit.time, report,
-                             [&](const SimPacket& said) { post.push(transit.time, said); });
-        }
-      }
-      wait_for_others();
+    if (any(is_more)) {
+      auto* const near = come_near(nearby, is_more, self);
+      receive_some(self, mail, window.end, near, *field.host_rules, post, report, data, control);
+      go_home(nearby, near != nullptr);
     }
-    go_home(nearby, near != nullptr);
     if (is_awake) {
       self.data_received += data;
       self.control_received += control;
       self.hold(mail);
+    }
+  }
+}
+
+/// After a window's ports, and beside what is left of its hosts: what they have sent is received, as far as it surely
+/// comes in the next window. Hosts do not know of it before that.
+template <class Protocol, class SwitchType>
+void receive_ahead(const Field<Protocol, SwitchType>& field, const Item& item, const Window& window,
+                   NearbyReceiver<Protocol>* nearby) {
+  if constexpr (kReceivesAhead<Protocol>) {
+    using IncomingEnd = typename HostInStep<Protocol>::IncomingEnd;
+    const std::uint64_t next = window.number + 1;
+    const Instant until = surely_in_next(field.pace, window.end);
+    auto& self = static_cast<HostInStep<Protocol>&>(field.hosts[item.number]);
+    Ahead<IncomingEnd>& ahead = field.ahead[item.number];
+    typename Host<Protocol>::Mail mail;
+    bool is_one =
+        item.is_one && field.mail->has_mail(next, item.number) && self.may_receive_ahead();
+    if (is_one) {
+      mail.arrivals = self.coming(next);
+      is_one = !mail.arrivals.empty() && mail.arrivals[0].time < until;
+    }
+    if (!is_one) mail.arrivals = {};
+    if (!any(is_one)) return;
+    Post& post = field.post_of(item.number, next);
+    auto* const near = come_near(nearby, is_one, self);
+    if (is_one) {
+      if (ahead.end == nullptr)
+        ahead.end = static_cast<IncomingEnd*>(::operator new(sizeof(IncomingEnd)));
+      nearby[lane()].home = ahead.end;
+      ahead.data = 0;
+      ahead.control = 0;
+      ahead.delivered = false;
+      post.size = 0;
+    }
+    receive_some(self, mail, until, near, *field.host_rules, post, ahead, ahead.data,
+                 ahead.control);
+    go_home(nearby, is_one);
+    if (is_one) {
+      ahead.taken = static_cast<std::uint32_t>(mail.next);
+      ahead.window = next;
     }
   }
 }
@@ -362,7 +455,7 @@ void host(const Field<Protocol, SwitchType>& field, const Item& item, const Wind
   typename Host<Protocol>::Mail mail;
   if (is_awake) {
     if constexpr (apart) {
-      mail.arrivals = field.posts[item.number].all();
+      mail.arrivals = field.post_of(item.number, window.number).all();
     } else {
       mail.arrivals = self.gather(window.number);
       self.receive_from_fellows(window.number);

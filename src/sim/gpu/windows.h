@@ -52,8 +52,9 @@ class GpuWindows {
         next_event_(network.topology.hosts(), Instant::never()),
         posts_(kReceivesApart<Protocol> && !kLossless && jobs == 0 &&
                        !network.topology.params().has_servers()
-                   ? network.topology.hosts()
+                   ? 2 * network.topology.hosts()
                    : 0),
+        ahead_(posts_.size() / 2),
         jobs_(jobs) {
     Field<Protocol, SwitchType>& field = desk_->field;
     seat_all();
@@ -70,6 +71,7 @@ class GpuWindows {
     field.mail = &desk_->mail;
     field.next_event = next_event_.data();
     field.posts = posts_.data();
+    field.ahead = ahead_.data();
     field.sheets.finished = make_sheet<metrics::FlowRecord>(booking().flows);
     field.sheets.deliveries = make_sheet<Delivery>(booking().flows);
     field.sheets.moments = make_sheet<MessageMoment>(booking().moments);
@@ -100,6 +102,7 @@ class GpuWindows {
     layout.turn_switches = desk_->field.turn_switch_count;
     layout.hosts = desk_->field.host_count;
     layout.apart = apart();
+    layout.ahead = apart() && kReceivesAhead<Protocol>;
     if (kComesNear<Protocol>)
       layout.nearby = apart() ? sizeof(Nearby<Protocol, true>) : sizeof(Nearby<Protocol>);
     layout.nearby_receiver = sizeof(NearbyReceiver<Protocol>);
@@ -263,9 +266,23 @@ class GpuWindows {
       for (std::uint32_t s = 0; s < kShares; ++s) take(field, {i, true, s, kShares}, window);
     }
     for (std::uint32_t i = field.turn_switch_count; i-- > 0;) take_turns(field, {i}, window);
-    emulate_hosts(window);
-    for (std::uint32_t i = field.switch_count; i-- > 0;) run_whole(field, {i}, window);
-    emulate_ports(field, window);
+    if (apart()) {
+      // What is received ahead is so beside what is sent, and after it as well as before it.
+      for (std::uint32_t i = field.host_count; i-- > 0;)
+        receive(field, {i}, window, desk_->nearby_receiver.get());
+      const bool sends_first = window_ % 3 == 0;
+      if (sends_first) emulate_sending(window);
+      for (std::uint32_t i = field.switch_count; i-- > 0;) run_whole(field, {i}, window);
+      emulate_ports(field, window);
+      for (std::uint32_t i = field.host_count; i-- > 0;)
+        receive_ahead(field, {i}, window, desk_->nearby_receiver.get());
+      if (!sends_first) emulate_sending(window);
+    } else {
+      for (std::uint32_t i = field.host_count; i-- > 0;)
+        host<false>(field, {i}, window, desk_->nearby.get());
+      for (std::uint32_t i = field.switch_count; i-- > 0;) run_whole(field, {i}, window);
+      emulate_ports(field, window);
+    }
     const Tally tally = close_window(*field.tally);
     // Whether a machine that had gone on by itself would have done what it was then asked for.
     if (field.course->goes_on) STRACK_CHECK_OP(end_.ps, ==, field.course->end);
@@ -278,24 +295,16 @@ class GpuWindows {
       for (std::uint32_t i = field.seat_count; i-- > 0;) serve_lossless(field, {i}, window);
       for (std::uint32_t i = field.seat_count; i-- > 0;) keep_lossless(field, {i}, window);
     } else {
-      Leaving leaving[LeavingList::kMost];
-      for (std::uint32_t i = field.seat_count; i-- > 0;) serve(field, {i}, window, {leaving, 1});
+      alignas(Leaving) std::byte desktop[Desktop::kBytes];
+      for (std::uint32_t i = field.seat_count; i-- > 0;)
+        serve(field, {i}, window, Desktop::of(desktop, 1, 0));
       for (std::uint32_t i = field.seat_count; i-- > 0;) keep(field, {i}, window);
     }
   }
-  void emulate_hosts(const Window& window) {
+  void emulate_sending(const Window& window) {
     const Field<Protocol, SwitchType>& field = desk_->field;
-    if constexpr (kReceivesApart<Protocol>) {
-      if (apart()) {
-        for (std::uint32_t i = field.host_count; i-- > 0;)
-          receive(field, {i}, window, desk_->nearby_receiver.get());
-        for (std::uint32_t i = field.host_count; i-- > 0;)
-          send(field, {i}, window, desk_->nearby_apart.get());
-        return;
-      }
-    }
     for (std::uint32_t i = field.host_count; i-- > 0;)
-      host<false>(field, {i}, window, desk_->nearby.get());
+      send(field, {i}, window, desk_->nearby_apart.get());
   }
   [[nodiscard]] bool apart() const { return !posts_.empty(); }
 
@@ -308,7 +317,8 @@ class GpuWindows {
   std::vector<TurnSwitch> turn_switches_;
   std::vector<Post>
       posts_;  ///< by host, where receiving ends work apart: no job waits for what they get,
-               ///< nothing is paused, and all comes by the network
+               ///< nothing is paused, and all comes by the network; two for each
+  std::vector<Ahead<typename HostInStep<Protocol>::IncomingEnd>> ahead_;  ///< likewise
   std::size_t jobs_;
   std::size_t flows_ = 0;
   std::vector<std::uint32_t> victims_;  ///< by flow: as many have been told of

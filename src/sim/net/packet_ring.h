@@ -41,6 +41,15 @@ class Ring {
     if (tail_ - head_ == capacity_) grow();
     data_[tail_++ & (capacity_ - 1)] = item;
   }
+  /// Room for so many more, to be filled in: the first is as many places behind the front as there were items.
+  void extend(std::uint32_t items) {
+    while (capacity_ - size() < items) grow();
+    tail_ += items;
+  }
+  /// For who has others fill it in: the memory, and where an item so many places behind the front lies in it.
+  [[nodiscard]] T* memory() { return data_; }
+  [[nodiscard]] std::uint32_t place(std::uint32_t i) const { return head_ + i; }
+  [[nodiscard]] std::uint32_t place_mask() const { return capacity_ - 1; }
   [[nodiscard]] const T& front() const { return data_[head_ & (capacity_ - 1)]; }
   void pop() { ++head_; }
   void pop(std::uint32_t items) { head_ += items; }

@@ -61,6 +61,25 @@ TEST(PacketRing, GrowsWhileWrapped) {
   EXPECT_TRUE(ring.empty());
 }
 
+// Room for several is made at once, across the end of the memory too, and others fill it in.
+TEST(PacketRing, RoomForSeveralIsFilledInByPlace) {
+  PacketRing ring;
+  for (std::uint64_t i = 0; i < 14; ++i) ring.push(numbered(i));
+  ring.pop(10);
+  for (const std::uint32_t more : {5u, 30u}) {
+    const std::uint32_t first = ring.size();
+    ring.extend(more);
+    ASSERT_EQ(ring.size(), first + more);
+    for (std::uint32_t i = 0; i < more; ++i)
+      ring.memory()[ring.place(first + i) & ring.place_mask()] = numbered(10 + first + i);
+  }
+  for (std::uint64_t i = 10; i < 49; ++i) {
+    ASSERT_EQ(ring.front().w1, i);
+    ring.pop();
+  }
+  EXPECT_TRUE(ring.empty());
+}
+
 // Against std::deque, through long random pushes and pops.
 TEST(PacketRing, AgreesWithADeque) {
   PacketRing ring;

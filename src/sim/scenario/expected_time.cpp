@@ -54,8 +54,8 @@ ExpectedTime expected_time(const Scenario& scenario) {
   const double work = work_of(scenario);
   ExpectedTime time{0.01 + 1e-5 * hosts + work, std::nullopt};
   if (!is_for_threads(scenario.config)) {
-    // To start, to make the network there, what a window takes whoever is at work; and as much at a time as 220 threads.
-    time.gpu = 0.25 + 2.6e-5 * hosts + 2.1e-4 * windows_of(scenario) + work / 220;
+    // To start, to make the network there, what a window takes whoever is at work; and as much at a time as 240 threads.
+    time.gpu = 0.27 + 1.9e-5 * hosts + 1.2e-4 * windows_of(scenario) + work / 240;
   }
   return time;
 }

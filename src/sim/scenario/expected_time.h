@@ -9,7 +9,7 @@
 namespace strack::sim {
 
 /// In seconds, within a factor of two: threads as measured on a 2.6 GHz EPYC, a GPU by the table of docs/simulator.md, "On an
-/// H200" (1024 to 65536 hosts, version ccbaf65), which it meets within a fifth.
+/// H200" (1024 to 65536 hosts), which it meets within a fifth.
 struct ExpectedTime {
   double cpu = 0;  ///< with one thread
   std::optional<double>
