@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -213,17 +214,34 @@ class Windows {
     }
     context.next_event = std::min(context.next_event, next_event_[node]);
   }
-  /// `last` is where those end of whom some come next.
+  /// `last` is where those end of whom some come next. Idle ones are passed over, at the cost of a look at each.
   void run_hosts(std::uint32_t begin, std::uint32_t end, std::uint32_t last, Worker& worker) {
     WindowContext& context = worker.context;
-    const auto& hosts = network_.hosts;
+    std::array<std::uint32_t, kHostChunk + kHostsAhead> at_work;
+    std::uint32_t size = 0;
+    Instant next = context.next_event;
     for (std::uint32_t h = begin; h < end; ++h) {
-      if (at_work(h + kHostsAhead, last)) hosts[h + kHostsAhead].fetch_ahead();
-      if (at_work(h + kEndsAhead, last)) hosts[h + kEndsAhead].fetch_ends_ahead(window_);
-      if (at_work(h + kArrivalsAhead, last))
-        hosts[h + kArrivalsAhead].fetch_arrivals_ahead(window_);
-      if (has_work(h)) next_event_[h] = network_.hosts[h].run(host_rules_, context, worker.report);
-      context.next_event = std::min(context.next_event, next_event_[h]);
+      if (has_work(h)) {
+        at_work[size++] = h;
+      } else {
+        next = std::min(next, next_event_[h]);
+      }
+    }
+    context.next_event = next;
+    if (size == 0) return;
+    const std::uint32_t here = size;
+    for (std::uint32_t h = end; h < std::min(end + kHostsAhead, last); ++h) {
+      if (has_work(h)) at_work[size++] = h;
+    }
+    const auto& hosts = network_.hosts;
+    for (std::uint32_t i = 0; i < here; ++i) {
+      if (i + kHostsAhead < size) hosts[at_work[i + kHostsAhead]].fetch_ahead();
+      if (i + kEndsAhead < size) hosts[at_work[i + kEndsAhead]].fetch_ends_ahead(window_);
+      if (i + kArrivalsAhead < size)
+        hosts[at_work[i + kArrivalsAhead]].fetch_arrivals_ahead(window_);
+      Instant& event = next_event_[at_work[i]];
+      event = hosts[at_work[i]].run(host_rules_, context, worker.report);
+      context.next_event = std::min(context.next_event, event);
     }
   }
 
@@ -234,11 +252,6 @@ class Windows {
 
   [[nodiscard]] bool has_work(NodeId node) const {
     return next_event_[node] < end_ || mail_.has_mail(window_, node);
-  }
-
-  /// Idle ones are passed over: nothing of them is needed.
-  [[nodiscard]] bool at_work(std::uint32_t host, std::uint32_t end) const {
-    return host < end && has_work(host);
   }
 
   NetworkType& network_;
