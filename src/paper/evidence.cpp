@@ -14,6 +14,7 @@
 #include "paper/csv_table.h"
 #include "paper/median.h"
 #include "report/figures.h"
+#include "sim/scenario/same_results.h"
 #include "workload/amount.h"
 
 namespace strack::paper {
@@ -296,7 +297,7 @@ struct Evidence::Impl {
                                      file.string(), report::status_text(s.state)));
       return;
     }
-    if (s.run.scenario != run.scenario) {
+    if (!sim::same_results(s.run.scenario, run.scenario)) {
       problems.push_back(fmt::format(
           "{}: holds another scenario than the row has now, so it is left out", file.string()));
       return;

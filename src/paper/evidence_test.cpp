@@ -270,6 +270,21 @@ TEST_F(EvidenceTest, PartialForeignAndDamagedResultsAreLeftOutAndNamed) {
   }
 }
 
+/// Results do not depend on the number of threads, so those that `--threads` has made are the row's.
+TEST_F(EvidenceTest, AnyNumberOfThreadsIsTheSameRun) {
+  const auto planned = plan(rows_.front(), kFullScale);
+  ASSERT_TRUE(planned);
+  PlannedRun other = planned.value()[0];
+  const std::size_t line = other.scenario.find("threads = 1\n");
+  ASSERT_NE(line, std::string::npos);
+  other.scenario.replace(line, 12, "threads = 2\n");
+  result(other, 100);
+  const auto evidence = Evidence::read(rows_, kFullScale, folder_ / "r");
+  ASSERT_TRUE(evidence);
+  EXPECT_EQ(evidence.value()->count("X").done, 1u);
+  EXPECT_TRUE(evidence.value()->problems().empty());
+}
+
 TEST_F(EvidenceTest, ABrokenQueryIsAnErrorThatNamesTheFile) {
   rows_.front().checks.front().value = "SELECT nonsense FROM runs";
   const auto evidence = Evidence::read(rows_, kFullScale, folder_ / "r");

@@ -16,6 +16,7 @@
 #include "run/build_info.h"
 #include "run/ensemble.h"
 #include "sim/gpu/engine.h"
+#include "sim/scenario/same_results.h"
 
 namespace strack::run {
 namespace {
@@ -74,19 +75,6 @@ std::vector<std::string> words_of(const std::string& program, const PoolRun& run
   return words;
 }
 
-namespace {
-/// A scenario as far as it decides results.
-std::string without_threads(const std::string& scenario) {
-  std::string rest;
-  for (std::size_t begin = 0; begin < scenario.size();) {
-    const std::size_t end = std::min(scenario.find('\n', begin), scenario.size() - 1) + 1;
-    if (scenario.compare(begin, 10, "threads = ") != 0) rest.append(scenario, begin, end - begin);
-    begin = end;
-  }
-  return rest;
-}
-}  // namespace
-
 Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run) {
   std::error_code ignored;
   if (!std::filesystem::exists(run.out, ignored) ||
@@ -105,8 +93,7 @@ Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run) {
   if (old.version != kBuildInfo.version || old.source != kBuildInfo.source) {
     return OldResult::version;
   }
-  const bool same =
-      without_threads(old.scenario) == without_threads(run.scenario) && old.seed == run.seed;
+  const bool same = sim::same_results(old.scenario, run.scenario) && old.seed == run.seed;
   return same ? OldResult::same : OldResult::scenario;
 }
 
