@@ -205,11 +205,11 @@ std::vector<Point> neighbours(const Side& side, const Point& point) {
 
 std::vector<Row> rows_at(const std::vector<Row>& rows, const Calibration& what, const Side& side,
                          const Point& point, bool held_out) {
-  // What is held out may be judged by the runs of other rows, so these come along.
+  // What is held out may be judged by the runs of other rows, so those with numbers come along.
   std::vector<Row> chosen;
   for (const Row& row : rows) {
     if (row.checks.empty()) continue;
-    if (what.held_out.contains(row.id) ? !held_out : !has_numbers(row, what, side)) continue;
+    if (!has_numbers(row, what, side) || (what.held_out.contains(row.id) && !held_out)) continue;
     Row one = row;
     one.runs.clear();
     const bool collectives = runs_collectives(row, side);

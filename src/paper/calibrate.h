@@ -52,7 +52,7 @@ struct Calibration {
 /// Those that differ from it by one step of one key.
 [[nodiscard]] std::vector<Point> neighbours(const Side& side, const Point& point);
 
-/// The rows with numbers of a side, held out or not, with their runs at a point.
+/// The rows with numbers of a side, with those that are held out or without, and their runs at a point.
 [[nodiscard]] std::vector<Row> rows_at(const std::vector<Row>& rows, const Calibration& what,
                                        const Side& side, const Point& point, bool held_out);
 

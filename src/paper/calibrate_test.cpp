@@ -162,8 +162,9 @@ label = "l"
   ASSERT_EQ(there.value().size(), 1u);
   EXPECT_EQ(there.value()[0].hosts, 64u);
   what.set.clear();
-  // The claim names both, and belongs to the first side.
+  // The claim names both, and belongs to the first side, held out or not.
   EXPECT_TRUE(rows_at(rows, what, what.sides[1], {0}, false).empty());
+  EXPECT_TRUE(rows_at(rows, what, what.sides[1], {0}, true).empty());
   const auto none = score(at, what, kSide, false, kFullScale, folder_ / "nowhere");
   ASSERT_TRUE(none) << none.error().message;
   EXPECT_TRUE(none.value().claims.empty());
