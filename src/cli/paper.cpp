@@ -566,7 +566,7 @@ int paper_report(const PaperReportOptions& options) {
     }
     fmt::print("{}\n", options.data.string());
   }
-  if (!options.from.empty()) return 0;
+  if (!options.from.empty() && options.out.empty()) return 0;
 
   const fs::path page = options.out.empty() ? folder / "report.html" : options.out;
   if (const auto error = report::check_page_path(page, {options.force})) {

@@ -60,7 +60,7 @@ struct PaperReportOptions : PaperOptions {
   std::filesystem::path markdown;  ///< docs/validation.md, say; empty: none
   std::filesystem::path data;      ///< the table of runs, as CSV; empty: none
   std::vector<std::filesystem::path>
-      from;  ///< such tables, in the place of results: then no page is made
+      from;  ///< such tables, in the place of results: a page is made where `out` names one
   std::filesystem::path calibration;  ///< a table of points: sections about them; empty: none
   std::filesystem::path csv;          ///< a folder, a file for each figure; empty: none
   std::filesystem::path png;          ///< the same for pictures

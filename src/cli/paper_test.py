@@ -120,6 +120,11 @@ class PaperTest(CommandTest):
         # The table alone gives the same words again.
         self.good("report", "--scale", "full", "--from", "runs.csv", "--markdown", "again.md")
         self.assertEqual((self.folder / "v.md").read_text(), (self.folder / "again.md").read_text())
+        # A page from it has the figures that need no result files.
+        self.good("report", "--scale", "full", "--from", "runs.csv", "--out", "again.html")
+        again = next(s for s in self.page("again.html")["sections"] if s["id"] == "A")
+        self.assertEqual([f["kind"] for f in again["figures"]], ["xy"])
+        self.assertEqual(again["figures"][0]["series"][0]["points"], strack["points"])
 
     def test_parts_on_other_machines_are_put_together(self):
         said = self.good("run", "--scale", "full", "--dry-run")

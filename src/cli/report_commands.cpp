@@ -186,7 +186,8 @@ std::vector<Command> add_reports(CLI::App& app) {
       ->type_name("FILE");
   paper_report_command
       ->add_option("--from", paper_page.from,
-                   "take such tables instead of results; makes no page, only --markdown")
+                   "take such tables instead of results; a page is made only with --out, without\n"
+                   "the figures that are drawn from result files")
       ->type_name("FILE");
   paper_report_command
       ->add_option("--calibration", paper_page.calibration,

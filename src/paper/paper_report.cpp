@@ -141,7 +141,14 @@ Result<std::vector<Figure>, FileError> from_files(Evidence& evidence, const Row&
   std::vector<report::LinkSeries> links;
   std::vector<report::LinkTrace> traces;
   std::vector<report::FlowSeries> flows;
-  for (const Evidence::Found& run : found.value()) {
+  // Of runs that tables tell of there are no files.
+  const auto& runs = found.value();
+  if (!runs.empty() && std::all_of(runs.begin(), runs.end(), [](const Evidence::Found& run) {
+        return run.file.empty();
+      })) {
+    return std::vector<Figure>{};
+  }
+  for (const Evidence::Found& run : runs) {
     if (run.file.empty()) continue;
     const auto opened = metrics::ResultReader::open(run.file);
     if (!opened) return opened.error();
