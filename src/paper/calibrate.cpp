@@ -227,6 +227,9 @@ std::vector<Row> rows_at(const std::vector<Row>& rows, const Calibration& what, 
       for (Check& check : one.checks) check.full_only = false;
     }
     one.explain.clear();
+    // Others may ask for runs that are not there.
+    std::erase_if(one.checks,
+                  [&](const Check& check) { return side_of(check, what) != side.name; });
     chosen.push_back(std::move(one));
   }
   return chosen;

@@ -148,6 +148,10 @@ label = "l"
   EXPECT_EQ(planned.value()[0].name, "strack-16MB-s1");
   EXPECT_EQ(planned.value()[1].name, "rocev2-16MB-132-0.2-s1");
   EXPECT_EQ(rows_at(rows, what, kSide, {}, true).size(), 2u);
+  // Words and other sides' numbers are not asked for.
+  rows[1].checks.push_back(rows[1].checks[0]);
+  rows[1].checks[1].paper.reset();
+  EXPECT_EQ(rows_at(rows, what, kSide, {}, true)[1].checks.size(), 1u);
   // A larger network where the row needs one, and with it claims that the scale would leave out.
   rows[0].checks[0].full_only = true;
   rows[0].scales["quick"] = {{"topology.hosts=8"}, {}, {}, {}};
