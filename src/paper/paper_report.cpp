@@ -143,9 +143,8 @@ Result<std::vector<Figure>, FileError> from_files(Evidence& evidence, const Row&
   std::vector<report::FlowSeries> flows;
   // Of runs that tables tell of there are no files.
   const auto& runs = found.value();
-  if (!runs.empty() && std::all_of(runs.begin(), runs.end(), [](const Evidence::Found& run) {
-        return run.file.empty();
-      })) {
+  if (!runs.empty() && std::all_of(runs.begin(), runs.end(),
+                                   [](const Evidence::Found& run) { return run.file.empty(); })) {
     return std::vector<Figure>{};
   }
   for (const Evidence::Found& run : runs) {
