@@ -12,6 +12,7 @@
 
 #include "base/testing.h"
 #include "sim/testing.h"
+#include "transports/strack_plus/sim.h"
 
 namespace strack::sim {
 namespace {
@@ -339,6 +340,33 @@ TEST(Nic, FlowsShareFairly) {
       run(cluster(1, 3, 1), {flow(0, 1, packets(200)), flow(0, 2, packets(200))});
   EXPECT_EQ(outcome.fct(0), 398 * kData + kRackRtt);
   EXPECT_EQ(outcome.fct(1), 399 * kData + kRackRtt);
+}
+
+// [PLUS.first.share] A host's connections know how many of them send: of 40 packets that may be under way before
+// the first SACK, two have 20 each; one that starts after the other's end has them all.
+TEST(Nic, PlusSharesFirstWindows) {
+  const auto first_flights = [](const workload::Flows& flows) {
+    SimConfig config = cluster(1, 3, 1);
+    const Derived derived = derive(config.topology, config.hosts, kMtu);
+    core::PlusParams params =
+        core::PlusParams::for_link(config.topology.host_rate, derived.base_rtt, kMtu).value();
+    params.max_cwnd = packets(40);
+    params.first_cwnd = kMtu;
+    config.transport = make_transport<PlusProtocol>(params);
+    config.record.inspect = 2;
+    const Outcome outcome = run(config, flows);
+    std::vector<int> counts(2);
+    std::vector<bool> heard(2);
+    for (const metrics::FlowEvent& event : outcome.told.events) {
+      if (event.kind == metrics::EventKind::ack) heard[event.flow] = true;
+      if (event.kind == metrics::EventKind::sent && !heard[event.flow]) ++counts[event.flow];
+    }
+    return counts;
+  };
+  EXPECT_EQ(first_flights({flow(0, 1, packets(100)), flow(0, 2, packets(100))}),
+            (std::vector<int>{20, 20}));
+  EXPECT_EQ(first_flights({flow(0, 1, packets(100)), flow(0, 2, packets(100), at(ms(1)))}),
+            (std::vector<int>{40, 40}));
 }
 
 // A short flow does not wait for a long one that is under way: it gets every other packet.

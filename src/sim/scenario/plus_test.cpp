@@ -36,11 +36,13 @@ TEST(StrackPlusKeys, DefaultsAreTheLinks) {
   EXPECT_EQ(p.rack, 3 * p.net_base_rtt / 2);
   EXPECT_EQ(p.rto, 25 * p.net_base_rtt);
   EXPECT_EQ(p.avoid_for, 100 * p.net_base_rtt);
-  EXPECT_EQ(p.target_full, 3 * p.net_base_rtt / 2);
+  EXPECT_EQ(p.target_full, 7 * p.net_base_rtt / 4);
   EXPECT_EQ(p.late, 4 * p.net_base_rtt);
   EXPECT_EQ(p.late_for, 100 * p.net_base_rtt);
   EXPECT_EQ(p.late_after, 2u);
   EXPECT_EQ(p.ring_sparse, 16u);
+  EXPECT_EQ(p.first_cwnd, link.first_cwnd);
+  EXPECT_EQ(p.first_delay, (Ratio{1, 2}));
   EXPECT_TRUE(p.ring_delay);
   EXPECT_TRUE(p.cut_once);
   EXPECT_EQ(p.probe_self, (Ratio{5, 2}));
@@ -57,6 +59,8 @@ target_qdelay_us = 11
 target_qhigh_us = 23
 target_full_us = 10
 ring_sparse = 7
+first_cwnd = "50 KB"
+first_delay = 0.25
 ring_delay = false
 cut_once = false
 late_us = 31
@@ -87,6 +91,8 @@ rto_us = 222
   EXPECT_EQ(p.target_qdelay, us(11));
   EXPECT_EQ(p.target_qhigh, us(23));
   EXPECT_EQ(p.target_full, us(10));
+  EXPECT_EQ(p.first_cwnd, kb(50));
+  EXPECT_EQ(p.first_delay, (Ratio{1, 4}));
   EXPECT_FALSE(p.ring_delay);
   EXPECT_FALSE(p.cut_once);
   EXPECT_EQ(p.ring_sparse, 7u);
@@ -115,7 +121,7 @@ TEST(StrackPlusKeys, DerivedKeysFollow) {
   const core::PlusParams p = plus_of("target_qdelay_us = 100\nprobe_margin_us = 9\n");
   EXPECT_EQ(p.target_qhigh, us(100));
   EXPECT_EQ(p.probe_tail, us(9) + p.net_base_rtt / 4);
-  EXPECT_EQ(p.target_full, 3 * p.net_base_rtt / 2);
+  EXPECT_EQ(p.target_full, 7 * p.net_base_rtt / 4);
   EXPECT_EQ(plus_of("target_qdelay_us = 5\n").target_full, us(5));  // [PLUS.target.full]
 }
 

@@ -88,6 +88,12 @@ class CongestionWindow {
     }
   }
 
+  /// No more than so much, and the average begins here: before the first ACK is taken into account.
+  constexpr void begin(const StrackParams& params, Bytes most, Picoseconds qdelay) {
+    set_cwnd(params, std::min(cwnd_, most));
+    avg_qdelay_ = qdelay;
+  }
+
   [[nodiscard]] constexpr Bytes cwnd() const { return cwnd_; }  // [A3.L22]
   /// [D24] Whole packets of one MTU.
   [[nodiscard]] constexpr std::uint32_t cwnd_packets() const { return cwnd_packets_; }

@@ -86,6 +86,20 @@ constexpr sim::Key kKeys[] = {
          .otherwise = "1.35 BDP, as far as the tracking window holds it",
          .needs = "a window is a size from one packet to 1 TiB, such as max_cwnd = \"1.35 BDP\"",
          .help = "Largest window, and the first."}),
+    param<&Params::first_cwnd>(
+        {.name = "first_cwnd",
+         .kind = Kind::size,
+         .fallback = "\"0.25 BDP\"",
+         .needs = "a window is a size from 0 to 1 TiB, such as first_cwnd = \"0.25 BDP\"",
+         .help = "Until the first SACK a window is max_cwnd divided by the connections of its host "
+                 "that send, but at least this; \"1 TiB\": max_cwnd for each."}),
+    param<&Params::first_delay>(
+        {.name = "first_delay",
+         .kind = Kind::fraction,
+         .fallback = "0.5",
+         .needs = "it is a part from 0 to 1, such as first_delay = 0.5",
+         .help = "The average queueing delay begins with this part of the first one; 0: with none, "
+                 "as in the paper."}),
     param<&Params::target_qdelay>(
         {.name = "target_qdelay_us",
          .kind = Kind::time,
@@ -97,8 +111,8 @@ constexpr sim::Key kKeys[] = {
         {.name = "target_full_us",
          .kind = Kind::time,
          .unit = "us",
-         .otherwise = "1.5 RTT, at most target_qdelay_us",
-         .needs = "a delay is from 0 to 10 s, such as target_full_us = 12",
+         .otherwise = "1.75 RTT, at most target_qdelay_us",
+         .needs = "a delay is from 0 to 10 s, such as target_full_us = 14",
          .help = "The same of the largest window, and in between in proportion; 0: as of a small "
                  "one."}),
     param<&Params::target_qhigh>(

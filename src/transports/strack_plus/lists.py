@@ -130,7 +130,7 @@ class Lists(study.Study):
             for scheme in schemes:
                 for seed in seeds:
                     asked[name, scheme, seed] = (file, [*extra, *study.scheme_and_seed(scheme, seed)])
-        return self.results(asked)
+        return self.results(self.ask(asked))
 
     def kept(self, name, text, words, read):
         """What `read` finds in the run's result file."""

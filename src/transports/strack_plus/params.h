@@ -33,6 +33,8 @@ struct PlusParams : StrackParams {
   Picoseconds late_for{0};         ///< [PLUS.late]
   std::uint32_t late_after = 2;    ///< [PLUS.late] packets that were late before that is believed
   Picoseconds target_full{0};      ///< [PLUS.target.full] 0: target_qdelay for any window
+  Bytes first_cwnd{0};             ///< [PLUS.first.share] max_cwnd: nothing is shared
+  Ratio first_delay{0, 1};         ///< [PLUS.first.delay] 0: the average begins with none
   bool cut_once = false;           ///< [PLUS.cut] false: once in a base RTT, queue or not
   bool relative_probe = true;      ///< [PLUS.probe.verdict] false: as the paper
   bool probe_patience = false;     ///< [PLUS.probe.again] false: a probe_interval
@@ -64,6 +66,10 @@ struct PlusParams : StrackParams {
         ParamRange{&PlusParams::late_after, "late_after", 1, 255, "from 1 to 255 packets"},
         ParamRange{&PlusParams::target_full, "target_full", ps(0), seconds(10),
                    "0 for none, or a delay up to 10 s"},
+        ParamRange{&PlusParams::first_cwnd, "first_cwnd", bytes(0), kLargestStep,
+                   "0 for one packet, or a window up to 1 TiB"},
+        ParamRange{&PlusParams::first_delay, "first_delay", Ratio{0}, Ratio{1},
+                   "a part from 0 to 1"},
         AnyValue{&PlusParams::cut_once},
         AnyValue{&PlusParams::relative_probe},
         AnyValue{&PlusParams::probe_patience},
@@ -90,8 +96,10 @@ struct PlusParams : StrackParams {
     p.max_cwnd =
         std::clamp(27 * p.bdp / 20, packet, std::int64_t{kTracked} * packet);  // [PLUS.cap]
     p.target_qdelay = 2 * rtt;                                                 // [PLUS.target]
-    p.target_full = 3 * rtt / 2;                                               // [PLUS.target.full]
+    p.target_full = 7 * rtt / 4;                                               // [PLUS.target.full]
     p.target_qhigh = 3 * rtt;                                                  // [PLUS.high]
+    p.first_cwnd = p.bdp / 4;                                                  // [PLUS.first.share]
+    p.first_delay = {1, 2};                                                    // [PLUS.first.delay]
     p.sack_on_epsn = false;                                                    // [PLUS.sack]
     p.avoid_for = 100 * rtt;
     p.rack = 3 * rtt / 2;

@@ -25,6 +25,7 @@
 #include "transports/strack/achieved_bdp.h"
 #include "transports/strack/congestion_window.h"
 #include "transports/strack_plus/ack.h"
+#include "transports/strack_plus/host.h"
 #include "transports/strack_plus/params.h"
 #include "transports/strack_plus/paths.h"
 
@@ -49,10 +50,12 @@ class PlusSender {
  public:
   using Ack = PlusAck;
 
-  /// `params` and `queue` must outlive the sender; the queue's size is a power of two.
+  /// `params`, `queue` and `host` must outlive the sender; the queue's size is a power of two. `host`: what it shares with
+  /// its neighbours; null where nobody counts them.
   constexpr PlusSender(const PlusParams& params, std::span<MessageSlot> queue, Psn initial_psn,
-                       Events events = {}, Paths paths = {})
+                       Events events = {}, Paths paths = {}, PlusHost* host = nullptr)
       : params_(&params),
+        host_(host),
         messages_(queue, initial_psn),
         paths_(paths),
         window_(params),
@@ -65,7 +68,9 @@ class PlusSender {
 
   constexpr PostResult on_message(const Message& message, Instant /*now*/) {
     if (messages_.full()) return PostResult::queue_full;
+    const bool rested = idle();
     messages_.push(message, params_->mtu_bytes());
+    if (host_ != nullptr && rested && !idle()) ++host_->sending;
     return PostResult::accepted;
   }
 
@@ -109,6 +114,8 @@ class PlusSender {
       ++counters_.acks_rejected;
       return;
     }
+    const bool rested = idle();
+    if (first_) begin(rtt);
     probe_backoff_ = 0;
     since_sack_ = 0;
     port_busy_ = false;
@@ -142,6 +149,7 @@ class PlusSender {
     if (!ack.for_probe && params_->rack > ps(0))  // [PLUS.rack]
       judge_by_time(age + (tolerant(now) ? std::max(params_->late, params_->rack) : params_->rack),
                     epsn_, psn_next_, LossCause::out_of_order, now);
+    if (host_ != nullptr && idle() && !rested) --host_->sending;
   }
 
   /// Acts on whatever is due at `now`; harmless when nothing is.
@@ -210,8 +218,20 @@ class PlusSender {
   [[nodiscard]] constexpr bool fits(const Fragment& fragment) const {
     const Bytes window = silent_ && params_->silent_window > bytes(0)  // [D42]
                              ? std::min(window_.cwnd(), params_->silent_window)
-                             : window_.cwnd();
+                             : allowed();
     return inflight_ + bytes(fragment.payload) <= window;
+  }
+  /// [PLUS.first.share] The first window is a part of the largest, since its host's port has to carry the others', too.
+  [[nodiscard]] constexpr Bytes allowed() const {
+    if (!first_ || host_ == nullptr || host_->sending <= 1) return window_.cwnd();
+    const Bytes part = params_->max_cwnd / static_cast<std::int64_t>(host_->sending);
+    return std::min(window_.cwnd(), std::max({part, params_->first_cwnd, params_->mtu}));
+  }
+  /// The first SACK: [PLUS.first.share] from here on the window is its own, [PLUS.first.delay] and so is the average.
+  constexpr void begin(Picoseconds rtt) {
+    const Picoseconds qdelay = rtt > ps(0) ? window_.measured_qdelay(rtt) : ps(0);
+    window_.begin(*params_, allowed(), ps(params_->first_delay.of(qdelay.value)));
+    first_ = false;
   }
 
   constexpr Packet make_data(Psn psn, const Fragment& fragment, bool again,
@@ -554,6 +574,7 @@ class PlusSender {
   }
 
   const PlusParams* params_;
+  PlusHost* host_;
   MessageQueue messages_;
   Bitmap<PlusParams::kTracked> acked_{};  ///< from EPSN on
   Bitmap<PlusParams::kTracked> lost_{};   ///< declared lost, not sent again yet
@@ -584,6 +605,7 @@ class PlusSender {
   bool tail_ = false;            ///< the next probe is the last packet's
   std::uint8_t late_now_ = 0;    ///< [PLUS.late] packets of this SACK that had been called lost
   std::uint8_t late_seen_ = 0;   ///< and of those before
+  bool first_ = true;            ///< [PLUS.first.share] no SACK has come yet
   bool heard_ = false;           ///< since the last timeout, or EPSN's last step
   bool silent_ = false;          ///< and not between the last timeout and the time before
   [[no_unique_address]] Events events_;

@@ -358,7 +358,7 @@ TEST(PlusParams, ForLink_Crowds) {
   EXPECT_EQ(p.late_for, us(800));
   EXPECT_EQ(p.late_after, 2u);
   EXPECT_EQ(p.ring_sparse, 16u);
-  EXPECT_EQ(p.target_full, us(12));
+  EXPECT_EQ(p.target_full, us(14));
   EXPECT_TRUE(p.ring_delay);
   EXPECT_TRUE(p.cut_once);
   EXPECT_EQ(p.probe_self, (Ratio{5, 2}));
@@ -644,7 +644,7 @@ TEST_F(PlusSenderTest, Ring_Delay) {
   EXPECT_EQ(after(us(4), 4).waiting, 0u);
 }
 
-// [PLUS.target.full] The target is 2 base RTTs for a window of nothing and 1.5 for the largest, in proportion: at a delay in
+// [PLUS.target.full] The target is 2 base RTTs for a window of nothing and 1.75 for the largest, in proportion: at a delay in
 // between windows fall until it is their target, at a quarter of the way to three quarters of the largest window.
 TEST_F(PlusSenderTest, TargetFallsWithTheWindow) {
   const auto settles_at = [this](Picoseconds delay) {
@@ -667,10 +667,10 @@ TEST_F(PlusSenderTest, TargetFallsWithTheWindow) {
   };
   p = params(400);
   p.eta = bytes(0);  // nothing but the target holds it
-  EXPECT_NEAR(settles_at(us(13)), 300'000, 100);
-  EXPECT_NEAR(settles_at(us(14)), 200'000, 100);
-  EXPECT_NEAR(settles_at(us(15)), 100'000, 100);
-  EXPECT_EQ(settles_at(us(12)), 400'000);
+  EXPECT_NEAR(settles_at(ns(14'500)), 300'000, 200);
+  EXPECT_NEAR(settles_at(us(15)), 200'000, 200);
+  EXPECT_NEAR(settles_at(ns(15'500)), 100'000, 200);
+  EXPECT_EQ(settles_at(us(14)), 400'000);
   EXPECT_EQ(settles_at(us(16)), 400'000);  // beyond a small window's target it is that for all
   p.target_full = ps(0);
   EXPECT_EQ(settles_at(us(15)), 400'000);
@@ -772,6 +772,100 @@ TEST_F(PlusSenderTest, Probe_SelfNotWithTwo) {
   give(ack(1, {0}));
   send();
   EXPECT_EQ(sender().next_deadline(), at(us(32)));
+}
+
+// [PLUS.first.share] Until the first SACK the window is the largest one's part, by how many connections of the host send just
+// then, but at least first_cwnd and a packet; then it stays what it was, whoever sends besides.
+TEST_F(PlusSenderTest, FirstWindowIsShared) {
+  const auto first_flight = [this](std::uint32_t connections) {
+    PlusHost host{connections - 1};
+    PlusSender<> one(p, slots(), Psn{0}, {}, {}, &host);
+    EXPECT_EQ(one.on_message({1, 100'000}, at(us(0))), PostResult::accepted);
+    int count = 0;
+    while (one.poll_transmit(at(us(0)))) ++count;
+    EXPECT_EQ(host.sending, connections);
+    return count;
+  };
+  p.first_cwnd = bytes(10'000);
+  EXPECT_EQ(first_flight(1), 40);
+  EXPECT_EQ(first_flight(2), 20);
+  EXPECT_EQ(first_flight(3), 13);
+  EXPECT_EQ(first_flight(4), 10);
+  EXPECT_EQ(first_flight(500), 10);
+  p.first_cwnd = bytes(0);
+  EXPECT_EQ(first_flight(8), 5);
+  EXPECT_EQ(first_flight(500), 1);
+  p.first_cwnd = kLargestStep;
+  EXPECT_EQ(first_flight(8), 40);
+}
+TEST_F(PlusSenderTest, FirstWindowEndsWithTheFirstSack) {
+  p.first_cwnd = bytes(1'000);
+  PlusHost host{7};
+  PlusSender<> one(p, slots(), Psn{0}, {}, {}, &host);
+  ASSERT_EQ(one.on_message({1, 12'000}, at(us(0))), PostResult::accepted);
+  std::vector<Packet> packets;
+  const auto flight = [&] {
+    int count = 0;
+    for (; const auto packet = one.poll_transmit(now); ++count) packets.push_back(*packet);
+    return count;
+  };
+  const auto acknowledge = [&](std::uint32_t end) {
+    PlusAck a;
+    a.epsn = a.base = Psn{end};
+    for (a.count = 0; a.count < 4; ++a.count) {
+      const Packet& packet = packets[end - 4 + a.count];
+      a.echoes[a.count] = {packet.psn, packet.path_id, true};
+      a.path_id = packet.path_id;
+      a.timestamp = packet.timestamp;
+    }
+    a.ecn = true;  // it does not grow
+    one.on_receiving_ack(a, now);
+  };
+  EXPECT_EQ(flight(), 5);
+  host.sending = 4;  // some of the others are done
+  EXPECT_EQ(flight(), 5);
+  EXPECT_EQ(one.window().cwnd(), bytes(40'000));  // its own is not known yet
+  p.eta = bytes(0);
+  now = at(us(8));
+  acknowledge(4);
+  EXPECT_EQ(one.window().cwnd(), bytes(10'000));
+  host.sending = 40;
+  EXPECT_EQ(flight(), 2);
+  acknowledge(8);
+  EXPECT_EQ(host.sending, 40u);
+  acknowledge(12);
+  EXPECT_EQ(host.sending, 39u);  // it has nothing more to send
+  EXPECT_TRUE(one.idle());
+  acknowledge(12);
+  EXPECT_EQ(host.sending, 39u);
+  ASSERT_EQ(one.on_message({2, 1'000}, now), PostResult::accepted);
+  ASSERT_EQ(one.on_message({3, 1'000}, now), PostResult::accepted);
+  EXPECT_EQ(host.sending, 40u);
+}
+
+// [PLUS.first.delay] The average begins with half of the first queueing delay, and that one counts with its eighth besides.
+TEST_F(PlusSenderTest, AverageBeginsWithTheFirstDelay) {
+  const auto after = [this](Ratio part, Picoseconds first, Picoseconds second) {
+    p.first_delay = part;
+    PlusSender<> one(p, slots(), Psn{0});
+    EXPECT_EQ(one.on_message({1, 10'000}, at(us(0))), PostResult::accepted);
+    for (std::uint32_t psn = 0; psn < 2; ++psn) {
+      const Packet packet = one.poll_transmit(at(us(0))).value();
+      PlusAck a;
+      a.epsn = a.base = Psn{psn + 1};
+      a.count = 1;
+      a.echoes[0] = {Psn{psn}, packet.path_id, false};
+      a.path_id = packet.path_id;
+      a.timestamp = packet.timestamp;
+      one.on_receiving_ack(a, at(us(8)) + (psn == 0 ? first : second));
+    }
+    return one.window().avg_qdelay();
+  };
+  EXPECT_EQ(after({1, 2}, us(16), us(9)), us(9));  // 8 us, and an eighth of the way to 16
+  EXPECT_EQ(after({0, 1}, us(16), us(2)), us(2));
+  EXPECT_EQ(after({1, 1}, us(16), us(16)), us(16));
+  EXPECT_EQ(after({1, 2}, us(0), us(16)), us(2));  // none is one, too
+  EXPECT_EQ(PlusParams::for_link(gbps(400), us(8), bytes(4'096)).value().first_delay, (Ratio{1, 2}));
 }
 
 }  // namespace

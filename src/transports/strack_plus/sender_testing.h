@@ -18,6 +18,7 @@ namespace strack::core {
 inline PlusParams params(std::uint32_t window = 40) {
   PlusParams p = PlusParams::for_link(gbps(400), us(8), bytes(1'000)).value();
   p.max_cwnd = bytes(std::int64_t{window} * 1'000);
+  p.first_delay = {0, 1};  // averages begin with none
   return p.validated().value();
 }
 

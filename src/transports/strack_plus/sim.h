@@ -11,6 +11,7 @@
 #include "sim/host/protocol.h"
 #include "sim/net/sim_packet.h"
 #include "sim/transport.h"
+#include "transports/strack_plus/host.h"
 #include "transports/strack_plus/receiver.h"
 #include "transports/strack_plus/sender.h"
 #include "transports/strack_plus/sim_packing.h"
@@ -20,6 +21,9 @@ namespace strack::sim {
 struct PlusProtocol : TransportDefaults {
   using Params = core::PlusParams;
   static constexpr bool kReceiverTimers = false;  // they act on arrivals only
+  struct Nic {
+    core::PlusHost host;  ///< [PLUS.first.share]
+  };
   static std::int64_t window_packets(const Params& params) {
     return params.max_cwnd / params.mtu + 1;
   }
@@ -42,10 +46,10 @@ struct PlusProtocol : TransportDefaults {
     std::unique_ptr<core::MessageSlot[]> slots;
     core::PlusSender<Events> sender;
 
-    SendingEnd(const Params& params, std::size_t slot_count, Events events,
+    SendingEnd(const Params& params, std::size_t slot_count, Events events, Nic& nic,
                core::Psn first = core::Psn{0})
         : slots(std::make_unique<core::MessageSlot[]>(slot_count)),
-          sender(params, {slots.get(), slot_count}, first, events) {}
+          sender(params, {slots.get(), slot_count}, first, events, {}, &nic.host) {}
     [[nodiscard]] Bytes acked() const { return sender.acked_bytes(); }
   };
   struct ReceivingEnd {

@@ -47,18 +47,24 @@ IDEAS = {
     "18, one place for few packets": {"ring_sparse": "0"},
     "19, delay where all are marked": {"ring_delay": "false"},
     "20, a cut when the last one shows": {"cut_once": "false"},
+    "21, first windows share their host": {"first_cwnd": "1 TiB"},
+    "22, the average begins with the first delay": {"first_delay": "0"},
 }
 # Each constant, and 20 % less and more.
 CONSTANTS = {
     "max_cwnd": ("1.08 BDP", "1.62 BDP"),
     "target_qdelay_us": ("1.6 RTT", "2.4 RTT"),
     "target_qhigh_us": ("2.4 RTT", "3.6 RTT"),
-    "target_full_us": ("1.2 RTT", "1.8 RTT"),
+    "target_full_us": ("1.4 RTT", "2.1 RTT"),
+    "first_cwnd": ("0.2 BDP", "0.3 BDP"),
+    "first_delay": ("0.4", "0.6"),
     "rack_us": ("1.2 RTT", "1.8 RTT"),
     "late_us": ("3.2 RTT", "4.8 RTT"),
     "late_for_us": ("80 RTT", "120 RTT"),
     "probe_self": ("2", "3"),
+    "ring": ("6", "10"),
     "ring_sparse": ("13", "19"),
+    "rto_us": ("20 RTT", "30 RTT"),
     "probe_interval_us": ("0.8 RTT", "1.2 RTT"),
     "ooo_cwnd": ("0.8", "1.2"),
     "probe_margin_us": ("0.4 RTT", "0.6 RTT"),
@@ -81,7 +87,12 @@ GOALS = {
     "permutation 2 MB": (1024, 'workload.size = "2 MB"\n', 1.08, BOTH),
     "permutation 16 MB": (1024, 'workload.size = "16 MB"\n', 1.04, BOTH),
     "permutation 16 MB, 8192 hosts": (8192, 'workload.size = "16 MB"\n', 1.04, ALONE),
+    "permutation 2 MB, 8192 hosts": (8192, 'workload.size = "2 MB"\n', 1.08, ALONE),
     "permutation 100 MB": (1024, 'workload.size = "100 MB"\n', 1.04, ALONE),
+    "64 links down, 16 MB, 8192 hosts": (8192, 'workload.size = "16 MB"\nfailure = [{random_links = 64, racks = 64}]\n', 1.08, ALONE),
+    "one uplink of each rack at 25 %, 16 MB, 8192 hosts":
+        (8192, 'workload.size = "16 MB"\nimpairment = [{random_links = 128, racks = 128, rate = 0.25}]\n', 1.08, ALONE),
+    "dead spine, no rerouting, 16 MB, 8192 hosts": (8192, DEAD, 1.15, ALONE),
     "64 links down, 16 MB": (1024, 'workload.size = "16 MB"\nfailure = [{random_links = 64, racks = 32}]\n', 1.08, BOTH),
     "one uplink of each rack at 25 %, 16 MB":
         (1024, 'workload.size = "16 MB"\nimpairment = [{random_links = 32, racks = 32, rate = 0.25}]\n', 1.08, BOTH),
@@ -92,7 +103,9 @@ GOALS = {
     "incast 8 of 2 MB": (1024, incast(8, "2 MB"), 1.02, BOTH),
     "incast 32 of 2 MB": (1024, incast(32, "2 MB"), 1.02, BOTH),
     "incast 128 of 2 MB": (1024, incast(128, "2 MB"), 1.02, BOTH),
+    "incast 8 of 16 MB": (1024, incast(8, "16 MB"), 1.02, BOTH),
     "incast 32 of 16 MB": (1024, incast(32, "16 MB"), 1.02, BOTH),
+    "incast 128 of 16 MB": (1024, incast(128, "16 MB"), 1.02, BOTH),
 }
 BEGIN, END = "<!-- study -->", "<!-- end of study -->"
 
@@ -179,35 +192,39 @@ class Study:
         key = hashlib.sha256("\n".join([self.binary, file.read_text(), *words]).encode()).hexdigest()
         return measure(self.program, key, file, words, self.folder / (named(name) + ".json"), read)
 
-    def results(self, asked):
-        """{(row, column): values by seed}, of {(row, column, seed): (file, settings)}; what is not done in time is left out."""
-        made = {what: self.pool.submit(self.one, file, words, " ".join(map(str, what))) for what, (file, words) in asked.items()}
+    def ask(self, asked):
+        """Runs of {(row, column, seed): (file, settings)}, for results()."""
+        return {what: self.pool.submit(self.one, file, words, " ".join(map(str, what))) for what, (file, words) in asked.items()}
+
+    def results(self, made):
+        """{(row, column): values by seed} of what ask() gave; what is not done in time is left out."""
         values = {}
         for (row, column, _), run in made.items():
             values.setdefault((row, column), []).append(run.result())
         self.complete = self.complete and all(None not in of for of in values.values())
         return {where: of for where, of in values.items() if None not in of}
 
-    def means(self):
-        """{variant: {case: mean over seeds}}"""
+    def ask_variants(self):
         files = case_files(self.program, self.folder)
-        asked = {(variant, case, seed): (files[case], settings(files[case].read_text(), off, seed))
-                 for variant, off in variants().items() for case in CASES for seed in SEEDS}
+        return self.ask({(variant, case, seed): (files[case], settings(files[case].read_text(), off, seed))
+                         for variant, off in variants().items() for case in CASES for seed in SEEDS})
+
+    def means(self, made):
+        """{variant: {case: mean over seeds}}"""
         means = {}
-        for (variant, case), values in self.results(asked).items():
+        for (variant, case), values in self.results(made).items():
             means.setdefault(variant, {})[case] = sum(values) / len(values)
         return means
 
-    def goals(self):
-        """{(goal, scheme): values by seed}"""
+    def ask_goals(self):
         asked = {}
-        for name, (hosts, text, _, schemes) in GOALS.items():
+        for name, (hosts, text, _, schemes) in sorted(GOALS.items(), key=lambda goal: -goal[1][0]):  # the long runs first
             file = self.folder / (named(name) + ".toml")
             file.write_text(HOSTS[hosts] + text + 'record.flows = 0\nrecord.queues = false\nrecord.links = false\nrun.end_ms = 100\n')
             for scheme in schemes:
                 for seed in SEEDS:
                     asked[name, scheme, seed] = (file, scheme_and_seed(scheme, seed))
-        return self.results(asked)
+        return self.ask(asked)
 
 
 # --- Tables ---------------------------------------------------------------------------------------
@@ -282,7 +299,8 @@ def main():
     parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()
     study = Study(options.program, options.results, options.jobs, options.minutes)
-    text = page(study.means(), study.goals())
+    goals, means = study.ask_goals(), study.ask_variants()
+    text = page(study.means(means), study.results(goals))
     if options.write:
         write(options.write, text)
     else:
