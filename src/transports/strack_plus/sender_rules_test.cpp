@@ -865,7 +865,8 @@ TEST_F(PlusSenderTest, AverageBeginsWithTheFirstDelay) {
   EXPECT_EQ(after({0, 1}, us(16), us(2)), us(2));
   EXPECT_EQ(after({1, 1}, us(16), us(16)), us(16));
   EXPECT_EQ(after({1, 2}, us(0), us(16)), us(2));  // none is one, too
-  EXPECT_EQ(PlusParams::for_link(gbps(400), us(8), bytes(4'096)).value().first_delay, (Ratio{1, 2}));
+  EXPECT_EQ(PlusParams::for_link(gbps(400), us(8), bytes(4'096)).value().first_delay,
+            (Ratio{1, 2}));
 }
 
 }  // namespace
