@@ -25,24 +25,12 @@
 #include "transports/strack/achieved_bdp.h"
 #include "transports/strack/congestion_window.h"
 #include "transports/strack_plus/ack.h"
+#include "transports/strack_plus/counters.h"
 #include "transports/strack_plus/host.h"
 #include "transports/strack_plus/params.h"
 #include "transports/strack_plus/paths.h"
 
 namespace strack::core {
-
-struct PlusCounters {
-  std::uint32_t retransmissions = 0;
-  std::uint32_t probes_sent = 0;
-  std::uint32_t timeouts = 0;
-  std::uint32_t acks_rejected = 0;
-};
-
-struct PlusAckReceived {
-  const PlusAck& ack;
-  Picoseconds rtt;
-  Bytes acked;
-};
 
 /// `Paths`: PlusPaths, or one that remembers packets, too (guarded_paths.h).
 template <class Events = NoEvents, class Paths = PlusPaths>
@@ -50,8 +38,7 @@ class PlusSender {
  public:
   using Ack = PlusAck;
 
-  /// `params`, `queue` and `host` must outlive the sender; the queue's size is a power of two. `host`: what it shares with
-  /// its neighbours; null where nobody counts them.
+  /// `params`, `queue` and `host`, if any, must outlive the sender; the queue's size is a power of two.
   constexpr PlusSender(const PlusParams& params, std::span<MessageSlot> queue, Psn initial_psn,
                        Events events = {}, Paths paths = {}, PlusHost* host = nullptr)
       : params_(&params),
@@ -116,8 +103,7 @@ class PlusSender {
     }
     const bool rested = idle();
     if (first_) begin(rtt);
-    probe_backoff_ = 0;
-    since_sack_ = 0;
+    probe_backoff_ = since_sack_ = 0;
     port_busy_ = false;
     heard_ = true;
     silent_ = false;
@@ -221,11 +207,9 @@ class PlusSender {
                              : allowed();
     return inflight_ + bytes(fragment.payload) <= window;
   }
-  /// [PLUS.first.share] The first window is a part of the largest, since its host's port has to carry the others', too.
   [[nodiscard]] constexpr Bytes allowed() const {
-    if (!first_ || host_ == nullptr || host_->sending <= 1) return window_.cwnd();
-    const Bytes part = params_->max_cwnd / static_cast<std::int64_t>(host_->sending);
-    return std::min(window_.cwnd(), std::max({part, params_->first_cwnd, params_->mtu}));
+    if (!first_ || host_ == nullptr) return window_.cwnd();
+    return std::min(window_.cwnd(), host_->first_window(*params_));  // [PLUS.first.share]
   }
   /// The first SACK: [PLUS.first.share] from here on the window is its own, [PLUS.first.delay] and so is the average.
   constexpr void begin(Picoseconds rtt) {
@@ -323,8 +307,7 @@ class PlusSender {
     return packet;
   }
 
-  /// [PLUS.probe.tail] Nothing follows the last packet that could tell of it, so a probe does. A few packets are
-  /// acknowledged sooner than it would ask.
+  /// [PLUS.probe.tail] Nothing follows the last packet that could tell of it; for a few packets a SACK comes sooner.
   constexpr void watch_tail(bool again, Instant now) {
     if (params_->probe_tail == ps(0)) return;
     const bool was = tail_;
@@ -477,9 +460,9 @@ class PlusSender {
           LossDeclared{cause, from, judged_, std::int64_t{lost_count_ - before} * params_->mtu});
   }
 
-  /// [PLUS.late] Packets that had been sent again for nothing: it is their first copies that have come. What is sent
-  /// again asks for a SACK, so it is the last that this one tells of, and the SACK's time says which copy it is. Any
-  /// other is a first copy; and the packet had been sent again, if it left less than a base RTT ago.
+  /// [PLUS.late] Packets that had been sent again for nothing: their first copies have come. What is sent again asks for a
+  /// SACK, so of the last one that this tells of its time says which copy it is. Any other is a first copy; and the packet
+  /// had been sent again, if it left less than a base RTT ago.
   constexpr void count_first_copies(const PlusAck& ack, Picoseconds age, Instant now) {
     for (std::uint32_t i = 0; i < ack.count; ++i) {
       const Psn psn = ack.echoes[i].psn;
