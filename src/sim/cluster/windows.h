@@ -95,12 +95,14 @@ class Windows {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       Worker& owner = workers_[(number + i) % workers_.size()];
       for (Share* share : {&owner.edge, &owner.core}) {
-        for (std::uint32_t at = share->take(1); at < share->end; at = share->take(1))
-          run_switch(at, share->end, worker);
+        run_switches(*share, &owner == &worker, worker);
       }
       Share& hosts = owner.hosts;
-      for (std::uint32_t at = hosts.take(kHostChunk); at < hosts.end; at = hosts.take(kHostChunk))
-        run_hosts(at, std::min(at + kHostChunk, hosts.end), hosts.end, worker);
+      for (std::uint32_t at = hosts.take(kHostChunk); at < hosts.end; at = hosts.take(kHostChunk)) {
+        // Beyond its own hosts only a worker that is alone looks ahead: others may be at work there.
+        const std::uint32_t end = std::min(at + kHostChunk, hosts.end);
+        run_hosts(at, end, workers_.size() == 1 ? hosts.end : end, worker);
+      }
     }
     return context.next_event;
   }
@@ -198,13 +200,22 @@ class Windows {
     }
   }
 
-  void run_switch(std::uint32_t at, std::uint32_t end, Worker& worker) {
+  /// A worker takes the next of its own share before it runs one: what is taken it may look at ahead. Where it helps
+  /// others it takes what it runs.
+  void run_switches(Share& share, bool own, Worker& worker) {
+    std::uint32_t at = share.take(1);
+    while (at < share.end) {
+      const std::uint32_t next = own ? share.take(1) : share.end;
+      run_switch(at, std::min(next, share.end), share.end, worker);
+      at = own ? next : share.take(1);
+    }
+  }
+  void run_switch(std::uint32_t at, std::uint32_t next, std::uint32_t end, Worker& worker) {
     const std::span<const std::uint32_t> switches = network_.part.switches();
     const std::uint32_t s = switches[at];
-    worker.scratch.following =
-        at + 1 < end && has_work(network_.topology.hosts() + switches[at + 1])
-            ? network_.switches[switches[at + 1]].get()
-            : nullptr;
+    worker.scratch.following = next < end && has_work(network_.topology.hosts() + switches[next])
+                                   ? network_.switches[switches[next]].get()
+                                   : nullptr;
     const NodeId node = network_.topology.hosts() + s;
     WindowContext& context = worker.context;
     if (has_work(node)) {
