@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/prng.h"
-#include "sim/net/port_testing.h"
+#include "sim/net/port_pair_testing.h"
 
 namespace strack::sim::gpu {
 namespace {
@@ -16,76 +16,11 @@ namespace {
 using namespace sim::testing;
 using Light = LightPort<Port>;
 
-constexpr std::int64_t kWindow = 1'000'000;  // ps
-
-/// A port with its wire, and what it has told.
-struct Side {
-  Port port;
-  Lane lane;
-  MailFlags mail{1};
-  Fingerprint fingerprint;
-  DropCounts drops;
-  WindowContext context;
-
-  Side() {
-    port.wire.lane = &lane;
-    port.wire.byte_time = ByteTime(gbps(400));
-    port.wire.latency = us(1);
-    port.seed(77);
-    context.mail = &mail;
-  }
-  void enter(std::uint64_t window) {
-    context.window = window;
-    context.end = t(static_cast<std::int64_t>(window) * kWindow);
-  }
-};
-
-/// What arrives in a window, in order. Now and then nothing, and now and then more than a link can carry.
-std::vector<Transit> arrivals(Rng& rng, std::uint64_t window) {
-  std::vector<Transit> list;
-  const std::uint64_t most = rng.below(4) == 0 ? 60 : 14;
-  std::int64_t time = static_cast<std::int64_t>(window - 1) * kWindow;
-  const std::int64_t end = time + kWindow;
-  for (std::uint64_t n = rng.below(most); n > 0; --n) {
-    time += static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(2 * kWindow) / most));
-    if (time >= end) break;
-    SimPacket packet = SimPacket::data({1, 1}, static_cast<core::PathId>(rng.below(100)),
-                                       static_cast<std::uint16_t>(60 + rng.below(65'475)));
-    if (rng.below(3) == 0) packet = SimPacket::ack({1, 1}, 3);
-    if (rng.below(20) == 0) packet = SimPacket::bare({1, 1}, 4);
-    packet.w1 = rng.next();
-    list.push_back({t(time), packet});
-  }
-  return list;
-}
-
-void expect_same(const Side& a, const Side& b) {
-  EXPECT_EQ(a.port.next_event(), b.port.next_event());
-  EXPECT_EQ(a.port.load(), b.port.load());
-  EXPECT_EQ(a.port.packets_held(), b.port.packets_held());
-  EXPECT_EQ(a.port.deepest_queue(), b.port.deepest_queue());
-  EXPECT_EQ(a.port.marks(), b.port.marks());
-  EXPECT_EQ(a.fingerprint.value(), b.fingerprint.value());
-  EXPECT_EQ(a.drops.queue, b.drops.queue);
-  EXPECT_EQ(a.context.packet_hops, b.context.packet_hops);
-  EXPECT_EQ(a.context.next_event, b.context.next_event);
-  const auto left = a.lane.arrivals(a.context.window + 1);
-  const auto right = b.lane.arrivals(b.context.window + 1);
-  ASSERT_EQ(left.size(), right.size());
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    EXPECT_EQ(left[i].time, right[i].time);
-    EXPECT_EQ(left[i].packet.w0, right[i].packet.w0);
-    EXPECT_EQ(left[i].packet.w1, right[i].packet.w1);
-    EXPECT_EQ(left[i].packet.w3, right[i].packet.w3);
-  }
-}
+constexpr std::uint64_t kBurst = 60;
 
 TEST(LightPort, TwoPassesDoWhatOneDoes) {
   for (const bool priority : {true, false}) {
-    SwitchParams params;
-    params.kmin = kb(40);
-    params.kmax = kb(160);
-    params.queue_limit = kb(400);
+    SwitchParams params = shallow_queue();
     params.control_priority = priority;
     const PortRules rules(params, HostParams{});
     Side one;
@@ -96,7 +31,7 @@ TEST(LightPort, TwoPassesDoWhatOneDoes) {
     const Desktop desktop = Desktop::of(memory, 1, 0);
     Rng rng(priority ? 1 : 2);
     for (std::uint64_t window = 1; window <= 400; ++window) {
-      const std::vector<Transit> list = arrivals(rng, window);
+      const std::vector<Transit> list = random_arrivals(rng, window, kBurst);
       one.enter(window);
       two.enter(window);
       std::vector<PortArrival> coming;
@@ -115,13 +50,7 @@ TEST(LightPort, TwoPassesDoWhatOneDoes) {
       light.run(true, notes, rules, desktop, two.context, two.fingerprint, two.drops);
       expect_same(one, two);
       if (window % 50 == 0) {
-        const PortTally a = one.port.take_interval();
-        const PortTally b = two.port.take_interval();
-        EXPECT_EQ(a.carried, b.carried);
-        EXPECT_EQ(a.arrived, b.arrived);
-        EXPECT_EQ(a.queue_max, b.queue_max);
-        EXPECT_EQ(a.marks, b.marks);
-        EXPECT_EQ(a.drops, b.drops);
+        expect_same_tallies(one, two);
       }
     }
     EXPECT_GT(two.drops.queue, 0u);
@@ -131,11 +60,7 @@ TEST(LightPort, TwoPassesDoWhatOneDoes) {
 
 // [D116] A port is one as long as nothing goes before the usual data, and one again after that.
 TEST(LightPort, WhatIsUrgentIsForTheOtherWay) {
-  SwitchParams params;
-  params.kmin = kb(40);
-  params.kmax = kb(160);
-  params.queue_limit = kb(200);
-  const PortRules rules(params, HostParams{});
+  const PortRules rules(shallow_queue(kb(200)), HostParams{});
   Side one;
   Side two;
   auto& light = static_cast<Light&>(two.port);
@@ -144,7 +69,7 @@ TEST(LightPort, WhatIsUrgentIsForTheOtherWay) {
   Rng rng(3);
   int windows_of_light = 0;
   for (std::uint64_t window = 1; window <= 600; ++window) {
-    std::vector<Transit> list = arrivals(rng, window);
+    std::vector<Transit> list = random_arrivals(rng, window, kBurst);
     const bool some = window % 20 < 5;
     one.enter(window);
     two.enter(window);

@@ -8,88 +8,23 @@
 #include <gtest/gtest.h>
 
 #include "base/prng.h"
-#include "sim/net/port_testing.h"
+#include "sim/net/port_pair_testing.h"
 
 namespace strack::sim {
 namespace {
 
 using namespace testing;
 
-constexpr std::int64_t kWindow = 1'000'000;  // ps
-
-/// A port with its wire, and what it has told.
-struct Side {
-  Port port;
-  Lane lane;
-  MailFlags mail{1};
-  Fingerprint fingerprint;
-  DropCounts drops;
-  WindowContext context;
-
-  Side() {
-    port.wire.lane = &lane;
-    port.wire.byte_time = ByteTime(gbps(400));
-    port.wire.latency = us(1);
-    port.seed(77);
-    context.mail = &mail;
-  }
-  void enter(std::uint64_t window) {
-    context.window = window;
-    context.end = t(static_cast<std::int64_t>(window) * kWindow);
-  }
-};
-
-/// What arrives in a window, in order: now and then nothing, now and then far more than the link can carry.
+/// Some of it, where that is asked for, special: trimmed, or of a priority.
 std::vector<Transit> arrivals(Rng& rng, std::uint64_t window, bool special) {
-  std::vector<Transit> list;
-  const std::uint64_t most = rng.below(4) == 0 ? 200 : 14;
-  std::int64_t time = static_cast<std::int64_t>(window - 1) * kWindow;
-  const std::int64_t end = time + kWindow;
-  for (std::uint64_t n = rng.below(most); n > 0; --n) {
-    time += static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(2 * kWindow) / most));
-    if (time >= end) break;
-    SimPacket packet = SimPacket::data({1, 1}, static_cast<core::PathId>(rng.below(100)),
-                                       static_cast<std::uint16_t>(60 + rng.below(65'475)));
-    if (rng.below(3) == 0) packet = SimPacket::ack({1, 1}, 3);
-    if (rng.below(20) == 0) packet = SimPacket::bare({1, 1}, 4);
-    packet.w1 = rng.next();
-    if (packet.is_control()) packet.w3 = rng.next();  // all of it is the transport's
+  std::vector<Transit> list = random_arrivals(rng, window, 200);
+  for (Transit& transit : list) {
+    SimPacket& packet = transit.packet;
     if (special && packet.is_whole() && rng.below(9) == 0) packet.trim(false);
     if (special && !packet.is_control() && rng.below(9) == 0)
       packet.set_priority(static_cast<std::uint32_t>(rng.below(4)));
-    list.push_back({t(time), packet});
   }
   return list;
-}
-
-void expect_same(Side& a, Side& b) {
-  EXPECT_EQ(a.port.next_event(), b.port.next_event());
-  EXPECT_EQ(a.port.load(), b.port.load());
-  EXPECT_EQ(a.port.packets_held(), b.port.packets_held());
-  EXPECT_EQ(a.port.deepest_queue(), b.port.deepest_queue());
-  EXPECT_EQ(a.port.marks(), b.port.marks());
-  EXPECT_EQ(a.fingerprint.value(), b.fingerprint.value());
-  EXPECT_EQ(a.drops.queue, b.drops.queue);
-  EXPECT_EQ(a.context.packet_hops, b.context.packet_hops);
-  EXPECT_EQ(a.context.next_event, b.context.next_event);
-  const auto left = a.lane.arrivals(a.context.window + 1);
-  const auto right = b.lane.arrivals(b.context.window + 1);
-  ASSERT_EQ(left.size(), right.size());
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    EXPECT_EQ(left[i].time, right[i].time);
-    EXPECT_EQ(left[i].packet.w0, right[i].packet.w0);
-    EXPECT_EQ(left[i].packet.w1, right[i].packet.w1);
-    EXPECT_EQ(left[i].packet.w3, right[i].packet.w3);
-  }
-}
-void expect_same_tallies(Side& a, Side& b) {
-  const PortTally left = a.port.take_interval();
-  const PortTally right = b.port.take_interval();
-  EXPECT_EQ(left.carried, right.carried);
-  EXPECT_EQ(left.arrived, right.arrived);
-  EXPECT_EQ(left.queue_max, right.queue_max);
-  EXPECT_EQ(left.marks, right.marks);
-  EXPECT_EQ(left.drops, right.drops);
 }
 
 /// Both ways, window after window; whether a window was plain from its begin to its end is counted.
@@ -125,14 +60,6 @@ void compare(const SwitchParams& params, std::uint64_t seed, bool special, int& 
     if (window % 50 == 0) expect_same_tallies(one, two);
     if (::testing::Test::HasFailure()) FAIL() << "window " << window;
   }
-}
-
-SwitchParams shallow_queue() {
-  SwitchParams params;
-  params.kmin = kb(40);
-  params.kmax = kb(160);
-  params.queue_limit = kb(400);
-  return params;
 }
 
 TEST(PlainRun, DoesWhatThePortDoesPacketByPacket) {

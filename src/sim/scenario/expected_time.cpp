@@ -11,13 +11,17 @@ bool oversubscribed(const TopologyParams& t) {
   return t.graph == nullptr && t.tiers == 2 && t.spines < t.hosts_per_rack;
 }
 
+/// By measurements of one thread (expected_time_test.cpp has them).
 double work_of(const Scenario& scenario, const WorkloadSpec& w) {
-  double per_gb = scenario.config.pfc.enabled ? 0.24 : 0.17;
-  if (oversubscribed(scenario.config.topology)) per_gb *= 1.6;
+  const TopologyParams& t = scenario.config.topology;
+  double per_gb = scenario.config.pfc.enabled ? 0.12 : 0.07;
+  if (oversubscribed(t)) per_gb *= 1.2;
+  if (t.graph == nullptr && t.tiers == 3) per_gb *= 1.3;
   if (w.kind == WorkloadKind::incast) per_gb = 1.5;  // little at a time
-  if (w.kind == WorkloadKind::training) per_gb *= 1.3;
+  // Much of it stays in a server.
+  if (w.kind == WorkloadKind::training) per_gb *= 0.45;
   if (w.kind == WorkloadKind::collective)
-    per_gb *= w.collective.collective == workload::Collective::alltoall ? 1.8 : 1.3;
+    per_gb *= w.collective.collective == workload::Collective::alltoall ? 1.6 : 1.1;
   return 1e-9 * expected_bytes(scenario, w) * per_gb;
 }
 
@@ -54,8 +58,8 @@ ExpectedTime expected_time(const Scenario& scenario) {
   const double work = work_of(scenario);
   ExpectedTime time{0.01 + 1e-5 * hosts + work, std::nullopt};
   if (!is_for_threads(scenario.config)) {
-    // To start, to make the network there, what a window takes whoever is at work; and as much at a time as 240 threads.
-    time.gpu = 0.27 + 1.9e-5 * hosts + 1.2e-4 * windows_of(scenario) + work / 240;
+    // To start, to make the network there, what a window takes whoever is at work; and as much at a time as 100 threads.
+    time.gpu = 0.27 + 1.9e-5 * hosts + 1.2e-4 * windows_of(scenario) + work / 100;
   }
   return time;
 }

@@ -15,7 +15,7 @@ namespace {
 
 /// Memory by what there is many of, as measured. The one place to correct.
 namespace cost {
-constexpr Bytes kProgram = mb(8);
+constexpr Bytes kProgram = mb(12);
 constexpr Bytes kPerHost = bytes(2'048);    // NIC, event state, mailbox
 constexpr Bytes kPerSwitch = bytes(4'096);  // and its tables, per rack below
 constexpr Bytes kPerRackRoute = bytes(4);
