@@ -197,6 +197,7 @@ struct SetUp {
   std::optional<wire::RejectReason> rejected;
   std::unique_ptr<Introduction> introduction;  ///< between hosts with keys of their own
   bool unreachable = false;  ///< the last question never left: this host knows no way there
+  bool spared = false;       ///< [D169] half open for longer, since this process had been away
   bool asking = false;       ///< [D129] among those of its port that are being set up
 };
 

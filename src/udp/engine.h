@@ -320,6 +320,7 @@ class Engine {
   [[nodiscard]] Instant due(const Connection& c) const;
   void rearm(Connection& c);
   void run_timers();
+  [[nodiscard]] bool reads_on();
   void on_timer(Connection& c);
   void on_set_up_timer(Connection& c);
   void on_silence(Connection& c, bool done);
@@ -344,6 +345,8 @@ class Engine {
   std::optional<CookieJar> jar_;
   std::uint32_t burst_;  ///< at most
   Instant now_{};
+  Instant reads_until_{};      ///< [D169] at most, before the timers that are late
+  bool all_read_ = true;       ///< all that had come, in this poll
   Address came_to_;            ///< the own address that the datagram being looked at came to
   std::uint32_t answer_path_;  ///< the entropy of the last answer to a stranger
   AnswerBudget challenge_budget_;

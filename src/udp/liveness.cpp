@@ -17,6 +17,10 @@ constexpr std::uint32_t kAskedEnough = 3;
 /// goes another way [D41], and most ways may be dead.
 constexpr std::int64_t kAskEvery = 32;
 constexpr Picoseconds kHurryEvery = ms(10);
+/// [D169] A timer that comes so late: this process did not run.
+constexpr Picoseconds kAway = ms(100);
+constexpr Picoseconds kReadsOn = ms(100);    ///< then, without timers
+constexpr Picoseconds kSpared = seconds(1);  ///< and so much longer somebody is half open, once
 /// [D146] Who is answered lets so many others go who wait: more than the one that a dead path may have cost.
 constexpr int kReleased = 4;
 
@@ -151,6 +155,16 @@ void Engine::rearm(Connection& c) {
   if (when < c.deadline.when) deadlines_.move(c, when);
 }
 
+/// [D169] After this process was away, what has come is read before anybody is judged; but not for ever.
+bool Engine::reads_on() {
+  if (all_read_ || now_ - deadlines_.next() <= kAway) {
+    reads_until_ = Instant{};
+    return false;
+  }
+  if (reads_until_ == Instant{}) reads_until_ = now_ + kReadsOn;
+  return now_ < reads_until_;
+}
+
 void Engine::run_timers() {
   // Each at most once: whatever is due again at once waits for the next poll.
   for (std::size_t turns = deadlines_.size(); turns > 0 && deadlines_.next() <= now_; --turns) {
@@ -252,7 +266,11 @@ void Engine::on_timer(Connection& c) {
     case State::connect_sent:
       return on_set_up_timer(c);
     case State::half_open:
-      if (now_ >= c.set_up.give_up_at) retire(c);
+      if (now_ < c.set_up.give_up_at) return;
+      // [D169] What it has said meanwhile may have been lost here, and comes again.
+      if ((all_read_ && now_ - c.set_up.give_up_at <= kAway) || c.set_up.spared) return retire(c);
+      c.set_up.spared = true;
+      c.set_up.give_up_at = now_ + kSpared;
       return;
     case State::over:
       if (now_ >= c.closing.forget_at) {
