@@ -54,7 +54,7 @@ std::string_view text(Status status) {
     case Status::no_resources:
       return "a limit is reached";
     case Status::peer_restarted:
-      return "the peer was restarted and does not know the connection any more";
+      return "the peer does not know the connection any more: it was restarted, or has given it up";
     case Status::version_refused:
       return "the peer speaks another version of the protocol";
     case Status::transport_refused:
