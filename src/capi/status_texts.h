@@ -41,6 +41,8 @@ inline constexpr std::array kStatusTexts{
     StatusText{STRACK_TRANSPORT_REFUSED, "the peer does not have this transport"},
     StatusText{STRACK_EXTENSION_REFUSED, "the peer does not know an extension that is needed"},
     StatusText{STRACK_UNREACHABLE, "this host has no route to the peer"},
+    StatusText{STRACK_WENT_SILENT,
+               "the peer answered once and no more: it has no room, or ways to it lose packets"},
     StatusText{STRACK_INVALID_ARGUMENT, "an argument is NULL or outside its range"},
     StatusText{STRACK_FAILED_CALL, "the call failed, and its error text says why"},
     StatusText{STRACK_BUFFER_TOO_SMALL, "the buffer is too small for the text"},

@@ -113,6 +113,8 @@ enum {
   STRACK_TRANSPORT_REFUSED = -22, /**< set-up: the peer does not have this transport */
   STRACK_EXTENSION_REFUSED = -23, /**< the peer does not know an extension that is needed */
   STRACK_UNREACHABLE = -24,       /**< set-up: this host has no route to the peer */
+  STRACK_WENT_SILENT =
+      -25, /**< set-up: one answer and no more: no room, or ways that lose packets */
 
   /* What only this interface reports. */
   STRACK_INVALID_ARGUMENT = -100, /**< a null pointer or a value outside its range */

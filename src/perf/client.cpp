@@ -89,10 +89,11 @@ ClientResult Client::run(const std::atomic<bool>& stop) {
   return std::move(result_);
 }
 
-/// Whether all is to be tried again: the connection was lost, or the server has no room yet, and there is time left. A
+/// Whether all is to be tried again: the connection was lost, or the server has no room yet or was heard once, and there is time left. A
 /// server that was never heard is a problem at once.
 bool Client::wait_to_reconnect(transfer::Reconnect& reconnect, const std::atomic<bool>& stop) {
-  if (lost_ == Status::ok || stop || !(heard_ || lost_ == Status::busy) ||
+  if (lost_ == Status::ok || stop ||
+      !(heard_ || lost_ == Status::busy || lost_ == Status::went_silent) ||
       !transfer::Reconnect::worthwhile(lost_))
     return false;
   const auto wait = reconnect.next(Clock::now());

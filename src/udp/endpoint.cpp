@@ -45,6 +45,8 @@ std::string_view text(Status status) {
       return "the peer takes no connections";
     case Status::timed_out:
       return "nobody answered";
+    case Status::went_silent:
+      return "the peer answered once and no more: it has no room, or ways to it lose packets";
     case Status::access_refused:
       return "the peer wrote or read where no region allows it";
     case Status::protocol_error:

@@ -93,6 +93,7 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
   if (age >= 32 || (c.life.pings_under_way >> age & 1) == 0) return;
   c.life.pings_under_way &= ~(1u << age);
   c.session->ways.works(pong.path_id, now_);
+  c.life.port->way = {pong.path_id, now_};
   c.session->path_works(pong.path_id);
   if (ahead(pong.id, c.keys.renewal_ping) >= 0) c.keys.followed = true;
   take_credit(c, pong.credit);
