@@ -581,17 +581,14 @@ TEST(Strangers, ForgeriesWithoutKeyFromElsewhereChangeNothingInAnyState) {
   expect_same(undisturbed, disturbed);
 }
 
-// Who has seen the hello can make up challenges and rejects. An initiator with a key asks once more
-// for each challenge that answers what it asks now, believes no reject, and gets its connection.
+// Who has seen the hello can make these up. With a key each challenge to what is asked now [D170] is answered, no reject believed.
 TEST(Strangers, MadeUpChallengesAndRejectsDoNotPreventAConnection) {
   std::uint32_t times = 0;
   set_up(true, [&times](Duo& duo, const Tape& tape, const std::string& when) {
     if (when != "hello sent" && when != "connect sent") return;
     ++times;
     const Overheard heard = overhear(duo, tape, 1);
-    std::vector<Datagram> challenges;
-    std::vector<Datagram> of_hellos;
-    std::vector<Datagram> rejects;
+    std::vector<Datagram> challenges, of_hellos, rejects;
     for (std::uint8_t i = 1; i <= wire::kRejectReasons; ++i) {
       wire::Challenge challenge{heard.echo, {}, 200};
       challenge.cookie.fill(i);
@@ -611,12 +608,9 @@ TEST(Strangers, MadeUpChallengesAndRejectsDoNotPreventAConnection) {
     EXPECT_EQ(strike(duo, aimed(1, server, rejects)), 0u);
     EXPECT_EQ(duo.client().statistics().datagrams_sent, before.endpoint[1].datagrams_sent);
     EXPECT_EQ(strike(duo, aimed(1, server, challenges)), 0u);
+    EXPECT_EQ(strike(duo, aimed(1, server, of_hellos)), 0u) << "one was enough";
     EXPECT_EQ(duo.client().statistics().datagrams_sent - before.endpoint[1].datagrams_sent,
               challenges.size());
-    EXPECT_EQ(strike(duo, aimed(1, server, of_hellos)), 0u);
-    EXPECT_EQ(duo.client().statistics().datagrams_sent - before.endpoint[1].datagrams_sent,
-              challenges.size())
-        << "[D170] they come by several ways, and the first one was enough";
     expect_same(before, look(duo), when);
   });
   EXPECT_EQ(times, 2u);
