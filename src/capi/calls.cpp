@@ -41,6 +41,8 @@ strack_status status_of(udp::Status status) {
       return STRACK_NOT_LISTENING;
     case udp::Status::timed_out:
       return STRACK_TIMED_OUT;
+    case udp::Status::went_silent:
+      return STRACK_WENT_SILENT;
     case udp::Status::access_refused:
       return STRACK_ACCESS_REFUSED;
     case udp::Status::protocol_error:

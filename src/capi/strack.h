@@ -91,8 +91,7 @@ enum {
   STRACK_WOULD_BLOCK = -1,        /**< no free slot now: again after the next completion */
   STRACK_UNKNOWN_CONNECTION = -2, /**< no such connection, or it has ended */
   STRACK_CLOSING = -3,            /**< strack_close was called: nothing more can be sent */
-  STRACK_TOO_LONG =
-      -4, /**< a message of 2^32 bytes or more; an atomic of more than STRACK_MOST_ATOMIC_BYTES */
+  STRACK_TOO_LONG = -4,           /**< 2^32 bytes; an atomic beyond STRACK_MOST_ATOMIC_BYTES */
   STRACK_UNKNOWN_REGION = -5,     /**< a region that cannot be, or that is not there any more */
   STRACK_TRUNCATED = -6,          /**< receive: longer than the buffer; the rest was dropped */
   STRACK_CANCELLED = -7,          /**< by strack_cancel_receives, or by the endpoint's end */
@@ -113,6 +112,7 @@ enum {
   STRACK_TRANSPORT_REFUSED = -22, /**< set-up: the peer does not have this transport */
   STRACK_EXTENSION_REFUSED = -23, /**< the peer does not know an extension that is needed */
   STRACK_UNREACHABLE = -24,       /**< set-up: this host has no route to the peer */
+  STRACK_WENT_SILENT = -25,       /**< set-up: one answer, then none: no room, or ways that lose */
 
   /* What only this interface reports. */
   STRACK_INVALID_ARGUMENT = -100, /**< a null pointer or a value outside its range */

@@ -244,16 +244,21 @@ std::optional<int> attempt_until_done(const Course& course, Totals& totals,
       if (!why.mistake.empty()) return fail(why.mistake);
       problem = transfer::explain(why.status, why.address, "strack recv", course.protection);
       lost = why.status;
-      if (totals.attempts == 0 && !waits_in_turn && lost != udp::Status::busy)
+      if (totals.attempts == 0 && !waits_in_turn && lost != udp::Status::busy &&
+          lost != udp::Status::went_silent)
         return fail(problem, 1);
     }
     const auto wait =
         transfer::Reconnect::worthwhile(lost) ? again.next(Clock::now()) : std::nullopt;
     if (!wait) return give_up(problem, totals);
-    const bool in_turn = lost == udp::Status::busy;
+    const bool heard_once = lost == udp::Status::went_silent;
+    const bool in_turn = lost == udp::Status::busy || heard_once;
     if ((in_turn ? !waits_in_turn : dialled.ok()) && !course.quiet)
       fmt::print(stderr, "{}; {}, for up to {}\n", problem,
-                 in_turn ? "waiting for a turn" : "connecting again", text_of(again.limit()));
+                 heard_once ? "trying again"
+                 : in_turn  ? "waiting for a turn"
+                            : "connecting again",
+                 text_of(again.limit()));
     waits_in_turn = in_turn || (waits_in_turn && !dialled);
     nap(*wait, stop);
   }

@@ -378,8 +378,8 @@ class PerfTest(UdpTest):
         self.until_traffic(server)
         old.send_signal(signal.SIGINT)
         out, err = self.finish(old, status=130)
-        self.assertEqual(err, f"the connection to {self.address} was lost: the peer was restarted and does not know the "
-                              "connection any more; connecting again, for up to 10 s\n")
+        self.assertEqual(err, f"the connection to {self.address} was lost: the peer does not know the connection any more: "
+                              "it was restarted, or has given it up; connecting again, for up to 10 s\n")
         found = json.loads(out)
         self.assertGreaterEqual(found["reconnects"], 1)
         self.assertGreater(found["bytes"], found["server"]["bytes"])
@@ -806,8 +806,8 @@ class CopyTest(FilesTest):
         safe = self.safe_bytes()
         self.receive()
         out, err = self.finish(sender)
-        self.assertEqual(err, "the connection was lost: the peer was restarted and does not know the connection any "
-                              "more; connecting again, for up to 60 s\n")
+        self.assertEqual(err, "the connection was lost: the peer does not know the connection any more: it was "
+                              "restarted, or has given it up; connecting again, for up to 60 s\n")
         found = re.search(r"\Acopied 1 file, ([0-9.]+) MB in .*; connected again 1 time\n\Z", out)
         self.assertIsNotNone(found, out)
         # What was safe is not sent again; what was under way, 16 blocks and those not yet noted, may be.

@@ -10,6 +10,7 @@ import pathlib
 import pty
 import resource
 import signal
+import socket
 import sys
 import unittest
 
@@ -97,6 +98,27 @@ class WordsTest(udp_test.UdpTest):
         self.assertGreater(found["total_seconds"], found["seconds"] + 0.15)
         self.assertEqual(found["bytes"], 100_000 * found["messages"])
         self.assertGreater(found["server"]["bytes"], found["bytes"])
+
+
+class TurnsTest(udp_test.FilesTest):
+    def test_who_answers_once_is_tried_again(self):
+        source = self.write("f")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+            silent.bind(("127.0.0.1", self.port))
+            copy = self.start("cp", source, f"{self.address}:", ready=False)
+            hello, peer = silent.recvfrom(2048)
+            # A challenge: version 2, type 7; the hello's connection id and nonce; a cookie; the hello's size. Then nothing.
+            reply_port = int.from_bytes(hello[76:78], "big")
+            silent.sendto(b"\x27\0\0\0" + hello[8:12] + hello[12:20] + bytes(32) + len(hello).to_bytes(2, "big"),
+                          (peer[0], reply_port))
+            while silent.recvfrom(2048)[0][0] != 0x26:  # until it begins anew
+                pass
+        self.start("recv", "--bind", self.address, "--dir", self.into)
+        out, err = self.finish(copy)
+        self.assertRegex(out, r"\Acopied 1 file, 1 B ")
+        self.assertEqual(err, f"no connection to {self.address}: the peer answered once and no more: it has no room, or ways "
+                              "to it lose packets; trying again, for up to 60 s\n")
+        self.assertEqual((self.into / "f").read_bytes(), b"x")
 
 
 class ProgressTest(udp_test.UdpTest):

@@ -33,6 +33,7 @@ int error_of(udp::Status status) {
     case udp::Status::would_block:
       return FI_EAGAIN;
     case udp::Status::timed_out:
+    case udp::Status::went_silent:
       return FI_ETIMEDOUT;
     case udp::Status::unreachable:
     case udp::Status::peer_dead:

@@ -89,16 +89,18 @@ ClientResult Client::run(const std::atomic<bool>& stop) {
   return std::move(result_);
 }
 
-/// Whether all is to be tried again: the connection was lost in the middle, and there is time left.
+/// Whether all is to be tried again: the connection was lost, or the server has no room yet or was heard once, and there is time left. A
+/// server that was never heard is a problem at once.
 bool Client::wait_to_reconnect(transfer::Reconnect& reconnect, const std::atomic<bool>& stop) {
-  if (lost_ == Status::ok || stop || began_ == Clock::time_point{} ||
+  if (lost_ == Status::ok || stop ||
+      !(heard_ || lost_ == Status::busy || lost_ == Status::went_silent) ||
       !transfer::Reconnect::worthwhile(lost_))
     return false;
   const auto wait = reconnect.next(Clock::now());
   if (!wait) return false;
   const auto until = Clock::now() + *wait;
   if (until >= end_at_) return false;
-  if (endpoint_ && events_.lost) events_.lost(result_.problem);
+  if (!std::exchange(told_, true) && events_.lost) events_.lost(result_.problem);
   endpoint_.reset();
   by_id_.clear();
   while (!stop && Clock::now() < until && Clock::now() < end_at_)
@@ -142,6 +144,8 @@ bool Client::connect(const std::atomic<bool>& stop) {
     return false;
   }
   endpoint_.emplace(std::move(dialled.value().endpoint));
+  heard_ = true;
+  told_ = false;
   server_ = dialled.value().address;
   result_.sealing = endpoint_->sealing();
   Connection fresh;
@@ -345,8 +349,8 @@ void Client::on(const Completion& completion, Clock::time_point now) {
       break;
     case Kind::failed:
       if (connection.state == State::connecting) {
-        fail_with(
-            transfer::explain(completion.status, server_, "strack perf server", plan_.protection));
+        lose(completion.status,
+             transfer::explain(completion.status, server_, "strack perf server", plan_.protection));
       } else if (connection.state != State::closing) {
         lose(completion.status, fmt::format("the connection to {} was lost: {}", server_,
                                             udp::text(completion.status)));

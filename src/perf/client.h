@@ -180,6 +180,8 @@ class Client {
   std::vector<Connection> connections_;
   std::unordered_map<std::uint64_t, std::size_t> by_id_;
   udp::Status lost_ = udp::Status::ok;  ///< how the connection ended, where that is the problem
+  bool heard_ = false;                  ///< there is a server
+  bool told_ = false;                   ///< that it was lost, since it was last heard
   std::uint64_t counted_from_ = 0;      ///< bytes that the present server has not seen
   std::uint64_t received_from_ = 0;     ///< or not sent
   bool issuing_ = true;

@@ -313,6 +313,47 @@ TEST(PerfSession, ATestGoesOnWithAServerThatWasStartedAgain) {
   }
 }
 
+// So it goes where the server is lost before anything was sent: the first connection was up, and nobody has said that all are ready.
+TEST(PerfSession, AServerThatIsLostInSetUpIsAskedAgain) {
+  for (const bool waits : {true, false}) {
+    const std::atomic<bool> stop{false};
+    udp::EndpointOptions options;
+    options.listen = "127.0.0.1:0";
+    std::optional<udp::Endpoint> first(open_endpoint(options));
+    const std::string address = first->local_address();
+    std::atomic<bool> gone{false};
+    // It takes connections and says nothing.
+    std::thread accepts([&] {
+      std::array<udp::Completion, 64> taken;
+      for (std::uint32_t accepted = 0; accepted < 2;) {
+        first->wait(std::chrono::milliseconds(1));
+        for (const udp::Completion& one : first->completions(taken))
+          accepted += one.kind == udp::Kind::accepted ? 1 : 0;
+      }
+      first.reset();
+      gone = true;
+    });
+    std::unique_ptr<ServerThread> second;
+    Plan plan = plan_for(address, 20);
+    plan.connections = 4;
+    plan.reconnect = waits ? std::chrono::minutes(1) : std::chrono::minutes(0);
+    std::uint64_t lost = 0;
+    Client::Events events;
+    events.lost = [&](const std::string&) {
+      ++lost;
+      accepts.join();
+      second = std::make_unique<ServerThread>(address);
+    };
+    const ClientResult result = run(plan, stop, std::move(events));
+    if (accepts.joinable()) accepts.join();
+    EXPECT_TRUE(gone);
+    EXPECT_EQ(result.ok, waits) << result.problem;
+    EXPECT_EQ(lost, waits ? 1u : 0u);
+    EXPECT_EQ(result.messages, waits ? 80u : 0u);
+    EXPECT_EQ(result.reconnects, waits ? 1u : 0u);
+  }
+}
+
 TEST(PerfSession, ALostServerIsAProblemWhereNobodyWantsToWait) {
   const std::atomic<bool> stop{false};
   auto server = std::make_unique<ServerThread>("127.0.0.1:0");

@@ -13,6 +13,7 @@ bool Reconnect::worthwhile(udp::Status status) {
     // In place of an answer, while the peer is not back yet.
     case udp::Status::timed_out:
     case udp::Status::unreachable:
+    case udp::Status::went_silent:
     case udp::Status::busy:
       return true;
     default:

@@ -40,7 +40,7 @@ TEST(Reconnect, OnlyWhatCanChange) {
   using udp::Status;
   for (const Status status :
        {Status::peer_dead, Status::peer_restarted, Status::peer_aborted, Status::keys_exhausted,
-        Status::timed_out, Status::unreachable, Status::busy})
+        Status::timed_out, Status::unreachable, Status::busy, Status::went_silent})
     EXPECT_TRUE(Reconnect::worthwhile(status)) << udp::text(status);
   for (const Status status : {Status::ok, Status::key_refused, Status::protocol_error,
                               Status::not_listening, Status::refused, Status::connection_closed})

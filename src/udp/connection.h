@@ -147,6 +147,13 @@ struct PeerPort {
   Bytes under_way{0};
   std::deque<Connection*> queue;
   bool called = false;  ///< the next one is, and has not had its turn
+  /// [D170] By which entropy something has got there, as the peer has shown to any of them; the last one.
+  struct Way {
+    std::uint16_t path;
+    Instant at;
+  };
+  std::optional<Way> way;
+
   // [D129] Those of this side's that are being set up, and those that wait for that.
   std::uint32_t asking = 0;
   std::deque<Connection*> to_ask;
@@ -192,11 +199,15 @@ struct SetUp {
   std::uint32_t rtt_samples = 0;  ///< of full ones
   std::uint32_t rtt_asked = 0;
   std::uint32_t attempts = 0;
-  std::uint16_t path = 0;  ///< the entropy of the last hello, connect or accept
+  std::uint16_t path = 0;  ///< the entropy of the last hello, connect or accept that looked for one
+  /// [D170] By which entropies the last hellos went; a hello's size says which of these was its own.
+  std::array<std::uint16_t, 16> hello_paths{};
+  std::uint32_t hellos = 0;
   std::uint32_t accepts_sent = 0;
   std::optional<wire::RejectReason> rejected;
   std::unique_ptr<Introduction> introduction;  ///< between hosts with keys of their own
   bool unreachable = false;  ///< the last question never left: this host knows no way there
+  bool spared = false;       ///< [D169] half open for longer, since this process had been away
   bool asking = false;       ///< [D129] among those of its port that are being set up
 };
 

@@ -135,6 +135,10 @@ bool same(const wire::Mac& a, const wire::Mac& b) {
   return sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
+namespace {
+constexpr std::uint64_t kPathOfStamp = 0xff;  ///< of the time, which is in picoseconds
+}
+
 wire::Cookie CookieJar::made_at(std::uint64_t time, const Address& from, bool keyed,
                                 wire::ConstBytes terms) const {
   const auto stamp = big_endian(time);
@@ -146,9 +150,9 @@ wire::Cookie CookieJar::made_at(std::uint64_t time, const Address& from, bool ke
   return cookie;
 }
 
-wire::Cookie CookieJar::make(const Address& from, bool keyed, wire::ConstBytes terms,
-                             Instant now) const {
-  return made_at(static_cast<std::uint64_t>(now.ps), from, keyed, terms);
+wire::Cookie CookieJar::make(const Address& from, bool keyed, wire::ConstBytes terms, Instant now,
+                             std::uint8_t path) const {
+  return made_at((static_cast<std::uint64_t>(now.ps) & ~kPathOfStamp) | path, from, keyed, terms);
 }
 
 bool CookieJar::is_good(const wire::Cookie& cookie, const Address& from, bool keyed,
@@ -156,7 +160,9 @@ bool CookieJar::is_good(const wire::Cookie& cookie, const Address& from, bool ke
   std::uint64_t time = 0;
   for (std::size_t i = 0; i < 8; ++i) time = time << 8 | cookie[i];
   const auto present = static_cast<std::uint64_t>(now.ps);
-  if (time > present || present - time > static_cast<std::uint64_t>(kLifetime.value)) return false;
+  const std::uint64_t since = time & ~kPathOfStamp;
+  if (since > present || present - since > static_cast<std::uint64_t>(kLifetime.value))
+    return false;
   const wire::Cookie expected = made_at(time, from, keyed, terms);
   return sodium_memcmp(expected.data(), cookie.data(), cookie.size()) == 0;
 }

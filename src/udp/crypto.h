@@ -140,8 +140,10 @@ class CookieJar {
   static constexpr Picoseconds kLifetime = seconds(5);
 
   explicit CookieJar(const Secret& secret) : secret_(secret) {}
+  /// `path`: by which the challenge goes; who returns the cookie shows that it leads back [D170].
   [[nodiscard]] wire::Cookie make(const Address& from, bool keyed, wire::ConstBytes terms,
-                                  Instant now) const;
+                                  Instant now, std::uint8_t path = 0) const;
+  [[nodiscard]] static std::uint8_t path_of(const wire::Cookie& cookie) { return cookie[7]; }
   [[nodiscard]] bool is_good(const wire::Cookie& cookie, const Address& from, bool keyed,
                              wire::ConstBytes terms, Instant now) const;
 

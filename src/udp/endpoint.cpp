@@ -45,6 +45,8 @@ std::string_view text(Status status) {
       return "the peer takes no connections";
     case Status::timed_out:
       return "nobody answered";
+    case Status::went_silent:
+      return "the peer answered once and no more: it has no room, or ways to it lose packets";
     case Status::access_refused:
       return "the peer wrote or read where no region allows it";
     case Status::protocol_error:
@@ -54,7 +56,7 @@ std::string_view text(Status status) {
     case Status::no_resources:
       return "a limit is reached";
     case Status::peer_restarted:
-      return "the peer was restarted and does not know the connection any more";
+      return "the peer does not know the connection any more: it was restarted, or has given it up";
     case Status::version_refused:
       return "the peer speaks another version of the protocol";
     case Status::transport_refused:

@@ -138,13 +138,14 @@ enum class Status : std::uint8_t {
   busy,                ///< set-up: the peer has no room for another connection
   not_listening,       ///< set-up: the peer takes no connections
   timed_out,           ///< set-up: no answer within `connect_timeout`
-  access_refused,      ///< the peer wrote or read where it may not (it sees `protocol_error`)
-  protocol_error,      ///< the peer says that this side broke a rule, or the reverse
-  keys_exhausted,      ///< 2^40 packets under one key: connect anew
-  no_resources,        ///< `max_connections`, `max_receives` or `max_regions` is reached
-  peer_restarted,      ///< the peer does not know the connection any more: connect anew
-  version_refused,     ///< set-up: the peer speaks another version of the protocol
-  transport_refused,   ///< set-up: the peer does not have `EndpointOptions::transport`
+  went_silent,  ///< set-up: a first answer, and no further one: no room there, or ways that lose packets
+  access_refused,     ///< the peer wrote or read where it may not (it sees `protocol_error`)
+  protocol_error,     ///< the peer says that this side broke a rule, or the reverse
+  keys_exhausted,     ///< 2^40 packets under one key: connect anew
+  no_resources,       ///< `max_connections`, `max_receives` or `max_regions` is reached
+  peer_restarted,     ///< the peer does not know the connection any more: connect anew
+  version_refused,    ///< set-up: the peer speaks another version of the protocol
+  transport_refused,  ///< set-up: the peer does not have `EndpointOptions::transport`
   /// set-up, `read`, `atomic`: the peer does not know an extension that this side cannot do without
   extension_refused,
   unreachable,  ///< set-up: this host knows no way to the peer

@@ -225,8 +225,10 @@ bool Engine::poll() {
   const bool owed = owes_acks();
   const std::uint64_t completed = completed_;
   bool any = owed;
+  all_read_ = false;
   for (int round = 0; round < kReceiveRounds; ++round) {
     const std::span<Incoming> batch = network_.receive();
+    all_read_ = batch.size() < kReceiveBatch;
     if (batch.empty()) break;
     any = true;
     now_ = network_.now();
@@ -242,9 +244,9 @@ bool Engine::poll() {
       }
     }
     if (owed || !may_owe_acks(completed)) send_acks();
-    if (batch.size() < kReceiveBatch) break;  // to ask again would cost a system call
+    if (all_read_) break;  // to ask again would cost a system call
   }
-  if (deadlines_.next() <= now_) run_timers();
+  if (deadlines_.next() <= now_ && !reads_on()) run_timers();
   if (!dry_.empty()) feed_the_dry();
   flush_small();
   if (!ready_.empty()) any |= transmit();

@@ -154,8 +154,8 @@ class Engine {
                       wire::ConstBytes datagram, const Address& to);
   void send_reject(wire::RejectReason reason, std::uint32_t id, std::uint64_t echo,
                    std::uint8_t version, const Address& to);
-  [[nodiscard]] bool answer(AnswerBudget& budget, std::size_t size, std::uint32_t copies,
-                            const Address& to);
+  [[nodiscard]] std::optional<std::uint16_t> way_to(const Address& peer) const;
+  void found_way(Connection& c, std::uint16_t path);
   void ask(Connection& c, std::size_t size);
   void send_hello(Connection& c);
   void send_connect(Connection& c);
@@ -320,6 +320,7 @@ class Engine {
   [[nodiscard]] Instant due(const Connection& c) const;
   void rearm(Connection& c);
   void run_timers();
+  [[nodiscard]] bool reads_on();
   void on_timer(Connection& c);
   void on_set_up_timer(Connection& c);
   void on_silence(Connection& c, bool done);
@@ -344,8 +345,11 @@ class Engine {
   std::optional<CookieJar> jar_;
   std::uint32_t burst_;  ///< at most
   Instant now_{};
-  Address came_to_;            ///< the own address that the datagram being looked at came to
-  std::uint32_t answer_path_;  ///< the entropy of the last answer to a stranger
+  Instant reads_until_{};  ///< [D169] at most, before the timers that are late
+  bool all_read_ = true;   ///< all that had come, in this poll
+  Address came_to_;        ///< the own address that the datagram being looked at came to
+  std::optional<std::uint16_t> came_by_;  ///< and the way back that it shows [D170]
+  std::uint32_t answer_path_;             ///< the entropy of the last answer to a stranger
   AnswerBudget challenge_budget_;
   AnswerBudget reject_budget_;
   AnswerBudget reset_budget_;

@@ -17,6 +17,10 @@ constexpr std::uint32_t kAskedEnough = 3;
 /// goes another way [D41], and most ways may be dead.
 constexpr std::int64_t kAskEvery = 32;
 constexpr Picoseconds kHurryEvery = ms(10);
+/// [D169] A timer that comes so late: this process did not run.
+constexpr Picoseconds kAway = ms(100);
+constexpr Picoseconds kReadsOn = ms(100);    ///< then, without timers
+constexpr Picoseconds kSpared = seconds(1);  ///< and so much longer somebody is half open, once
 /// [D146] Who is answered lets so many others go who wait: more than the one that a dead path may have cost.
 constexpr int kReleased = 4;
 
@@ -89,6 +93,7 @@ void Engine::on_pong(Connection& c, const wire::Header& header, wire::ConstBytes
   if (age >= 32 || (c.life.pings_under_way >> age & 1) == 0) return;
   c.life.pings_under_way &= ~(1u << age);
   c.session->ways.works(pong.path_id, now_);
+  c.life.port->way = {pong.path_id, now_};
   c.session->path_works(pong.path_id);
   if (ahead(pong.id, c.keys.renewal_ping) >= 0) c.keys.followed = true;
   take_credit(c, pong.credit);
@@ -149,6 +154,16 @@ void Engine::rearm(Connection& c) {
   if (c.state == State::dead) return;
   const Instant when = due(c);
   if (when < c.deadline.when) deadlines_.move(c, when);
+}
+
+/// [D169] After this process was away, what has come is read before anybody is judged; but not for ever.
+bool Engine::reads_on() {
+  if (all_read_ || now_ - deadlines_.next() <= kAway) {
+    reads_until_ = Instant{};
+    return false;
+  }
+  if (reads_until_ == Instant{}) reads_until_ = now_ + kReadsOn;
+  return now_ < reads_until_;
 }
 
 void Engine::run_timers() {
@@ -252,7 +267,11 @@ void Engine::on_timer(Connection& c) {
     case State::connect_sent:
       return on_set_up_timer(c);
     case State::half_open:
-      if (now_ >= c.set_up.give_up_at) retire(c);
+      if (now_ < c.set_up.give_up_at) return;
+      // [D169] What it has said meanwhile may have been lost here, and comes again.
+      if ((all_read_ && now_ - c.set_up.give_up_at <= kAway) || c.set_up.spared) return retire(c);
+      c.set_up.spared = true;
+      c.set_up.give_up_at = now_ + kSpared;
       return;
     case State::over:
       if (now_ >= c.closing.forget_at) {

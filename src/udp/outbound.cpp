@@ -162,6 +162,7 @@ void Engine::on_sack(Connection& c, const wire::Header& header, wire::ConstBytes
   recount(c);
   ++c.statistics.sacks_received;
   c.session->ways.works(sack.path_id, now_);
+  c.life.port->way = {sack.path_id, now_};
   if (sack.ecn) ++c.statistics.marks_echoed;
   if (c.out.record) c.out.record->on_sack(sack.path_id, sack.ecn, rtt);
   if (rtt > ps(0)) {

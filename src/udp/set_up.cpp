@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "udp/engine.h"
-#include "udp/fitting_burst.h"
 
 namespace strack::udp {
 namespace {
@@ -11,8 +10,6 @@ constexpr Picoseconds kFirstRetry = ms(100);
 constexpr Picoseconds kLongestRetry = ms(400);
 constexpr Picoseconds kHalfOpenLife = seconds(3);
 constexpr Picoseconds kFirstPing = ms(20);
-constexpr std::uint32_t kRttSamples = 3;
-constexpr std::uint32_t kMostRttQuestions = 6;
 /// [D44] A question that was not answered goes so many ways at once, and so does its answer.
 constexpr std::uint32_t kMostCopies = 4;
 /// For one connection; who goes on asking gets one for each.
@@ -127,7 +124,9 @@ Outcome<ConnectionId> Engine::connect(const Address& address, std::uint64_t cook
 
 void Engine::send_hello(Connection& c) {
   const auto attempt = static_cast<std::uint8_t>(std::min(c.set_up.attempts, 255u));
-  wire::Hello hello{c.set_up.mine, wire::kHelloMinBytes, attempt, {}};
+  constexpr std::uint16_t kLongest =
+      wire::kHelloMinBytes + std::tuple_size_v<decltype(SetUp::hello_paths)> - 1;
+  wire::Hello hello{c.set_up.mine, kLongest, attempt, {}};
   if (c.set_up.introduction) hello.first = c.set_up.introduction->first;
   const std::size_t n = wire::encode(scratch_, {0, keyed(), 0}, hello);
   if (const JobKey* key = door_of(c)) {
@@ -138,13 +137,22 @@ void Engine::send_hello(Connection& c) {
 }
 
 /// [D44] Sends what lies in scratch_. The path that it takes may be dead, or the answer's: each
-/// repetition takes others, and more of them.
+/// repetition takes others, and more of them; but the first goes by one that is known to lead there [D170].
 void Engine::ask(Connection& c, std::size_t size) {
   const std::uint32_t copies = std::min(++c.set_up.attempts, kMostCopies);
+  const std::optional<PeerPort::Way>& way = c.life.port->way;
   c.set_up.asked_at = network_.now();
-  for (std::uint32_t i = 0; i < copies && (i == 0 || may_repeat(c)); ++i)
-    c.set_up.unreachable = send_plain({scratch_.data(), size}, c.peer, c.local, ++c.set_up.path,
-                                      true) == SendResult::unreachable;
+  for (std::uint32_t i = 0; i < copies && (i == 0 || may_repeat(c)); ++i) {
+    const std::uint16_t path = way && i == 0 ? way->path : ++c.set_up.path;
+    std::size_t bytes = size;
+    if (c.state == State::hello_sent) {  // behind it are zeros
+      const std::size_t which = c.set_up.hellos++ % c.set_up.hello_paths.size();
+      c.set_up.hello_paths[which] = path;
+      bytes = wire::kHelloMinBytes + which;
+    }
+    c.set_up.unreachable = send_plain({scratch_.data(), bytes}, c.peer, c.local, path, true) ==
+                           SendResult::unreachable;
+  }
   c.life.unanswered = true;
   c.set_up.retry_interval =
       c.set_up.attempts == 1 ? kFirstRetry : std::min(2 * c.set_up.retry_interval, kLongestRetry);
@@ -167,8 +175,13 @@ void Engine::on_challenge(const wire::Header& header, wire::ConstBytes body, con
   // After a challenge to a connect (its cookie was old) the clock is not started again: whoever
   // makes up challenges gets one connect for each, of twice its size, and no more time.
   const bool first = c->state == State::hello_sent;
-  if (!first && c->set_up.cookie == challenge.value().cookie) return;  // it came by two ways
+  const std::uint16_t answered = challenge.value().hello_size;
+  if (!first && (c->set_up.cookie == challenge.value().cookie || answered >= wire::kHelloMinBytes))
+    return;  // it came by two ways
   heard(*c);
+  const std::size_t which = answered - wire::kHelloMinBytes;
+  if (which < std::min<std::size_t>(c->set_up.hellos, c->set_up.hello_paths.size()))
+    found_way(*c, c->set_up.hello_paths[which]);
   if (first) note_set_up_rtt(*c);
   c->state = State::connect_sent;
   c->set_up.cookie = challenge.value().cookie;
@@ -177,6 +190,22 @@ void Engine::on_challenge(const wire::Header& header, wire::ConstBytes body, con
   // However late this process looked: what it has just asked may be answered.
   if (first) c->set_up.give_up_at = std::max(c->set_up.give_up_at, c->set_up.retry_at);
   rearm(*c);
+}
+
+/// [D170] Something has got to the peer by this path. Those who have asked it in vain meanwhile ask again by that, at once.
+void Engine::found_way(Connection& c, std::uint16_t path) {
+  PeerPort& port = *c.life.port;
+  const bool first = !port.way;
+  port.way = {path, now_};
+  if (!first || port.asking < 2) return;
+  for (const auto& one : connections_) {
+    Connection& other = *one;
+    if (other.life.port != &port || !other.set_up.asking || other.state >= State::half_open ||
+        other.set_up.attempts < 2)
+      continue;
+    other.set_up.retry_at = now_;
+    rearm(other);
+  }
 }
 
 void Engine::send_connect(Connection& c) {
@@ -234,6 +263,8 @@ void Engine::on_accept(const wire::Header& header, wire::ConstBytes datagram, co
     }
   }
   heard(*c);
+  if (c->state == State::hello_sent && c->set_up.hellos == 1)
+    found_way(*c, c->set_up.hello_paths[0]);
   note_set_up_rtt(*c);
   c->set_up.theirs = terms;
   start_session(*c);
@@ -267,12 +298,12 @@ void Engine::on_set_up_timer(Connection& c) {
     ask_again();
     c.set_up.give_up_at = c.set_up.retry_at;
   } else if (now_ >= c.set_up.give_up_at) {
-    // Who was challenged knows that somebody is there. Rejects are few, and may all be lost; and where half of the room is
-    // half-open connections nothing is said at all.
+    // Who was challenged knows that somebody is there. It may have no room: rejects are few, and may all be lost, and where half
+    // of the room is half-open connections nothing is said at all. Or the ways lose too much.
     const bool challenged = c.state == State::connect_sent;
     fail(c,
          c.set_up.rejected      ? status_of(*c.set_up.rejected)
-         : challenged           ? Status::busy
+         : challenged           ? Status::went_silent
          : c.set_up.unreachable ? Status::unreachable
                                 : Status::timed_out,
          std::nullopt);
@@ -314,34 +345,43 @@ void Engine::send_reject(wire::RejectReason reason, std::uint32_t id, std::uint6
   reject.reason = reason;
   reject.header_version = version;
   const std::size_t n = wire::encode(scratch_, {id, false, 0}, reject);
-  if (answer(reject_budget_, n, 1, to)) ++statistics_.rejected;
-}
-
-/// [D45] To somebody who has proved nothing: what lies in scratch_, if there is a budget for it. Who
-/// is honest asks again. Further copies only while plenty is left.
-bool Engine::answer(AnswerBudget& budget, std::size_t size, std::uint32_t copies,
-                    const Address& to) {
-  if (!budget.take(to, now_)) {
+  if (!reject_budget_.take(to, now_)) {
     ++statistics_.refused_set_up;
-    return false;
+    return;
   }
-  do {
-    send_plain({scratch_.data(), size}, to, came_to_, ++answer_path_, false);
-  } while (--copies > 0 && budget.take(to, now_, true));
-  return true;
+  send_plain({scratch_.data(), n}, to, came_to_, ++answer_path_, false);
+  ++statistics_.rejected;
 }
 
+/// [D45] To somebody who has proved nothing, if there is a budget for it. Who is honest asks again. Further copies only while
+/// plenty is left.
 void Engine::send_challenge(const wire::Terms& terms, const wire::Header& header,
                             wire::ConstBytes datagram, const Address& to) {
   wire::Challenge challenge;
   challenge.echo = wire::nonce_echo(terms.nonce);
-  challenge.cookie = jar_->make(to, header.keyed, wire::terms_bytes(datagram), now_);
   challenge.hello_size = static_cast<std::uint16_t>(datagram.size());
-  const std::size_t n = wire::encode(scratch_, {terms.connection_id, false, 0}, challenge);
-  // Never more bytes than were asked with.
-  const auto most = static_cast<std::uint32_t>(datagram.size() / n);
-  if (answer(challenge_budget_, n, std::min(copies_for(header), most), to))
-    ++statistics_.challenges_sent;
+  const std::optional<std::uint16_t> way = way_to(to);
+  std::uint32_t copies = copies_for(header);
+  std::uint32_t sent = 0;
+  for (; sent < copies && challenge_budget_.take(to, now_, sent > 0); ++sent) {
+    const auto path =
+        static_cast<std::uint8_t>((way && sent == 0 ? *way : ++answer_path_) % options_.paths);
+    challenge.cookie = jar_->make(to, header.keyed, wire::terms_bytes(datagram), now_, path);
+    const std::size_t n = wire::encode(scratch_, {terms.connection_id, false, 0}, challenge);
+    send_plain({scratch_.data(), n}, to, came_to_, path, false);
+    // Never more bytes than were asked with.
+    copies = std::min(copies, static_cast<std::uint32_t>(datagram.size() / n));
+  }
+  ++(sent > 0 ? statistics_.challenges_sent : statistics_.refused_set_up);
+}
+
+/// [D170] By which entropy something has got there, if any connection knows.
+std::optional<std::uint16_t> Engine::way_to(const Address& peer) const {
+  const auto host = hosts_.find(peer);
+  if (host == hosts_.end()) return std::nullopt;
+  const auto port = host->second.ports.find(peer.port);
+  if (port == host->second.ports.end() || !port->second.way) return std::nullopt;
+  return port->second.way->path;
 }
 
 void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram,
@@ -353,6 +393,7 @@ void Engine::on_hello(const wire::Header& header, wire::ConstBytes datagram,
   }
   const wire::Terms& terms = hello.value().terms;
   const Address from = reply_address(source, terms);
+  came_by_.reset();
   if (has_identity()) return on_host_hello(header, hello.value(), datagram, from);
   if (const auto reason = objection(header, terms, from)) {
     send_reject(*reason, terms.connection_id, wire::nonce_echo(terms.nonce), wire::kVersion, from);
@@ -377,6 +418,7 @@ std::size_t Engine::connections_from(std::uint64_t source) const {
 
 void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
                         const Address& source) {
+  came_by_.reset();
   const auto connect = wire::decode_connect(header, datagram.subspan(header.bytes()));
   if (!connect) {
     ++statistics_.refused_malformed;
@@ -399,6 +441,7 @@ void Engine::on_connect(const wire::Header& header, wire::ConstBytes datagram,
     send_challenge(terms, header, datagram, from);
     return;
   }
+  came_by_ = CookieJar::path_of(connect.value().cookie);
   if (has_identity()) {
     if (proven_openings_->take(from, now_))
       meet(header, terms, *connect.value().first, datagram, from, own);
@@ -464,6 +507,7 @@ Connection* Engine::admit(const wire::Terms& terms, wire::ConstBytes datagram, c
   std::copy_n(wire::terms_bytes(datagram).begin(), wire::kTermsBytes,
               c.set_up.initiator_terms.begin());
   c.set_up.give_up_at = now_ + kHalfOpenLife;
+  if (came_by_) c.life.port->way = {*came_by_, now_};
   by_question_.emplace(Question{echo, from}, &c);
   return &c;
 }
@@ -482,8 +526,10 @@ void Engine::send_accept(Connection& c, std::uint32_t copies) {
   }
   c.set_up.accepts_sent += copies;
   // [D142] Who asks has not proved much, without a key nothing but its address; and asks again.
+  const std::optional<PeerPort::Way>& way = c.life.port->way;
   for (std::uint32_t i = 0; i < copies; ++i)
-    send_plain({scratch_.data(), n}, c.peer, c.local, ++c.set_up.path, false);
+    send_plain({scratch_.data(), n}, c.peer, c.local, way && i == 0 ? way->path : ++c.set_up.path,
+               false);
 }
 
 // ---- Both ----
@@ -508,63 +554,12 @@ void Engine::start_session(Connection& c) {
        .paths = options_.paths,
        .salt = c.set_up.mine.connection_id,
        .message_slots = options_.message_slots});
+  if (const auto& way = c.life.port->way; way && now_ - way->at < core::ControlPaths::kProofLasts)
+    c.session->ways.works(way->path, now_);
   c.in.messages.resize(options_.message_slots);
   c.statistics.payload_bytes = mtu;
   c.mtu.start(mtu + static_cast<std::uint32_t>(wire::data_overhead_bytes(keyed())), now_);
   c.statistics.keyed = keyed();
-}
-
-/// One more sample. Once small and full packets' are known well enough, the connection can send.
-void Engine::note_rtt(Connection& c, Picoseconds rtt, bool full) {
-  if (c.out.sends) return;
-  rtt = std::max(rtt, us(1));
-  Picoseconds& lowest = full ? c.set_up.full_rtt : c.set_up.small_rtt;
-  if (lowest == ps(0) || rtt < lowest) lowest = rtt;
-  // Full ones may be too large for the path: then small ones have to do, and data goes in pieces.
-  if (full ? ++c.set_up.rtt_samples == kRttSamples || rtt < kSchedulingNoise / 2
-           : c.set_up.rtt_asked >= kMostRttQuestions) {
-    make_sender(c);
-  } else if (full) {
-    ask_rtt(c);
-  }
-}
-
-/// A small ping, and behind it a full one on the same path: what that takes longer tells how fast
-/// the path's links are. Another small one goes another way, should that path be dead [D44].
-void Engine::ask_rtt(Connection& c) {
-  ++c.set_up.rtt_asked;
-  send_ping(c);
-  send_ping(c);
-  send_padded_ping(c, c.mtu.largest());
-  c.life.ping_retry_at = now_ + c.life.ping_interval;
-}
-
-/// [D74] Routers tell ways apart by the ports of both sides, too.
-PeerPort::Lane& Engine::lane_of(const Connection& c) {
-  std::vector<PeerPort::Lane>& lanes = c.life.port->lanes;
-  for (PeerPort::Lane& lane : lanes) {
-    if (lane.local == c.local && lane.transport == c.transport) return lane;
-  }
-  return lanes.emplace_back(PeerPort::Lane{c.local, c.transport, {}});
-}
-
-/// The RTT is known: now it can send.
-void Engine::make_sender(Connection& c) {
-  // Without a small one's there is nothing to compare a full one's with.
-  if (c.set_up.small_rtt == ps(0)) std::swap(c.set_up.small_rtt, c.set_up.full_rtt);
-  Measured measured{.rate = {static_cast<std::int64_t>(options_.rate_bps)},
-                    .rtt = c.set_up.small_rtt,
-                    .full_rtt = c.set_up.full_rtt,
-                    .payload = c.statistics.payload_bytes,
-                    .paths = options_.paths,
-                    .window = c.set_up.theirs.tracking_window,
-                    .oblivious = options_.oblivious};
-  c.out.burst = measured.burst = fitting_burst(measured, c.mtu.largest(), options_.burst);
-  c.session->start_sending(measured, lane_of(c).known);
-  c.out.sends = true;
-  stop_asking(c);
-  c.statistics.rtt_ns = static_cast<std::uint64_t>(c.set_up.small_rtt.count() / 1'000);
-  post(c);
 }
 
 void Engine::open_up(Connection& c) {
