@@ -161,7 +161,8 @@ std::vector<Command> add_perf(CLI::App& app) {
       ->add_option("--bind", perf_server_options.bind,
                    "where to listen; port 4794 of this host, of all addresses with a key")
       ->type_name("ADDR:PORT");
-  perf_server_command->add_flag("--once", perf_server_options.once, "ends with the first client");
+  perf_server_command->add_flag("--once", perf_server_options.once,
+                                "ends with the first test, and those beside it");
   perf_server_command->add_flag("--json", perf_server_options.json, "a line for each connection");
   perf_server_command
       ->add_option("--metrics", perf_server_options.metrics, "serves Prometheus metrics there")

@@ -39,7 +39,7 @@ void print_statistics(Ep& ep) {
 bool is_taken(const udp::Address& address) { return bind_error(address) == EADDRINUSE; }
 
 /// Listens at `address`; where its port is nobody's choice, at the first free one from FI_STRACK_PORT on.
-udp::Outcome<udp::Endpoint> open_endpoint(udp::EndpointOptions options, udp::Address address) {
+udp::Outcome<udp::Endpoint> open_endpoint(udp::EndpointOptions options, udp::Address& address) {
   const bool chosen = address.port != 0 || settings().port == 0;
   if (!chosen) address.port = settings().port;
   for (;; ++address.port) {
@@ -516,7 +516,8 @@ int open_ep(fid_domain* outer, fi_info* info, fid_ep** out, void* context) {
   auto opened = open_endpoint(options, address);
   if (!opened) {
     complain(opened.error().text);
-    return -FI_EADDRNOTAVAIL;
+    const int why = bind_error(address);  // the codes are those of errno
+    return why != 0 ? -why : -FI_EADDRNOTAVAIL;
   }
   ep->name = address;
   ep->name.port = opened.value().local_port();

@@ -573,6 +573,8 @@ void Client::conclude() {
       counted = result_.server_sent_bytes;
     }
   }
+  if (result_.problem.empty() && !result_.interrupted && result_.messages == 0)
+    result_.problem = "no message was acknowledged in the time of the test";
   const bool agrees = plan_.pattern == Pattern::write || counted == sent;
   result_.ok = result_.problem.empty() && !result_.interrupted && agrees && result_.messages > 0;
   if (result_.problem.empty() && !result_.interrupted && !agrees)

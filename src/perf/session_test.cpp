@@ -375,6 +375,19 @@ TEST(PerfSession, ALostServerIsAProblemWhereNobodyWantsToWait) {
 }
 
 // When the time is over there is nothing to connect again for.
+TEST(PerfSession, ATestWithoutAMessageIsAProblem) {
+  const std::atomic<bool> stop{false};
+  ServerThread server("127.0.0.1:0");
+  Plan plan = plan_for(server.address, 0);
+  plan.size = kMaxSize;  // a second or so
+  plan.depth = 1;
+  plan.time = std::chrono::milliseconds(1);
+  plan.grace = std::chrono::milliseconds(0);
+  const ClientResult result = run(plan, stop);
+  EXPECT_FALSE(result.ok);
+  EXPECT_NE(result.problem, "");
+}
+
 TEST(PerfSession, NobodyConnectsAgainAfterTheEnd) {
   const std::atomic<bool> stop{false};
   auto server = std::make_unique<ServerThread>("127.0.0.1:0");

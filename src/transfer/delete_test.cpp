@@ -1,10 +1,13 @@
 // `cp --delete` over loopback sockets, and senders that would remove what they may not.
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "transfer/nobody_testing.h"
 #include "transfer/session_testing.h"
 
 namespace strack::transfer {
@@ -67,13 +70,38 @@ TEST_F(DeleteTest, ADryRunTouchesNothing) {
   EXPECT_FALSE(fs::exists(in("t/d/f"))) << "nothing is copied, either";
 }
 
-// What could not be read here may be what seems to be too much there.
-TEST_F(DeleteTest, NotAfterErrors) {
-  fs::create_symlink("/etc", out("t/skipped"));
+// [D171] What is here and cannot be copied stays there, under its name, with all that is below it; all else goes as ever.
+TEST_F(DeleteTest, WhatCannotBeCopiedStaysAndStopsNothing) {
+  fs::create_symlink("/etc", out("t/link"));
+  ASSERT_EQ(::mkfifo(out("t/fifo").c_str(), 0600), 0);
+  write_file(out("t/a\nb"), "1");
+  write_file(in("t/link"), "an older one");
+  fs::create_directories(in("t/fifo/deep"));
+  write_file(in("t/fifo/deep/x"), "x");
   EXPECT_EQ(copy({out("t").string()}, "", deleting()), "");
-  EXPECT_TRUE(fs::exists(in("t/old/deep/x")));
-  EXPECT_EQ(told_,
-            (std::vector<std::string>{"nothing is removed, since not everything could be read"}));
+  wait_for_end(1);
+  EXPECT_FALSE(fs::exists(in("t/old")));
+  EXPECT_FALSE(fs::exists(in("t/d/gone")));
+  EXPECT_TRUE(fs::exists(in("t/link")));
+  EXPECT_TRUE(fs::exists(in("t/fifo/deep/x")));
+  EXPECT_EQ(progress_.removed, 5u);
+  EXPECT_TRUE(told_.empty()) << told_[0];
+}
+
+// [D171] What is in a folder that cannot be read was not seen, so nothing below it goes. Beside it, it does.
+TEST_F(DeleteTest, NothingGoesBelowAFolderThatCannotBeRead) {
+  fs::create_directories(out("t/secret/sub"));
+  fs::create_directories(in("t/secret/sub"));
+  write_file(in("t/secret/x"), "x");
+  write_file(in("t/secret/sub/y"), "y");
+  const testing::AsNobody nobody(in("").parent_path().parent_path());
+  fs::permissions(out("t/secret"), fs::perms::none);
+  EXPECT_EQ(copy({out("t").string()}, "", deleting()), "");
+  fs::permissions(out("t/secret"), fs::perms::owner_all);
+  EXPECT_TRUE(fs::exists(in("t/secret/x")));
+  EXPECT_TRUE(fs::exists(in("t/secret/sub/y")));
+  EXPECT_FALSE(fs::exists(in("t/old")));
+  EXPECT_EQ(progress_.removed, 5u);
 }
 
 TEST_F(DeleteTest, NotWhereItIsNotAllowed) {

@@ -15,7 +15,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "transfer/file_handle.h"
+#include "transfer/key_file.h"
 
 namespace strack::transfer {
 namespace {
@@ -25,7 +27,7 @@ constexpr std::string_view kMark = "strack-identity ";
 constexpr std::size_t kLargestFile = std::size_t{1} << 20;
 
 std::string why(const std::string& what, const std::string& file) {
-  return fmt::format("{} {}: {}", what, file, std::strerror(errno));
+  return fmt::format("{} {}: {}", what, file, why_no_key());
 }
 
 /// To its end. Nothing, and errno, if it cannot be read or is too large.
@@ -34,7 +36,7 @@ std::optional<std::string> read_all(int fd) {
   std::array<char, 4096> some;
   ssize_t got = 0;
   do {
-    got = ::read(fd, some.data(), some.size());
+    got = read_key_file(fd, some.data(), some.size());
     if (got > 0) text.append(some.data(), static_cast<std::size_t>(got));
     if (text.size() > kLargestFile) {
       errno = EFBIG;
@@ -61,11 +63,12 @@ bool write_all(int fd, std::string_view text) {
 
 /// What is wrong with it, if anything.
 std::optional<std::string> wrong_with(std::string_view name) {
-  const bool printable = std::all_of(name.begin(), name.end(), [](char c) {
+  const bool good = std::all_of(name.begin(), name.end(), [](char c) {
     return std::isgraph(static_cast<unsigned char>(c)) != 0 && c != '#';
   });
-  if (name.empty() || !printable)
-    return fmt::format("name \"{}\": it takes printable characters without spaces and #", name);
+  if (name.empty() || !good)
+    return fmt::format("name \"{}\": it takes printable characters without spaces and #",
+                       printable(name));
   if (udp::parse_key(name) || udp::parse_public_key(name))
     return fmt::format("name \"{}\" is a key itself, and --peer would not know which is meant",
                        name);
@@ -131,7 +134,7 @@ Result<udp::Key, std::string> new_identity(const std::string& file) {
 }
 
 Result<Identity, std::string> read_identity(const std::string& file) {
-  const FileHandle handle(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileHandle handle = open_key_file(file);
   if (!handle) return fmt::format("{}. `strack key new {}` makes one", why("identity", file), file);
   auto text = read_all(handle.get());
   if (!text) return why("identity", file);
@@ -155,7 +158,7 @@ Result<Identity, std::string> read_identity(const std::string& file) {
 }
 
 Result<std::vector<TrustedPeer>, std::string> read_trusted(const std::string& file) {
-  const FileHandle handle(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileHandle handle = open_key_file(file);
   if (!handle)
     return fmt::format("{}. `strack key trust {} NAME PUBLICKEY` makes one",
                        why("trusted peers", file), file);

@@ -93,6 +93,7 @@ TEST(Identity, NamesAreNamesOnly) {
   for (const char* name : {"", "#a", "a#b", "a#", "a b", "a\n"})
     EXPECT_NE(trust(file, name, key).error().find("without spaces and #"), std::string::npos)
         << name;
+  EXPECT_EQ(trust(file, "a\nb", key).error().find('\n'), std::string::npos);
   const std::string digits = udp::key_text(key);
   EXPECT_NE(trust(file, digits, key).error().find("is a key itself"), std::string::npos);
   EXPECT_FALSE(fs::exists(file)) << "nothing was written";

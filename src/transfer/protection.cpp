@@ -14,6 +14,7 @@
 
 #include "transfer/file_handle.h"
 #include "transfer/identity.h"
+#include "transfer/key_file.h"
 
 namespace strack::transfer {
 namespace {
@@ -123,8 +124,8 @@ Result<Warning, std::string> protect_by_identity(const Protection& protection,
 
 Result<std::optional<std::string>, std::string> read_shared_key(const std::string& name,
                                                                 std::optional<udp::Key>& out) {
-  const FileHandle file(name == "-" ? ::dup(STDIN_FILENO)
-                                    : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  const bool typed = name == "-";
+  const FileHandle file = typed ? FileHandle(::dup(STDIN_FILENO)) : open_key_file(name);
   if (!file)
     return fmt::format("key file {}: {}. `strack key > {}` makes one", name, std::strerror(errno),
                        name);
@@ -133,8 +134,10 @@ Result<std::optional<std::string>, std::string> read_shared_key(const std::strin
   std::size_t length = 0;
   while (length < text.size() &&
          std::string_view(text.data(), length).find('\n', kKeyDigits) == std::string_view::npos) {
-    const ssize_t count = ::read(file.get(), text.data() + length, text.size() - length);
-    if (count < 0) return fmt::format("key file {}: {}", name, std::strerror(errno));
+    char* const into = text.data() + length;
+    const ssize_t count = typed ? ::read(file.get(), into, text.size() - length)
+                                : read_key_file(file.get(), into, text.size() - length);
+    if (count < 0) return fmt::format("key file {}: {}", name, why_no_key());
     if (count == 0) break;
     length += static_cast<std::size_t>(count);
   }
@@ -164,6 +167,8 @@ Result<std::optional<std::string>, std::string> protect(const Protection& protec
   if (protection.insecure)
     return fmt::format("--key-file {} and --insecure contradict each other: give one of them",
                        name);
+  // Who has connections waits for nothing.
+  if (const auto wrong = again && name != "-" ? not_plain(name) : std::nullopt) return *wrong;
   auto warning = read_shared_key(name, options.key);
   for (std::size_t i = 0; i < kOtherKeys.size() && warning && name != "-"; ++i) {
     const std::string other_name = name + std::string(kOtherKeys[i]);

@@ -1,7 +1,12 @@
 #include "transfer/protection.h"
 
+#include <sys/stat.h>
+
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -29,6 +34,41 @@ TEST(Protection, ReadsAKey) {
   ASSERT_TRUE(options.key.has_value());
   EXPECT_EQ(options.key->back(), std::byte{10});
   EXPECT_FALSE(options.insecure);
+}
+
+// As of `--key-file <(pass show job)`: in pieces, from somebody who comes late and stays.
+TEST(Protection, AKeyMayComeByAPipe) {
+  const TemporaryFolder folder;
+  const std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] {
+    const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+    pause();
+    std::ofstream out(pipe);
+    out << std::string(10, 'a') << std::flush;
+    pause();
+    out << std::string(54, 'b') << "\n" << std::flush;
+    pause();
+  });
+  udp::EndpointOptions options;
+  const auto warning = protect({pipe, false}, options);
+  writer.join();
+  ASSERT_TRUE(warning.ok()) << warning.error();
+  EXPECT_EQ(options.key->back(), std::byte{0xbb});
+}
+
+// Nobody waits for ever for what comes of a pipe, and who has connections does not wait at all.
+TEST(Protection, APipeThatNobodyWritesToIsNoKeyFile) {
+  const TemporaryFolder folder;
+  const std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  udp::EndpointOptions options;
+  EXPECT_EQ(protect({pipe, false}, options, /*again=*/true).error(),
+            "key file " + pipe + ": it is no plain file");
+  EXPECT_EQ(protect({pipe, false}, options).error(),
+            "key file " + pipe +
+                ": nothing came of it in five seconds. it takes a plain file, or a pipe that "
+                "somebody writes to");
 }
 
 TEST(Protection, WarnsOfAKeyThatOthersCanRead) {

@@ -28,7 +28,7 @@ Prune::Prune(const std::vector<Known>& source, Options options) : options_(std::
     const bool within = !root.empty() && one.path.starts_with(root) &&
                         one.path.size() > root.size() && one.path[root.size()] == '/';
     if (!within) root = one.path;
-    list(one.path, root.size(), nullptr);
+    if (one.whole) list(one.path, root.size(), nullptr);
   }
 }
 

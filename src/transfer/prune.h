@@ -32,6 +32,8 @@ class Prune {
   struct Known {
     std::string path;
     bool folder = false;
+    bool whole =
+        true;  ///< a folder of which everything is known; else all that is in it stays, but for folders that are
   };
   Prune(const std::vector<Known>& source, Options options);
   ~Prune();

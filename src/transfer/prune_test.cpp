@@ -51,6 +51,15 @@ std::vector<std::string> sorted(std::vector<std::string> paths) {
   return paths;
 }
 
+// [D171] A folder of the source that could not be read to its end is not looked into; patterns below it count from its source on.
+TEST(Prune, WhatWasNotSeenWholeIsLeftAlone) {
+  Disk there = disk();
+  Prune prune({{"t", true, false}, {"t/a", false}, {"t/d", true}, {"t/d/b", false}},
+              {{"/d/y"}, false, {}, {}});
+  there.answer(prune);
+  EXPECT_TRUE(there.removed.empty());
+}
+
 // What the source lacks goes, innermost first; what it has stays.
 TEST(Prune, WhatTheSourceLacksGoes) {
   Disk there = disk();

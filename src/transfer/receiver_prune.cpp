@@ -82,10 +82,11 @@ void Receiver::handle(const SessionPtr& session, const Remove& remove) {
       });
 }
 
-/// After a fetch: what is here and was not announced goes. Not if something there could not be read.
+/// After a fetch: what is here and was not announced goes. Not if there is something that could not be, of which the name
+/// is not known [D171]; files that changed meanwhile were announced.
 void Receiver::prune(const SessionPtr& session) {
   if (!session->asked || !session->asked->prune) return;
-  if (session->summary.partial || session->summary.skipped > 0)
+  if (session->summary.partial)
     return note(session, "nothing is removed, since not everything could be read there");
   struct Told {
     std::vector<std::string> removed;

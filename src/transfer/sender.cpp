@@ -246,21 +246,23 @@ void Sender::handle(const Removed& removed) {
   if (!prune_ || !prune_->on(removed)) stop("the receiver answered what was not asked");
 }
 
-/// Before folders get their times: all that is copied is there, and what is too much goes. Not if something could not
-/// be read here: it may be what would seem to be too much.
+/// Before folders get their times: all that is copied is there, and what is too much goes. Not what could not be read here, or
+/// may be below that [D171].
 bool Sender::prune_on() {
   if (pruned_ || next_ != ends_from_ || open_ > 0) return false;
   if (!prune_) {
-    if (!tree_.skipped.empty() || progress_.skipped > 0 || giving_up_) {
+    if (giving_up_) {
       pruned_ = true;
-      if (options_.noted) options_.noted("nothing is removed, since not everything could be read");
+      if (options_.noted) options_.noted("nothing is removed, since not everything was copied");
       return true;
     }
     std::vector<Prune::Known> known;
     for (std::size_t i = 0; i < ends_from_; ++i) {
       const Entry& entry = tree_.entries[i].entry;
-      known.push_back({entry.path, entry.kind == EntryKind::folder});
+      known.push_back(
+          {entry.path, entry.kind == EntryKind::folder, tree_.unseen.count(entry.path) == 0});
     }
+    for (const std::string& path : tree_.unseen) known.push_back({path});
     prune_ = std::make_unique<Prune>(known, *options_.prune);
   }
   bool any = false;

@@ -61,7 +61,8 @@ class Scan {
   /// Everything in the folder itself, but for what is not finished there.
   std::string add_all(const std::string& path) {
     std::vector<std::string> names;
-    if (!list({}, names)) return fmt::format("the folder cannot be read: {}", std::strerror(errno));
+    if (!list({}, path, names))
+      return fmt::format("the folder cannot be read: {}", std::strerror(errno));
     for (const std::string& name : names) {
       if (is_withheld(name)) continue;
       std::string wrong = add(name, path.empty() ? name : path + "/" + name);
@@ -88,18 +89,20 @@ class Scan {
   [[nodiscard]] bool is_withheld(std::string_view local) const {
     return !from_.is_anywhere() && is_in_parts(local);
   }
-  void skip(const std::string& local, std::string_view why) {
+  void skip(const std::string& local, const std::string& path, std::string_view why) {
     tree_.skipped.push_back(fmt::format("{}: {}", printable(local), why));
+    tree_.unseen.insert(path);
   }
-  void skip_unreadable(const std::string& local) {
-    skip(local, fmt::format("cannot be read: {}", std::strerror(errno)));
+  void skip_unreadable(const std::string& local, const std::string& path) {
+    skip(local, path, fmt::format("cannot be read: {}", std::strerror(errno)));
   }
 
   void add(const std::string& local, const std::string& path, const FileHandle& thing,
            const struct stat& found) {
-    if (const auto fault = path_fault(path)) return skip(local, fmt::format("its name {}", *fault));
+    if (const auto fault = path_fault(path))
+      return skip(local, path, fmt::format("its name {}", *fault));
     if (is_in_parts(path))
-      return skip(local, fmt::format("what is called '{}' is not copied", kPartsFolder));
+      return skip(local, path, fmt::format("what is called '{}' is not copied", kPartsFolder));
     SourceEntry source;
     source.local = local;
     source.entry.path = path;
@@ -108,7 +111,7 @@ class Scan {
         std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
     if (S_ISLNK(found.st_mode)) return add_link(std::move(source), thing);
     if (S_ISDIR(found.st_mode)) return add_folder(std::move(source));
-    if (!S_ISREG(found.st_mode)) return skip(local, "neither a file, a folder nor a link");
+    if (!S_ISREG(found.st_mode)) return skip(local, path, "neither a file, a folder nor a link");
     add_file(std::move(source), thing, found);
   }
 
@@ -118,10 +121,11 @@ class Scan {
     const auto room = static_cast<std::uint64_t>(found.st_blocks) * 512;
     source.entry.holes = source.entry.size - std::min(source.entry.size, room);
     if (source.entry.size > kMaxFileBytes)
-      return skip(local, fmt::format("{} bytes are more than the 2^50 that a file can have",
-                                     source.entry.size));
+      return skip(
+          local, source.entry.path,
+          fmt::format("{} bytes are more than the 2^50 that a file can have", source.entry.size));
     if (::faccessat(thing.get(), "", R_OK, AT_EMPTY_PATH | AT_EACCESS) != 0 && errno == EACCES)
-      return skip_unreadable(local);
+      return skip_unreadable(local, source.entry.path);
     if (options_.hard_links && found.st_nlink > 1) {
       const auto [before, first] =
           names_.emplace(std::pair{found.st_dev, found.st_ino}, source.entry.path);
@@ -141,17 +145,17 @@ class Scan {
   void add_link(SourceEntry source, const FileHandle& thing) {
     std::array<char, kMaxPathBytes + 1> target;
     const ssize_t length = ::readlinkat(thing.get(), "", target.data(), target.size());
-    if (length < 0) return skip_unreadable(source.local);
+    if (length < 0) return skip_unreadable(source.local, source.entry.path);
     source.entry.kind = EntryKind::link;
     source.entry.target.assign(target.data(), static_cast<std::size_t>(length));
     if (const auto fault = target_fault(source.entry.path, source.entry.target))
-      return skip(source.local,
+      return skip(source.local, source.entry.path,
                   fmt::format("a link to '{}', which {}", printable(source.entry.target), *fault));
     tree_.entries.push_back(std::move(source));
   }
 
   /// False where it cannot be opened; what was found before an error is copied.
-  bool list(const std::string& local, std::vector<std::string>& names) {
+  bool list(const std::string& local, const std::string& path, std::vector<std::string>& names) {
     FileHandle handle = from_.open(local, O_RDONLY | O_DIRECTORY);
     if (!handle) return false;
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(handle.get()), ::closedir);
@@ -164,7 +168,7 @@ class Scan {
       errno = 0;
       if (names.size() > options_.most) break;
     }
-    if (errno != 0) skip_unreadable(local);
+    if (errno != 0) skip_unreadable(local, path);
     std::sort(names.begin(), names.end());
     return true;
   }
@@ -174,7 +178,7 @@ class Scan {
     const std::string local = source.local;
     const std::string path = source.entry.path;
     std::vector<std::string> names;
-    if (!list(local, names)) return skip_unreadable(local);
+    if (!list(local, path, names)) return skip_unreadable(local, path);
     folders_.push_back(source);
     folders_.back().entry.kind = EntryKind::folder_end;
     tree_.entries.push_back(std::move(source));
@@ -195,10 +199,11 @@ class Scan {
     }
     const FileHandle thing = from_.open(local, O_PATH);
     struct stat found {};
-    if (!thing || ::fstat(thing.get(), &found) != 0) return skip(local, std::strerror(errno));
+    if (!thing || ::fstat(thing.get(), &found) != 0) return skip(local, path, std::strerror(errno));
     if (!seen_.insert(path).second)
-      return skip(local, fmt::format("another source is called '{}' at the receiver already",
-                                     printable(path)));
+      return skip(
+          local, path,
+          fmt::format("another source is called '{}' at the receiver already", printable(path)));
     add(local, path, thing, found);
   }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,9 @@ struct Tree {
   std::uint64_t excluded = 0;        ///< names that a pattern left out, with all below them
   std::vector<std::string> twice;    ///< sources that were given before, by whatever name
   std::vector<std::string> skipped;  ///< what is there and cannot be copied, and why
+  /// [D171] What that would have been called, and folders that were not read to their end: what is there, or below it, at the
+  /// receiver may be what is here.
+  std::set<std::string> unseen;
   /// Sources that are links themselves, with their targets: whoever names one often means what it leads to.
   std::vector<std::string> named_links;
 };
