@@ -18,7 +18,7 @@ static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_alw
                   std::atomic<std::int64_t>::is_always_lock_free,
               "a signal handler must not wait for a lock");
 
-/// Who passes signals on (mpirun, srun, a shell and its group) often passes one twice.
+/// Who passes signals on (mpirun, srun, timeout, a shell and its group) often passes one twice.
 constexpr std::int64_t kTheSame = 2'000'000'000;  ///< ns
 
 std::int64_t now_ns() {
@@ -28,7 +28,10 @@ std::int64_t now_ns() {
 }
 std::atomic<std::int64_t> first_at{0};
 
-extern "C" void on_stop_signal(int number) {
+/// Of a terminal's signals the kernel is the sender; all others have a process for one.
+bool from_terminal(const siginfo_t* info) { return info != nullptr && info->si_code == SI_KERNEL; }
+
+extern "C" void on_stop_signal(int number, siginfo_t* info, void* /*context*/) {
   int none = 0;
   if (came.compare_exchange_strong(none, number, std::memory_order_relaxed)) {
     first_at.store(now_ns(), std::memory_order_relaxed);
@@ -36,7 +39,8 @@ extern "C" void on_stop_signal(int number) {
     return;
   }
   // Ctrl-C is pressed by people, who mean it.
-  if (number != SIGINT && now_ns() - first_at.load(std::memory_order_relaxed) < kTheSame) return;
+  const bool pressed = number == SIGINT && from_terminal(info);
+  if (!pressed && now_ns() - first_at.load(std::memory_order_relaxed) < kTheSame) return;
   signal(number, SIG_DFL);
   raise(number);  // once this handler is left
 }
@@ -47,9 +51,9 @@ bool has_terminal() {
   return terminal >= 0;
 }
 
-extern "C" void on_hangup(int number) {
+extern "C" void on_hangup(int number, siginfo_t* info, void* context) {
   if (minds_terminal.load(std::memory_order_relaxed) && !has_terminal()) {
-    on_stop_signal(number);
+    on_stop_signal(number, info, context);
   } else {
     hangup.store(true, std::memory_order_relaxed);
   }
@@ -62,8 +66,8 @@ std::atomic<bool>& read_again_on_hangup() {
   sigaction(SIGHUP, nullptr, &action);
   minds_terminal.store(action.sa_handler != SIG_IGN && has_terminal(), std::memory_order_relaxed);
   action = {};
-  action.sa_handler = on_hangup;
-  action.sa_flags = SA_RESTART;
+  action.sa_sigaction = on_hangup;
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   sigaction(SIGHUP, &action, nullptr);
   return hangup;
@@ -75,7 +79,8 @@ std::atomic<bool>& stop_on_signals() {
     sigaction(number, nullptr, &old);
     if (number == SIGHUP && old.sa_handler == SIG_IGN) continue;  // nohup
     struct sigaction action {};
-    action.sa_handler = on_stop_signal;
+    action.sa_sigaction = on_stop_signal;
+    action.sa_flags = SA_SIGINFO;
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, nullptr);
   }

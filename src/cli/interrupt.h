@@ -7,8 +7,8 @@
 
 namespace strack::cli {
 
-/// From now on the first SIGINT, SIGTERM or SIGHUP sets the flag that is returned; a second SIGINT, or another one
-/// two seconds or more later, ends the program at once. A full disk or a file size limit arrives as an error of the writing
+/// From now on the first SIGINT, SIGTERM or SIGHUP sets the flag that is returned; a second Ctrl-C at a terminal, or another
+/// signal two seconds or more later, ends the program at once. A full disk or a file size limit arrives as an error of the writing
 /// call, never as a signal.
 std::atomic<bool>& stop_on_signals();
 

@@ -360,11 +360,20 @@ class Searching {
       return a->weight > b->weight;  // the longest first
     });
     if (!options_.quiet) {
-      fmt::print("{}: {} points, {} runs\n", side_.name, points.size(), pool.size());
+      const auto there = std::count_if(pool.begin(), pool.end(),
+                                       [](const run::PoolRun* one) { return one->there; });
+      fmt::print("{}: {}, {}{}\n", side_.name, count_of(points.size(), "point"),
+                 count_of(pool.size(), "run"),
+                 there > 0 ? fmt::format(", {} of them there already", there) : std::string());
       std::fflush(stdout);
     }
     if (!run_pool({options_.jobs, options_.threads, options_.quiet, std::nullopt}, pool).value()) {
-      fmt::print("\nthe same command goes on from here\n");
+      const auto done = std::count_if(pool.begin(), pool.end(), [](const run::PoolRun* one) {
+        return one->there || one->done;
+      });
+      fmt::print("\n{} done; the same command goes on from here\n",
+                 part_of(static_cast<std::size_t>(done), pool.size(), "run"));
+      std::fflush(stdout);
       return kInterruptedStatus;
     }
     for (const run::PoolRun* one : pool) {
@@ -404,8 +413,9 @@ report::Made made_by(const std::string& command) {
 }
 
 /// All runs of all points as tables, which another machine can go on from with --have.
-std::optional<std::string> write_runs(const PaperCalibrateOptions& options,
-                                      const std::vector<Searching>& sides) {
+Result<std::vector<fs::path>, std::string> write_runs(const PaperCalibrateOptions& options,
+                                                      const std::vector<Searching>& sides) {
+  std::vector<fs::path> files;
   for (const bool full : {false, true}) {
     std::vector<paper::Row> rows;
     for (const Searching& side : sides) side.add_asked(full, rows);
@@ -417,14 +427,15 @@ std::optional<std::string> write_runs(const PaperCalibrateOptions& options,
     const fs::path file = options.results / ("runs-" + scale + ".csv");
     if (const auto error = report::write_file(file, evidence.value()->to_csv()))
       return error->message;
+    files.push_back(file);
   }
-  return std::nullopt;
+  return files;
 }
 
 /// What was found so far: tables, a page, and Markdown where that is asked for.
 std::optional<std::string> write_found(const PaperCalibrateOptions& options,
                                        const std::vector<Searching>& sides) {
-  if (auto error = write_runs(options, sides)) return error;
+  if (const auto written = write_runs(options, sides); !written) return written.error();
   std::vector<paper::Found> all;
   std::size_t hosts = 0;
   for (const Searching& side : sides) {
@@ -461,8 +472,10 @@ int paper_calibrate(const PaperCalibrateOptions& given) {
   std::vector<Searching> sides;
   // What was run is told in tables, however it ends.
   const auto ended = [&](int status) {
-    const auto error = write_runs(options, sides);
-    return error ? fail(*error) : status;
+    const auto written = write_runs(options, sides);
+    if (!written) return fail(written.error());
+    for (const fs::path& table : written.value()) fmt::print("{}\n", table.string());
+    return status;
   };
   for (const paper::Side& side : what.value().sides) {
     if (!options.side.empty() && side.name != options.side) continue;

@@ -220,6 +220,20 @@ class PaperTest(CommandTest):
         self.write("CALIBRATE", "side\n")
         self.assertIn("CALIBRATE:1: a side has a name", self.bad("calibrate"))
 
+    def test_an_interrupted_search_leaves_its_table(self):
+        search = ("calibrate", "--points", "2", "--rounds", "0", "--results", "r", "--jobs", "2")
+        self.write("CALIBRATE", "side strack\ntransport.max_cwnd = 1 BDP | 2 BDP\n")
+        self.good(*search)
+        table = self.folder / "r/runs-quick.csv"
+        whole = table.read_text()
+        table.unlink()
+        made = len(list((self.folder / "r/A").glob("*.db")))
+        self.write("A.toml", ROW.replace('axes = {"workload.size" = ["100 KB"]}', 'axes = {"workload.size" = ["100 KB", "400 MB"]}'))
+        # `timeout` sends SIGINT to the program and then to its group, so that it comes twice.
+        said = self.interrupted("r/A", made + 2, *search, times=2)
+        self.assertRegex(said, rf"{made} of {2 * made} runs are done; the same command goes on from here\nr/runs-quick\.csv\n$")
+        self.assertEqual(table.read_text(), whole)
+
     def test_the_program_carries_its_rows(self):
         shutil.rmtree(self.folder / "scenarios")
         said = self.good("run", "--scale", "full", "--dry-run")
@@ -240,18 +254,22 @@ class PaperTest(CommandTest):
         self.assertIn("2 of them there already", self.good("run"))
         self.assertRegex(self.good("status"), r"not +16 +\(paper 16\)")
 
-    def test_ctrl_c_and_on(self):
-        self.write("A.toml", ROW.replace('"200 KB"]', '"40 MB"]').replace("inspect = 1", ""))
-        process = subprocess.Popen([PROGRAM, "paper", "run", "--scale", "full", "--jobs", "1"],
-                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True)
-        first = self.folder / "results/paper-full/A"
+    def interrupted(self, folder, results, *words, times=1):
+        """What a command says that gets SIGINT so many times, 50 ms apart, once there are so many results in a folder."""
+        process = subprocess.Popen([PROGRAM, "paper", *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 60
-        while not list(first.glob("*.db")) and time.monotonic() < deadline:
+        while len(list((self.folder / folder).glob("*.db"))) < results and time.monotonic() < deadline:
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.05)
         said, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, said + errors)
+        return said
+
+    def test_ctrl_c_and_on(self):
+        self.write("A.toml", ROW.replace('"200 KB"]', '"40 MB"]').replace("inspect = 1", ""))
+        said = self.interrupted("results/paper-full/A", 1, "run", "--scale", "full", "--jobs", "1")
         self.assertIn("the same command goes on from here", said)
         self.assertIn("missing", json.dumps(self.page_after_report()))
 
