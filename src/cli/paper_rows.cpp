@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "paper/own_rows.h"
+#include "run/build_info.h"
 
 namespace strack::cli {
 
@@ -53,6 +55,10 @@ Result<std::vector<paper::Row>, std::string> load(const PaperOptions& options,
     }
   }
   return std::move(rows.value());
+}
+
+report::Made made_by(const std::string& command) {
+  return {run::kBuildInfo.version, run::kBuildInfo.commit, utc_now(), command};
 }
 
 }  // namespace strack::cli

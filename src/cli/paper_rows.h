@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "cli/paper.h"
 #include "paper/row.h"
+#include "report/model.h"
 
 namespace strack::cli {
 
@@ -21,5 +22,7 @@ namespace strack::cli {
 /// All rows, or why there are none. Whether the scale and the ids asked for exist is looked at here.
 [[nodiscard]] Result<std::vector<paper::Row>, std::string> load(const PaperOptions& options,
                                                                 const std::filesystem::path& own);
+/// This program, now, for a page that a command has made.
+[[nodiscard]] report::Made made_by(const std::string& command);
 
 }  // namespace strack::cli
