@@ -104,7 +104,7 @@ class StrackSession final : public Session {
   std::shared_ptr<SharedPaths> known_paths_;
   std::vector<core::SentRecord> sent_records_;
   core::PathHealth health_;  ///< on these two
-  Patience patience_;
+  SharedPatience patience_;  ///< on known_paths_
   std::uint32_t asked_ = 0;  ///< probes sent, at the last SACK
   BitsPerSecond path_rate_{0};
   core::Psn first_;
@@ -115,8 +115,9 @@ void StrackSession::start_sending(const Measured& told, std::weak_ptr<KnownPaths
   measured.window = std::min(told.window, core::kMaxTrackingWindow);
   send_params_ = params_of(measured);
   path_rate_ = path_rate(measured);
-  patience_ = Patience(send_params_.probe_interval);
   known_paths_ = SharedPaths::of(known, send_params_.max_paths);
+  patience_ = SharedPatience(known_paths_->patience, send_params_.probe_interval);
+  patience_.apply(send_params_);
   sent_records_.assign(core::kMaxTrackingWindow, {});
   health_ = core::PathHealth(known_paths_->records, sent_records_, known_paths_->knowledge);
   // [P.window] It starts with one BDP; the room above is for what the hosts' own delays turn out to be.

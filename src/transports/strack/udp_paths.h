@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "transports/strack/path_health.h"
+#include "transports/strack/udp_patience.h"
 #include "udp/transport.h"
 
 namespace strack::udp {
@@ -15,6 +16,7 @@ struct SharedPaths final : KnownPaths {
   explicit SharedPaths(std::uint32_t count) : records(count) {}
   std::vector<core::PathRecord> records;
   core::PathKnowledge knowledge;
+  Patience patience;  ///< [D166] with the process behind them
 
   /// Those of the others, if they have as many paths; otherwise new ones, for others to come if there are none.
   [[nodiscard]] static std::shared_ptr<SharedPaths> of(std::weak_ptr<KnownPaths>& known,

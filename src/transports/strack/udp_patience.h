@@ -32,16 +32,40 @@ class Patience {
     }
     return wait_ != before;
   }
-  /// Questions from the next SACK on.
-  constexpr void apply(core::StrackParams& params) const {
-    params.probe_interval = wait_;
-    params.probe_backoff_max = doublings(wait_, kLongestProbeWait);
-  }
   [[nodiscard]] constexpr Picoseconds wait() const { return wait_; }
+  [[nodiscard]] constexpr Picoseconds least() const { return least_; }
 
  private:
   Picoseconds least_{0};
   Picoseconds wait_{0};
+};
+
+/// [D172] One connection's part of it. The peer is the same for all that take the same ways, and each alone hears too little of a peer that
+/// has a thousand to answer.
+class SharedPatience {
+ public:
+  constexpr SharedPatience() = default;
+  /// `least`: this connection's own.
+  constexpr SharedPatience(Patience& all, Picoseconds least) : all_(&all), least_(least) {
+    if (all.least() == ps(0)) all = Patience(least);
+  }
+  /// As Patience's; returns whether `apply` has something new.
+  constexpr bool on_sack(Picoseconds held, bool asked) {
+    all_->on_sack(held, asked);
+    return wait() != applied_;
+  }
+  /// Questions from the next SACK on.
+  constexpr void apply(core::StrackParams& params) {
+    applied_ = wait();
+    params.probe_interval = applied_;
+    params.probe_backoff_max = doublings(applied_, kLongestProbeWait);
+  }
+  [[nodiscard]] constexpr Picoseconds wait() const { return std::max(all_->wait(), least_); }
+
+ private:
+  Patience* all_ = nullptr;
+  Picoseconds least_{0};
+  Picoseconds applied_{0};
 };
 
 }  // namespace strack::udp

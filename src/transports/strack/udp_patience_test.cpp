@@ -36,12 +36,36 @@ TEST(PatienceTest, HasAnEnd) {
   for (int i = 0; i < 100; ++i) patience.on_sack(seconds(4), true);
   EXPECT_LE(patience.wait(), Patience::kLongest);
   core::StrackParams params;
-  patience.apply(params);
+  SharedPatience(patience, kLeast).apply(params);
   EXPECT_EQ(params.probe_interval, patience.wait());
   EXPECT_LE(params.probe_interval * (std::int64_t{1} << params.probe_backoff_max),
             kLongestProbeWait);
   for (int i = 0; i < 100; ++i) patience.on_sack(ps(-5), true);
   EXPECT_GE(patience.wait(), kLeast);
+}
+
+// [D172] Of a thousand connections none alone hears enough of a peer that is busy with all; and none waits for less than its own.
+TEST(PatienceTest, WhatOneLearnsAllKnow) {
+  Patience all;
+  SharedPatience first(all, kLeast);
+  SharedPatience other(all, 2 * kLeast);
+  core::StrackParams params;
+  EXPECT_TRUE(first.on_sack(us(3), false)) << "it has applied nothing yet";
+  first.apply(params);
+  EXPECT_EQ(params.probe_interval, kLeast);
+  EXPECT_FALSE(first.on_sack(us(3), false));
+  EXPECT_TRUE(first.on_sack(ms(8), true));
+  EXPECT_TRUE(other.on_sack(us(3), false));
+  other.apply(params);
+  EXPECT_GT(params.probe_interval, ms(4));
+  EXPECT_EQ(params.probe_interval, all.wait());
+  for (int i = 0; i < 2'000; ++i) static_cast<void>(first.on_sack(us(3), false));
+  EXPECT_TRUE(other.on_sack(us(3), false));
+  other.apply(params);
+  EXPECT_EQ(params.probe_interval, 2 * kLeast);
+  SharedPatience late(all, kLeast);
+  late.apply(params);
+  EXPECT_LT(params.probe_interval, 2 * kLeast);
 }
 
 }  // namespace
