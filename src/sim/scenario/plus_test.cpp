@@ -48,10 +48,34 @@ TEST(StrackPlusKeys, DefaultsAreTheLinks) {
   EXPECT_EQ(p.probe_self, (Ratio{5, 2}));
 }
 
+// [PLUS.mark] Switches mark by STrack+'s own thresholds, not by the paper's.
+TEST(StrackPlusKeys, MarksOfItsOwn) {
+  const auto marks = [](const std::string& keys) {
+    const auto scenario = load_text(
+        "[switch]\nkmin = 1000\nkmax = 2000\npmax = 0.5\n[transport]\nscheme = \"strack-plus\"\n"
+        "[strack-plus]\n" + keys,
+        "x.toml", {}, {});
+    EXPECT_TRUE(scenario) << scenario.error().text();
+    return scenario.value().config.switches;
+  };
+  const SwitchParams own = marks("");
+  EXPECT_EQ(own.kmin, kb(60));
+  EXPECT_EQ(own.kmax, kb(400));
+  EXPECT_EQ(own.pmax, (Ratio{1}));
+  const SwitchParams given = marks("kmin = \"0.25 BDP\"\nkmax = \"0.75 BDP\"\npmax = 0.25");
+  EXPECT_EQ(given.kmin, kb(100));
+  EXPECT_EQ(given.kmax, kb(300));
+  EXPECT_EQ(given.pmax, (Ratio{1, 4}));
+  EXPECT_EQ(error_of("kmin = \"2 BDP\""),
+            "x.toml:4: kmin is 800 KB and kmax 400 KB. marks begin at kmin, so kmax must not be "
+            "below it");
+}
+
 TEST(StrackPlusKeys, EachSetsItsField) {
   const core::PlusParams p = plus_of(R"(ring = 5
 rotate_all = false
 avoid = false
+rather_marked = false
 avoid_for_us = 70
 max_paths = 32
 max_cwnd = "300 KB"
@@ -85,6 +109,7 @@ rto_us = 222
   EXPECT_EQ(p.ring, 5u);
   EXPECT_FALSE(p.rotate_all);
   EXPECT_FALSE(p.avoid);
+  EXPECT_FALSE(p.rather_marked);
   EXPECT_EQ(p.avoid_for, us(70));
   EXPECT_EQ(p.max_paths, 32u);
   EXPECT_EQ(p.max_cwnd, kb(300));

@@ -20,6 +20,7 @@ namespace {
 
 using sim::field;
 using sim::Kind;
+using sim::kTebibyte;
 using sim::param;
 using sim::Setting;
 using Params = core::PlusParams;
@@ -32,6 +33,26 @@ constexpr Scheme kSchemes[] = {
 constexpr std::string_view kVariants[] = {"strack-plus.sack_packets=1", "strack-plus.ring=0"};
 
 constexpr sim::Key kKeys[] = {
+    // [PLUS.mark]
+    {.name = "kmin",
+     .kind = Kind::size,
+     .fallback = "\"0.15 BDP\"",
+     .high = {kTebibyte},
+     .needs = "a threshold is a size, such as kmin = \"0.15 BDP\"",
+     .help = "Where the switches' ECN marks begin, in the place of [switch] kmin: a mark takes a "
+             "packet off a path and cuts no window, so it may come early."},
+    {.name = "kmax",
+     .kind = Kind::size,
+     .fallback = "\"1 BDP\"",
+     .high = {kTebibyte},
+     .needs = "a threshold is a size not below kmin, such as kmax = \"1 BDP\"",
+     .help = "The probability of a mark rises to pmax here; beyond, every packet is marked."},
+    {.name = "pmax",
+     .kind = Kind::fraction,
+     .fallback = "1",
+     .high = {1},
+     .needs = "a probability is from 0 to 1, such as pmax = 1",
+     .help = "Probability of a mark at kmax."},
     param<&Params::ring>({.name = "ring",
                           .kind = Kind::integer,
                           .fallback = "8",
@@ -67,6 +88,13 @@ constexpr sim::Key kKeys[] = {
          .fallback = "true",
          .needs = "it is true or false",
          .help = "The rotation passes over entropies whose last packet was not answered."}),
+    param<&Params::rather_marked>(
+        {.name = "rather_marked",
+         .kind = Kind::flag,
+         .fallback = "true",
+         .needs = "it is true or false",
+         .help = "Where all entropies are marked or unanswered the next that is answered is taken, "
+                 "marked or not; false: the next, whatever it is."}),
     param<&Params::avoid_for>(
         {.name = "avoid_for_us",
          .kind = Kind::time,
@@ -298,6 +326,7 @@ const Descriptor descriptor_of_strack_plus{
     .name = "strack_plus",
     .rank = 5,
     .schemes = kSchemes,
+    .switches = {.ecn = kSection},  // [PLUS.mark]
     .section = kSection,
     .help =
         "STrack+, with a switch for each of its departures from the paper. Read when the scheme is "

@@ -27,6 +27,7 @@ struct PlusParams : StrackParams {
   bool ring_delay = false;         ///< [PLUS.ring.delay] false: marks alone tell
   bool rotate_all = true;          ///< [PLUS.rotation] false: over two windows' packets
   bool avoid = true;               ///< [PLUS.avoid]
+  bool rather_marked = true;       ///< [PLUS.avoid.last] false: whichever is next
   Picoseconds avoid_for{0};        ///< [PLUS.avoid.forget]
   Picoseconds rack{0};             ///< [PLUS.rack] 0: order alone
   Picoseconds late{0};             ///< [PLUS.late] rack after one that was only late; 0: as before
@@ -57,6 +58,7 @@ struct PlusParams : StrackParams {
         AnyValue{&PlusParams::ring_delay},
         AnyValue{&PlusParams::rotate_all},
         AnyValue{&PlusParams::avoid},
+        AnyValue{&PlusParams::rather_marked},
         ParamRange{&PlusParams::avoid_for, "avoid_for", ps(0), seconds(3'600), "from 0 to an hour"},
         ParamRange{&PlusParams::rack, "rack", ps(0), seconds(3'600),
                    "0 for none, or a time up to an hour"},

@@ -85,8 +85,8 @@ class PlusPaths {
     return path;
   }
 
-  /// [PLUS.rotation] The next one that is neither marked nor unanswered. As in Algorithm 2 one packet forgives
-  /// one mark. Where none is left it takes the next.
+  /// [PLUS.rotation] The next one that is neither marked nor unanswered, or else not unanswered. As in Algorithm 2
+  /// one packet forgives one mark. Where none is left it takes the next.
   constexpr PathId rotate(const PlusParams& params, std::uint32_t cwnd_packets) {
     const std::uint32_t paths =
         params.rotate_all ? params.max_paths : PathSelector::path_count(params, cwnd_packets);
@@ -94,6 +94,9 @@ class PlusPaths {
     std::uint32_t found = first_from(next, paths, [this](std::uint32_t from) {
       return marked_.extract64(from) | unanswered_.extract64(from);
     });
+    if (found == paths && params.rather_marked)  // [PLUS.avoid.last] a queue rather than no answer
+      found = first_from(next, paths,
+                         [this](std::uint32_t from) { return unanswered_.extract64(from); });
     if (found == paths) found = next;
     if (found != next) marked_.clear(next);
     rotation_ = static_cast<std::uint8_t>(found);

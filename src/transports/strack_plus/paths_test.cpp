@@ -123,10 +123,26 @@ TEST(PlusPaths, UnansweredAreAvoided) {
   EXPECT_TRUE(paths.is_unanswered(3));
   EXPECT_FALSE(paths.is_unanswered(0));
   EXPECT_TRUE(paths.is_marked(0));
-  paths.feedback(p, 2, true);
-  EXPECT_EQ(take(paths, p, 1), (Ids{3}));  // all have something against them
   paths.feedback(p, 3, false);
   EXPECT_EQ(take(paths, p, 1), (Ids{3}));  // from the ring
+}
+
+// [PLUS.avoid.last] Where each has something against it, what was answered is taken, though marked: a queue costs less than
+// a packet. Where all are unanswered, or with the switch off, whichever is next.
+TEST(PlusPaths, RatherMarkedThanUnanswered) {
+  PlusParams p = params();
+  p.max_paths = 4;
+  PlusPaths paths;
+  EXPECT_EQ(take(paths, p, 4), (Ids{1, 2, 3, 0}));
+  paths.feedback(p, 3, true);
+  paths.feedback(p, 0, true);
+  EXPECT_EQ(take(paths, p, 1), (Ids{3}));  // past 1 and 2, which have no answer
+  EXPECT_TRUE(paths.is_marked(3));         // nothing but an answer takes that back
+  EXPECT_EQ(take(paths, p, 1), (Ids{0}));
+  EXPECT_EQ(take(paths, p, 1), (Ids{1}));  // now none is better than another
+  paths.feedback(p, 0, true);
+  p.rather_marked = false;
+  EXPECT_EQ(take(paths, p, 1), (Ids{2}));
 }
 
 // Packets of one burst share an entropy.
