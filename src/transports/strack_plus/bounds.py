@@ -3,7 +3,7 @@
 
 A model each, without the simulator: 400 Gb/s, a base RTT of 8 us, data packets of 4096 + 64 bytes. Deterministic.
 
-usage: bounds.py [mice] [incast]
+usage: bounds.py [mice] [shared] [incast]
 """
 
 import random
@@ -89,6 +89,94 @@ def mice():
               f"| {1 + silent / ideal:.3f} |")
 
 
+# ---- The same where a host's connections share their first windows [PLUS.first.share]: all hosts at once ----
+
+HOSTS = 128
+
+
+class Shared:
+    """First windows are sent on their own, at line rate, one host's beside each other; an oracle sends the rest so that it never queues. An
+    elephant is done when its fair part of both ports has carried it. One FIFO at each receiver."""
+
+    def __init__(self, window, least, mice_count, seed):
+        self.window, self.least, self.mice_count, self.rng = window, least, mice_count, random.Random(seed)
+        self.elephants, self.bursts, self.mice = [], [], [[] for _ in range(HOSTS)]  # [src, dst, bytes left]; ends of a sender's mice
+        self.sends, self.receives, self.bursting = [0] * HOSTS, [0] * HOSTS, [0] * HOSTS
+        self.queue, self.now = {}, 0.0
+
+    def flows(self):
+        rate = HOSTS * LOAD * GBPS * 125 / (MICE * MOUSE + (1 - MICE) * ELEPHANT)
+        now = self.rng.expovariate(rate)
+        while now < SPAN:
+            src = self.rng.randrange(HOSTS)
+            yield now, src, (src + 1 + self.rng.randrange(HOSTS - 1)) % HOSTS, self.rng.random() < MICE
+            now += self.rng.expovariate(rate)
+
+    def first_window(self, src):
+        """Where nobody shares, whole. As in host.h: among those with something that is not acknowledged, itself included."""
+        if self.least is None:
+            return self.window
+        return max(min(self.least, self.window), self.window / (self.sends[src] + (len(self.mice[src]) if self.mice_count else 0)))
+
+    def carry(self, flows, rates, step):
+        for flow, rate in zip(flows, rates):
+            flow[2] -= rate * step
+        return [flow for flow in flows if flow[2] > 1]
+
+    def advance(self, until):
+        line = GBPS * 125
+        while self.now < until:
+            fair = [line / max(self.sends[src], self.receives[dst]) for src, dst, _ in self.elephants]
+            burst = [line / self.bursting[src] for src, _, _ in self.bursts]
+            step = min([until - self.now, *(flow[2] / rate for flow, rate in zip(self.elephants + self.bursts, fair + burst))])
+            self.queue = {host: left - line * step for host, left in self.queue.items()}
+            for (_, dst, _), rate in zip(self.bursts, burst):
+                self.queue[dst] = self.queue.get(dst, -line * step) + rate * step
+            self.queue = {host: left for host, left in self.queue.items() if left > 0}
+            self.elephants, self.bursts = self.carry(self.elephants, fair, step), self.carry(self.bursts, burst, step)
+            self.sends, self.receives, self.bursting = [0] * HOSTS, [0] * HOSTS, [0] * HOSTS
+            for src, dst, _ in self.elephants:
+                self.sends[src] += 1
+                self.receives[dst] += 1
+            for src, _, _ in self.bursts:
+                self.bursting[src] += 1
+            self.now += max(step, 1e-9)
+
+    def waits(self):
+        """What mice find in their receivers' queues, in us."""
+        found = []
+        for now, src, dst, mouse in self.flows():
+            self.advance(now)
+            self.mice[src] = [end for end in self.mice[src] if end > now]
+            if mouse:
+                found.append(us(self.queue.get(dst, 0.0)))
+                self.mice[src].append(now + RTT + us(wire(MOUSE)))
+                size = wire(MOUSE)
+            else:
+                self.elephants.append([src, dst, wire(ELEPHANT)])
+                self.sends[src] += 1
+                self.receives[dst] += 1
+                size = self.first_window(src)
+            self.bursts.append([src, dst, size])
+            self.bursting[src] += 1
+        return found
+
+
+def shared_p99(window, least, mice_count=True, seeds=(1, 2)):
+    """Over an empty network."""
+    found = sorted(wait for seed in seeds for wait in Shared(window, least, mice_count, seed).waits())
+    return 1 + found[len(found) * 99 // 100] / (RTT + us(wire(MOUSE)))
+
+
+def shared():
+    print("| first window | mice p99 over an empty network: bound |")
+    print("|---|---|")
+    for name, window, least, mice_count in (("1.35 BDP each", 1.35, None, True), ("0.75 BDP each", 0.75, None, True),
+                                            ("1.35 BDP among those that have more to send, at least 0.25", 1.35, 0.25, False),
+                                            ("1.35 BDP among all, at least 0.25", 1.35, 0.25, True)):
+        print(f"| {name} | {shared_p99(window * BDP, least and least * BDP, mice_count):.2f} |")
+
+
 # ---- Incasts of messages that are no longer than a window ----
 
 UPLINKS = 32  # by which the receiver's rack is reached
@@ -110,5 +198,5 @@ def incast():
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["mice", "incast"]:
-        {"mice": mice, "incast": incast}[name]()
+    for name in sys.argv[1:] or ["mice", "shared", "incast"]:
+        {"mice": mice, "shared": shared, "incast": incast}[name]()

@@ -49,10 +49,14 @@ IDEAS = {
     "20, a cut when the last one shows": {"cut_once": "false"},
     "21, first windows share their host": {"first_cwnd": "1 TiB"},
     "22, the average begins with the first delay": {"first_delay": "0"},
+    "23, marks early and gently": {"kmin": "0.25 BDP", "kmax": "0.75 BDP"},
+    "24, rather marked than unanswered": {"rather_marked": "false"},
 }
 # Each constant, and 20 % less and more.
 CONSTANTS = {
     "max_cwnd": ("1.08 BDP", "1.62 BDP"),
+    "kmin": ("0.12 BDP", "0.18 BDP"),
+    "kmax": ("0.8 BDP", "1.2 BDP"),
     "target_qdelay_us": ("1.6 RTT", "2.4 RTT"),
     "target_qhigh_us": ("2.4 RTT", "3.6 RTT"),
     "target_full_us": ("1.4 RTT", "2.1 RTT"),
