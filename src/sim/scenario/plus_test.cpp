@@ -53,7 +53,8 @@ TEST(StrackPlusKeys, MarksOfItsOwn) {
   const auto marks = [](const std::string& keys) {
     const auto scenario = load_text(
         "[switch]\nkmin = 1000\nkmax = 2000\npmax = 0.5\n[transport]\nscheme = \"strack-plus\"\n"
-        "[strack-plus]\n" + keys,
+        "[strack-plus]\n" +
+            keys,
         "x.toml", {}, {});
     EXPECT_TRUE(scenario) << scenario.error().text();
     return scenario.value().config.switches;
