@@ -8,7 +8,7 @@ anew.
 
 usage: study.py PROGRAM [--results FOLDER] [--jobs N] [--write FILE] [--minutes N]
 
---write replaces what lies between two marks in FILE by the tables; else they are printed. --minutes stops after so long.
+--write replaces what lies between two marks in FILE by the tables; else they are printed. --minutes stops after so long; with 0 the tables are of what is there.
 """
 
 import argparse
@@ -115,15 +115,16 @@ BEGIN, END = "<!-- study -->", "<!-- end of study -->"
 
 
 def variants():
-    """Their names, and the settings of each."""
+    """Their names, and the settings of each, in the order in which they are run."""
     without_all = {key: value for off in IDEAS.values() for key, value in off.items()}
     made = {"all": {}, "none": without_all}
     for name, off in IDEAS.items():
         made["without " + name] = off
-        made["only " + name] = {key: value for key, value in without_all.items() if key not in off}
     for key, values in CONSTANTS.items():
         for value in values:
             made[f"{key} {value}"] = {key: value}
+    for name, off in IDEAS.items():
+        made["only " + name] = {key: value for key, value in without_all.items() if key not in off}
     return made
 
 
@@ -152,12 +153,14 @@ def named(text):
     return re.sub(r"[^a-z0-9.]+", "-", text.lower())
 
 
+def known(key, kept):
+    """What was kept of the run; None if there is nothing."""
+    found = json.loads(kept.read_text()) if kept.is_file() else {"key": None}
+    return found["over"] if found["key"] == key else None
+
+
 def measure(program, key, file, words, kept, read):
-    """The run's time over its bound, or what `read` finds in its result file; from what was kept of it, if there is something."""
-    if kept.is_file():
-        found = json.loads(kept.read_text())
-        if found["key"] == key:
-            return found["over"]
+    """The run's time over its bound, or what `read` finds in its result file."""
     result = kept.with_suffix(".db")
     command = [program, "sim", "run", str(file), "--json", "--force", "--out", str(result)]
     for word in words:
@@ -191,10 +194,12 @@ class Study:
         folder.mkdir(parents=True, exist_ok=True)
 
     def one(self, file, words, name, read=None):
-        if time.monotonic() > self.deadline:
-            return None
         key = hashlib.sha256("\n".join([self.binary, file.read_text(), *words]).encode()).hexdigest()
-        return measure(self.program, key, file, words, self.folder / (named(name) + ".json"), read)
+        kept = self.folder / (named(name) + ".json")
+        over = known(key, kept)
+        if over is not None or time.monotonic() > self.deadline:
+            return over
+        return measure(self.program, key, file, words, kept, read)
 
     def ask(self, asked):
         """Runs of {(row, column, seed): (file, settings)}, for results()."""
@@ -243,6 +248,8 @@ def table(names, means):
     lines = ["| " + " | ".join(["", *CASES, "mean"]) + " |", "|" + "---|" * (len(CASES) + 2)]
     for name in names:
         row = means.get(name, {})
+        if not row:
+            continue  # nothing of it has been run yet
         cells = [f"{row[case]:.3f}" if case in row else "" for case in CASES]
         mean = f"{mean_over_cases(row):.3f}" if len(row) == len(CASES) else ""
         lines.append("| " + " | ".join([name, *cells, mean]) + " |")
