@@ -266,5 +266,38 @@ TEST(PaperRows, EveryRuleCanFail) {
   EXPECT_GT(rules, 100u);
 }
 
+/// [D175] Who is said to be better is not as good: a tie is none, and half a percent more is still no more than partly.
+TEST(PaperRows, ATieIsNoAdvantage) {
+  const auto rows = load_rows(STRACK_PAPER_ROWS);
+  ASSERT_TRUE(rows) << rows.error().text();
+  const std::set<std::string> ahead = {"above 1x",
+                                       "slightly above 1x",
+                                       "STrack is fairer",
+                                       "STrack is ahead throughout",
+                                       "better tail latency of each",
+                                       "every job much faster",
+                                       "slower",
+                                       "harmed",
+                                       "they differ",
+                                       "grows",
+                                       "DCQCN is triggered",
+                                       "DCQCN reduces rates"};
+  std::size_t rules = 0;
+  for (const Row& row : rows.value()) {
+    for (const Check& check : row.checks) {
+      if (!ahead.contains(check.paper_text) && !check.paper_text.starts_with("largest with") &&
+          !check.paper_text.starts_with("up to")) {
+        continue;
+      }
+      SCOPED_TRACE(row.id + ": " + check.says);
+      ASSERT_TRUE(check.partly);
+      EXPECT_GE(check.reproduced.low, 1.02);
+      EXPECT_GE(check.partly->low, 1.005);
+      ++rules;
+    }
+  }
+  EXPECT_GT(rules, 60u);
+}
+
 }  // namespace
 }  // namespace strack::paper
