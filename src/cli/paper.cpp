@@ -553,11 +553,7 @@ int paper_report(const PaperReportOptions& options) {
         (options.from.empty() ? folder : options.from.front()).string(), options.scale));
   }
   if (!options.markdown.empty()) {
-    // The table that this leaves, or the one that it is made from.
-    const fs::path table = !options.data.empty()      ? options.data
-                           : options.from.size() == 1 ? options.from.front()
-                                                      : fs::path();
-    const auto text = paper::make_markdown(evidence, findings, table.filename().string());
+    const auto text = paper::make_markdown(evidence, findings, table_name(options));
     if (!text) return fail(text.error().message);
     if (const auto error = report::write_file(options.markdown, text.value())) {
       return fail(error->message);

@@ -55,4 +55,9 @@ Result<std::vector<paper::Row>, std::string> load(const PaperOptions& options,
   return std::move(rows.value());
 }
 
+std::string table_name(const PaperReportOptions& options) {
+  if (!options.data.empty()) return options.data.filename().string();
+  return options.from.size() == 1 ? options.from.front().filename().string() : "";
+}
+
 }  // namespace strack::cli

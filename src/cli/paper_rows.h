@@ -21,5 +21,7 @@ namespace strack::cli {
 /// All rows, or why there are none. Whether the scale and the ids asked for exist is looked at here.
 [[nodiscard]] Result<std::vector<paper::Row>, std::string> load(const PaperOptions& options,
                                                                 const std::filesystem::path& own);
+/// The table of runs that a report leaves, or the one that it is made from; empty: none, or several.
+[[nodiscard]] std::string table_name(const PaperReportOptions& options);
 
 }  // namespace strack::cli
