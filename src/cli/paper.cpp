@@ -246,7 +246,7 @@ int paper_report(const PaperReportOptions& options) {
         (options.from.empty() ? folder : options.from.front()).string(), options.scale));
   }
   if (!options.markdown.empty()) {
-    const auto text = paper::make_markdown(evidence, findings);
+    const auto text = paper::make_markdown(evidence, findings, table_name(options));
     if (!text) return fail(text.error().message);
     if (const auto error = report::write_file(options.markdown, text.value())) {
       return fail(error->message);

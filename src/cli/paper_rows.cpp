@@ -61,4 +61,9 @@ report::Made made_by(const std::string& command) {
   return {run::kBuildInfo.version, run::kBuildInfo.commit, utc_now(), command};
 }
 
+std::string table_name(const PaperReportOptions& options) {
+  if (!options.data.empty()) return options.data.filename().string();
+  return options.from.size() == 1 ? options.from.front().filename().string() : "";
+}
+
 }  // namespace strack::cli

@@ -24,5 +24,7 @@ namespace strack::cli {
                                                                 const std::filesystem::path& own);
 /// This program, now, for a page that a command has made.
 [[nodiscard]] report::Made made_by(const std::string& command);
+/// The table of runs that a report leaves, or the one that it is made from; empty: none, or several.
+[[nodiscard]] std::string table_name(const PaperReportOptions& options);
 
 }  // namespace strack::cli

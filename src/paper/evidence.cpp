@@ -264,8 +264,9 @@ struct Evidence::Impl {
       count.seeds.push_back(seed);
       std::sort(count.seeds.begin(), count.seeds.end());
     }
-    count.hosts =
-        std::max(count.hosts, static_cast<std::size_t>(std::get<double>(line.at("hosts"))));
+    const auto hosts = static_cast<std::size_t>(std::get<double>(line.at("hosts")));
+    count.hosts = std::max(count.hosts, hosts);
+    count.least_hosts = count.done == 1 ? hosts : std::min(count.least_hosts, hosts);
     if (const auto found = line.find("jobs"); found != line.end()) {
       if (const auto* jobs = std::get_if<double>(&found->second))
         count.jobs = std::max(count.jobs, static_cast<std::size_t>(*jobs));

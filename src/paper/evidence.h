@@ -72,6 +72,7 @@ class Evidence {
     std::vector<std::uint64_t> seeds;             ///< of those done and judged by
     bool has_whole_seed = false;                  ///< all runs of it are there
     std::size_t hosts = 0;                        ///< the most of any
+    std::size_t least_hosts = 0;                  ///< the least of any
     std::size_t jobs = 0;                         ///< the same
     std::map<std::string, std::size_t> versions;  ///< and how many runs are of each
   };
@@ -114,9 +115,11 @@ struct RowFinding {
 [[nodiscard]] Result<std::vector<RowFinding>, FileError> judge(Evidence& evidence,
                                                                const std::vector<Row>& rows);
 
-/// "6.3x", "12 %", "370 us"
-[[nodiscard]] std::string value_text(double value, const std::string& unit);
+/// "6.3x", "12 %", "370 us"; with `more` digits than mostly
+[[nodiscard]] std::string value_text(double value, const std::string& unit, int more = 0);
 /// "reproduced from 5.04x to 7.88x, partly from 2.77x"
-[[nodiscard]] std::string rule_text(const Check& check);
+[[nodiscard]] std::string rule_text(const Check& check, int more = 0);
+/// How many more digits a value needs so that it does not look like a limit that it misses.
+[[nodiscard]] int digits_apart(const Check& check, double value);
 
 }  // namespace strack::paper

@@ -216,6 +216,11 @@ TEST_F(EvidenceTest, NewRunsBesideAnOldTable) {
   ASSERT_TRUE(found);
   const auto page = make_markdown(*all.value(), found.value());
   ASSERT_TRUE(page);
+  EXPECT_EQ(page.value().find("the numbers of every run"), std::string::npos);
+  EXPECT_NE(make_markdown(*all.value(), found.value(), "q.csv")
+                .value()
+                .find("the numbers of every run in `q.csv`."),
+            std::string::npos);
   EXPECT_NE(page.value().find("version 1, 2 (2 runs: X)."), std::string::npos) << page.value();
   // The next one reads what this one leaves.
   const std::string merged = all.value()->to_csv();
@@ -335,6 +340,20 @@ TEST(ValueText, HasAsManyDigitsAsMatter) {
   check.reproduced = {4.8, 7.5};
   check.partly = Range{2, std::numeric_limits<double>::infinity()};
   EXPECT_EQ(rule_text(check), "reproduced from 4.8x to 7.5x, partly from 2x");
+}
+
+TEST(ValueText, AValueDoesNotLookLikeTheLimitThatItMisses) {
+  Check check;
+  check.unit = "x";
+  check.reproduced = {1.12, 1.267};
+  check.partly = Range{1.06, 1.534};
+  EXPECT_EQ(digits_apart(check, 1.3), 0);
+  EXPECT_EQ(digits_apart(check, 1.267), 0);  // the limit itself is within
+  ASSERT_EQ(digits_apart(check, 1.2735), 1);
+  EXPECT_EQ(value_text(1.2735, "x", 1), "1.274x");
+  EXPECT_EQ(rule_text(check, 1), "reproduced from 1.12x to 1.267x, partly from 1.06x to 1.534x");
+  EXPECT_EQ(digits_apart(check, 1.2666), 0);        // and so is this
+  EXPECT_EQ(digits_apart(check, 1.2670000001), 3);  // enough is enough
 }
 
 /// The rows of the repository: every query is SQL that the table of runs understands.

@@ -15,8 +15,9 @@ namespace strack::paper {
 [[nodiscard]] Result<report::Report, FileError> make_report(
     Evidence& evidence, const std::vector<RowFinding>& findings);
 
-/// The same without pictures, as Markdown.
+/// The same without pictures, as Markdown. `data` is the file beside it that has the runs, where there is one.
 [[nodiscard]] Result<std::string, FileError> make_markdown(Evidence& evidence,
-                                                           const std::vector<RowFinding>& findings);
+                                                           const std::vector<RowFinding>& findings,
+                                                           const std::string& data = {});
 
 }  // namespace strack::paper

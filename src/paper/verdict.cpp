@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -24,13 +25,13 @@ std::string_view name_of(Verdict verdict) {
   return "open";
 }
 
-std::string value_text(double value, const std::string& unit) {
+std::string value_text(double value, const std::string& unit, int more) {
   if (!std::isfinite(value)) return value > 0 ? "any" : "none";
   const double size = std::abs(value);
   // Enough to see on which side of a limit near 1 it is, and that a small number is not 0.
   const bool fine = (size > 0.9 && size < 1.105) || (size > 0 && size < 0.1);
   const int digits = size >= 100 ? 0 : size >= 10 ? 1 : fine ? 3 : 2;
-  std::string text = fmt::format("{:.{}f}", value, digits);
+  std::string text = fmt::format("{:.{}f}", value, digits + more);
   if (text.find('.') != text.npos) {
     while (text.back() == '0') text.pop_back();
     if (text.back() == '.') text.pop_back();
@@ -40,12 +41,14 @@ std::string value_text(double value, const std::string& unit) {
 }
 
 namespace {
-std::string range_text(const Range& range, const std::string& unit) {
+std::string range_text(const Range& range, const std::string& unit, int more) {
+  const std::string low = value_text(range.low, unit, more);
+  const std::string high = value_text(range.high, unit, more);
   if (std::isinf(range.low) && std::isinf(range.high)) return "whatever it is";
-  if (std::isinf(range.high)) return "from " + value_text(range.low, unit);
-  if (std::isinf(range.low)) return "up to " + value_text(range.high, unit);
-  if (range.low == range.high) return "at " + value_text(range.low, unit);
-  return "from " + value_text(range.low, unit) + " to " + value_text(range.high, unit);
+  if (std::isinf(range.high)) return "from " + low;
+  if (std::isinf(range.low)) return "up to " + high;
+  if (range.low == range.high) return "at " + low;
+  return "from " + low + " to " + high;
 }
 
 Verdict verdict_of(const Check& check, double value) {
@@ -81,10 +84,26 @@ Result<std::optional<std::string>, FileError> fill(const Row& row, const std::st
 }
 }  // namespace
 
-std::string rule_text(const Check& check) {
-  std::string text = "reproduced " + range_text(check.reproduced, check.unit);
-  if (check.partly) text += ", partly " + range_text(*check.partly, check.unit);
+std::string rule_text(const Check& check, int more) {
+  std::string text = "reproduced " + range_text(check.reproduced, check.unit, more);
+  if (check.partly) text += ", partly " + range_text(*check.partly, check.unit, more);
   return text;
+}
+
+int digits_apart(const Check& check, double value) {
+  std::vector<double> limits{check.reproduced.low, check.reproduced.high};
+  if (check.partly) limits.insert(limits.end(), {check.partly->low, check.partly->high});
+  constexpr int kMost = 3;
+  for (int more = 0; more < kMost; ++more) {
+    const std::string text = value_text(value, check.unit, more);
+    if (std::none_of(limits.begin(), limits.end(), [&](double limit) {
+          return verdict_of(check, limit) != verdict_of(check, value) &&
+                 value_text(limit, check.unit, more) == text;
+        })) {
+      return more;
+    }
+  }
+  return kMost;
 }
 
 Result<std::vector<RowFinding>, FileError> judge(Evidence& evidence, const std::vector<Row>& rows) {
