@@ -100,8 +100,8 @@ caption = "see"
   ASSERT_EQ(full.value().size(), 8u);
   EXPECT_EQ(full.value().front().name, "strack-4KB-s1");
   EXPECT_EQ(full.value().front().axes.at("size"), "4 KB");
-  // A hundredth of a second for its start, a thousandth for 100 hosts, 0.17 s for a GB.
-  EXPECT_NEAR(full.value().front().seconds, 0.01 + 0.00064 + 0.17 * 64 * 4e-6, 1e-9);
+  // A hundredth of a second for its start, a thousandth for 100 hosts, 0.07 s for a GB.
+  EXPECT_NEAR(full.value().front().seconds, 0.01 + 0.00064 + 0.07 * 64 * 4e-6, 1e-9);
   EXPECT_EQ(full.value().front().digest.size(), 16u);
   EXPECT_NE(full.value()[0].digest, full.value()[1].digest);
   EXPECT_EQ(r.title_at(kFullScale), "T");
