@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 #include <thread>
 #include <tuple>
 
@@ -18,10 +19,10 @@
 #include "cli/scratch.h"
 #include "cli/text.h"
 #include "paper/calibrate.h"
-#include "paper/csv_table.h"
 #include "paper/evidence.h"
 #include "paper/paper_report.h"
 #include "paper/row.h"
+#include "paper/run_table.h"
 #include "report/save.h"
 #include "run/build_info.h"
 #include "run/ensemble.h"
@@ -46,6 +47,28 @@ struct Candidate {
   bool claimed = false;  ///< the row has a verdict
 };
 
+/// What of the tables counts here, and why the rest does not.
+void print_elsewhere(const PaperRunOptions& options, const std::vector<paper::RunsElsewhere>& all,
+                     const std::set<std::string>& planned) {
+  for (const paper::RunsElsewhere& runs : all) {
+    std::size_t taken = 0;
+    std::size_t not_asked = 0;
+    for (const std::string& key : runs.keys) {
+      taken += planned.contains(key);
+      not_asked += !wanted(options, key.substr(0, key.find('/')));
+    }
+    std::string why;
+    const auto add = [&why](std::size_t count, const char* what) {
+      if (count > 0) why += fmt::format("{}{} {}", why.empty() ? ". " : ", ", count, what);
+    };
+    add(runs.keys.size() - taken - not_asked, "of other scenarios than the rows have now");
+    add(runs.other_version, "of another version of the program");
+    add(runs.unfinished, "not finished");
+    add(not_asked, "of rows that are not asked for");
+    fmt::print("{}: {} taken{}\n", runs.file.string(), part_of(taken, runs.lines, "run"), why);
+  }
+}
+
 /// All runs of the rows that are wanted; those that are there say so.
 Result<std::vector<Candidate>, std::string> candidates(const PaperRunOptions& options,
                                                        const std::vector<paper::Row>& rows) {
@@ -53,7 +76,14 @@ Result<std::vector<Candidate>, std::string> candidates(const PaperRunOptions& op
   const auto elsewhere = paper::runs_in(
       options.have, std::string(run::kBuildInfo.version) + "/" + run::kBuildInfo.source);
   if (!elsewhere) return elsewhere.error().message;
+  if (!options.have.empty()) {
+    // Better now than when all has been run and the table is written.
+    const auto read = paper::Evidence::read(rows, options.scale, {}, options.have);
+    if (!read) return read.error().message;
+  }
+  const paper::RunsByKey there(elsewhere.value());
   std::vector<Candidate> all;
+  std::set<std::string> keys;
   for (const paper::Row& row : rows) {
     if (!wanted(options, row.id)) continue;
     const auto planned = paper::plan(row, options.scale);
@@ -70,10 +100,11 @@ Result<std::vector<Candidate>, std::string> candidates(const PaperRunOptions& op
       entry.scenario = one.scenario;
       entry.weight = one.seconds;
       entry.gpu_weight = run::gpu_weight(options.gpu.engine, {one.seconds, one.gpu_seconds});
-      entry.there = !options.force &&
-                    elsewhere.value().contains(paper::run_key(row.id, one.name, one.digest));
+      entry.there = !options.force && there.contains(row.id, one.name, one.digest);
+      keys.insert(paper::run_key(row.id, one.name, one.digest));
     }
   }
+  if (!options.quiet) print_elsewhere(options, elsewhere.value(), keys);
   return all;
 }
 
@@ -109,8 +140,10 @@ void print_plan(const PaperRunOptions& options, const std::vector<Candidate>& al
   std::map<std::string, Sum> rows;
   Sum total;
   for (const Candidate& one : all) {
-    const auto old = run::look_at_old(one.run);
-    if (one.run.there || (!options.force && old && old.value() == run::OldResult::same)) continue;
+    const run::OldInSet old =
+        one.run.there || options.force ? run::OldInSet{} : run::look_in_set(one.run, true);
+    if (!old.wrong.empty()) fmt::print(stderr, "warning: {}\n", old.wrong);
+    if (one.run.there || old.there || old.unfinished) continue;
     for (Sum* sum : {&rows[one.row], &total}) {
       ++sum->missing;
       sum->seconds += one.run.weight;
@@ -171,6 +204,7 @@ int paper_run(const PaperRunOptions& options) {
              fmt::format("strack paper report --scale {}", options.scale),  // the program's name
              options.force,
              {},
+             true,
              true};
   for (Candidate& one : all.value()) {
     const fs::path folder = one.run.out.parent_path();
@@ -220,12 +254,12 @@ std::optional<paper::FileError> add_calibration(const PaperReportOptions& option
 }  // namespace
 
 int paper_report(const PaperReportOptions& options) {
-  const auto rows = load(options, rows_beside(options));
+  const ScratchFolder scratch;  // who only looks changes nothing among the results
+  const auto rows = load(options, scratch.path());
   if (!rows) return fail(rows.error());
   const fs::path folder = results_folder(options);
-  const auto read = options.from.empty()
-                        ? paper::Evidence::read(rows.value(), options.scale, folder)
-                        : paper::Evidence::read(rows.value(), options.scale, {}, options.from);
+  const auto read = paper::Evidence::read(rows.value(), options.scale,
+                                          options.from.empty() ? folder : fs::path(), options.from);
   if (!read) return fail(read.error().message);
   paper::Evidence& evidence = *read.value();
   const auto judged = paper::judge(evidence, rows.value());

@@ -14,9 +14,9 @@
 #include "cli/pool_progress.h"
 #include "cli/text.h"
 #include "paper/calibrate.h"
-#include "paper/csv_table.h"
 #include "paper/evidence.h"
 #include "paper/row.h"
+#include "paper/run_table.h"
 #include "report/save.h"
 #include "run/pool.h"
 
@@ -36,8 +36,7 @@ struct SearchScale {
 class Searching {
  public:
   Searching(const PaperCalibrateOptions& options, const std::vector<paper::Row>& rows,
-            const paper::Calibration& what, const paper::Side& side,
-            const std::set<std::string>& have)
+            const paper::Calibration& what, const paper::Side& side, const paper::RunsByKey& have)
       : options_(options), rows_(rows), what_(what), side_(side), have_(have) {
     found_.side = &side;
     small_ = {options.scale, results_folder(options), options.have};
@@ -159,7 +158,8 @@ class Searching {
         entry.scenario = one.scenario;
         entry.weight = one.seconds;
         if (at.name != paper::kFullScale) hosts_ = std::max(hosts_, one.hosts);
-        entry.there = have_.contains(paper::run_key(row.id, one.name, one.digest));
+        entry.there = have_.contains(row.id, one.name, one.digest);
+        if (!entry.there && have_.has_named(row.id, one.name)) changed_.insert(out);
       }
     }
     return std::nullopt;
@@ -182,9 +182,11 @@ class Searching {
       if (entry.there) continue;
       std::error_code ignored;
       fs::create_directories(out.parent_path(), ignored);
-      const auto old = run::look_at_old(entry);
-      if (!old) return fail(old.error().message);
-      entry.there = old.value() == run::OldResult::same;
+      const run::OldInSet old = run::look_in_set(entry, false);
+      entry.there = old.there;
+      if (old.wrong.empty()) continue;
+      if (!old.anew) return fail(old.wrong);
+      fmt::print(stderr, "warning: {}\n", old.wrong);
     }
     std::stable_sort(pool.begin(), pool.end(), [](const run::PoolRun* a, const run::PoolRun* b) {
       return a->weight > b->weight;  // the longest first
@@ -192,9 +194,16 @@ class Searching {
     if (!options_.quiet) {
       const auto there = std::count_if(pool.begin(), pool.end(),
                                        [](const run::PoolRun* one) { return one->there; });
-      fmt::print("{}: {}, {}{}\n", side_.name, count_of(points.size(), "point"),
-                 count_of(pool.size(), "run"),
-                 there > 0 ? fmt::format(", {} of them there already", there) : std::string());
+      const auto changed = std::count_if(pool.begin(), pool.end(), [this](const run::PoolRun* one) {
+        return !one->there && changed_.contains(one->out);
+      });
+      fmt::print(
+          "{}: {}, {}{}{}\n", side_.name, count_of(points.size(), "point"),
+          count_of(pool.size(), "run"),
+          there > 0 ? fmt::format(", {} of them there already", there) : std::string(),
+          changed > 0
+              ? fmt::format("; {} of them --have has as other scenarios than they are now", changed)
+              : std::string());
       std::fflush(stdout);
     }
     if (!run_pool({options_.jobs, options_.threads, options_.quiet, std::nullopt}, pool).value()) {
@@ -207,7 +216,7 @@ class Searching {
       return kInterruptedStatus;
     }
     for (const run::PoolRun* one : pool) {
-      if (!one->failure.empty()) return fail(one->failure);
+      if (!one->failure.empty()) return fail(run::told_of_results(one->failure));
     }
     return std::nullopt;
   }
@@ -225,9 +234,10 @@ class Searching {
   const std::vector<paper::Row>& rows_;
   const paper::Calibration& what_;
   const paper::Side& side_;
-  const std::set<std::string>& have_;  ///< runs in tables, by run_key()
+  const paper::RunsByKey& have_;
   SearchScale small_;
   paper::Found found_;
+  std::set<fs::path> changed_;  ///< runs that have_ has of other scenarios
   std::set<paper::Point> seen_;
   std::vector<paper::Row> asked_;
   std::vector<paper::Row> asked_full_;
@@ -244,7 +254,8 @@ Result<std::vector<fs::path>, std::string> write_runs(const PaperCalibrateOption
     if (rows.empty()) continue;
     const std::string scale = full ? paper::kFullScale : options.scale;
     const fs::path folder = full ? options.results / paper::kFullScale : options.results;
-    const auto evidence = paper::Evidence::read(rows, scale, folder, options.have);
+    const auto evidence =
+        paper::Evidence::read(rows, scale, folder, options.have, paper::Strangers::skipped);
     if (!evidence) return evidence.error().message;
     const fs::path file = options.results / ("runs-" + scale + ".csv");
     if (const auto error = report::write_file(file, evidence.value()->to_csv()))
@@ -282,6 +293,12 @@ std::optional<std::string> write_found(const PaperCalibrateOptions& options,
 
 int paper_calibrate(const PaperCalibrateOptions& given) {
   PaperCalibrateOptions options = given;
+  if (options.confirm.empty() && (options.named || !options.rows.empty())) {
+    return fail(fmt::format(
+        "{} is about runs at the paper's scale, which --confirm asks for. add the defaults' runs "
+        "there, such as --confirm docs/validation.csv, or leave it out",
+        options.named ? "--named" : fmt::format("--only {}", fmt::join(options.rows, " "))));
+  }
   if (options.results.empty()) options.results = fs::path("results") / "paper-calibrate";
   const auto folder = rows_folder(options, rows_beside(options));
   if (!folder) return fail(folder.error());
@@ -289,8 +306,16 @@ int paper_calibrate(const PaperCalibrateOptions& given) {
   if (!rows) return fail(rows.error());
   const auto what = paper::load_calibration(folder.value() / "CALIBRATE");
   if (!what) return fail(what.error().text());
-  const auto have = paper::runs_in(options.have, std::nullopt);
-  if (!have) return fail(have.error().message);
+  const auto tables = paper::runs_in(options.have, std::nullopt);
+  if (!tables) return fail(tables.error().message);
+  const paper::RunsByKey have(tables.value());
+  for (const paper::RunsElsewhere& table : tables.value()) {
+    if (options.quiet) break;
+    fmt::print("{}: {}{}\n", table.file.string(), count_of(table.lines, "run"),
+               table.unfinished > 0
+                   ? fmt::format(", {} of them not finished and left out", table.unfinished)
+                   : std::string());
+  }
   std::vector<Searching> sides;
   // What was run is told in tables, however it ends.
   const auto ended = [&](int status) {
@@ -301,8 +326,7 @@ int paper_calibrate(const PaperCalibrateOptions& given) {
   };
   for (const paper::Side& side : what.value().sides) {
     if (!options.side.empty() && side.name != options.side) continue;
-    Searching& searching =
-        sides.emplace_back(options, rows.value(), what.value(), side, have.value());
+    Searching& searching = sides.emplace_back(options, rows.value(), what.value(), side, have);
     if (const auto status = searching.search()) return ended(*status);
     const paper::Tried& best = searching.found().tried.front();
     fmt::print("{}: error {:.2f} with the defaults, {:.2f} with {}\n", side.name,

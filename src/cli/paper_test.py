@@ -323,6 +323,102 @@ class PaperTest(CommandTest):
         self.assertTrue(any("strack-100KB-s1.db" in n["text"] for n in page["notices"]))
         self.assertEqual(len(page["runs"]), 1)
 
+    def result(self, scheme="strack"):
+        return self.folder / f"results/paper-quick/A/{scheme}-100KB-s1.db"
+
+    def test_a_damaged_result_is_made_anew_and_what_is_none_is_in_the_way_of_its_run_only(self):
+        self.good("run")
+        damaged = self.result()
+        damaged.write_bytes(damaged.read_bytes()[:5000])
+        for words in (("run", "--dry-run"), ("run",)):
+            done = self.strack(*words)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertRegex(done.stderr, r"^warning: results/paper-quick/A/strack-100KB-s1\.db: is damaged \(.*\), so the run is made anew\n$")
+        self.assertIn("all 2 runs are done", done.stdout)
+        self.good("run", "--quiet")
+
+        self.result().write_text("garbage\n")
+        self.result("rocev2").unlink()
+        said = self.bad("run", status=1)
+        self.assertIn("strack-100KB-s1.db: is not a result file of strack. delete it, or choose another --results\n", said)
+        self.assertIn("error: 1 of 2 runs failed; the same command tries them again\n", said)
+        self.assertTrue(self.result("rocev2").exists())
+        self.assertEqual(self.result().read_text(), "garbage\n")
+        # A search goes past what is damaged, too.
+        self.write("CALIBRATE", "side strack\ntransport.max_cwnd = 1 BDP | 2 BDP\n")
+        search = ("calibrate", "--points", "2", "--rounds", "0")
+        self.good(*search)
+        point = next((self.folder / "results/paper-calibrate/A").glob("strack*1BDP*.db"))
+        point.write_bytes(point.read_bytes()[:5000])
+        done = self.strack(*search)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"^warning: .*BDP-s1\.db: is damaged \(.*\), so the run is made anew\n$")
+
+    def test_a_run_that_has_not_finished_counts_for_nobody(self):
+        self.write("A.toml", ROW + "\n[run]\nend_ms = 0.006\n")
+        for words in (("run",), ("run",)):  # it would end so again, so it is not made again
+            said = self.bad(*words, status=1)
+            self.assertRegex(said, r"strack-100KB-s1\.db: the run has not finished \(time limit\), so it does not count, and would end so again\. delete ")
+            self.assertIn("error: 2 of 2 runs ended unfinished\n", said)
+        self.assertRegex(self.strack("status").stdout, r"A +0/2 +open")
+        made = self.result().stat().st_mtime_ns
+        dry = self.strack("run", "--dry-run")
+        self.assertIn("0 of 2 runs at the quick scale are missing", dry.stdout)
+        self.assertIn("has not finished (time limit)", dry.stderr)
+        self.assertEqual(self.result().stat().st_mtime_ns, made)
+
+    def test_tables_that_are_none_are_refused(self):
+        self.write("CALIBRATE", "side strack\ntransport.max_cwnd = 1 BDP | 2 BDP\n")
+        (self.folder / "empty.csv").write_text("")
+        (self.folder / "garbage.csv").write_text("garbage,here\n1,2\n")
+        for command in (("run",), ("calibrate", "--points", "2")):
+            self.assertIn("empty.csv: holds no table. a table of runs is what `strack paper run --table` writes",
+                          self.bad(*command, "--have", "empty.csv"))
+            self.assertIn("garbage.csv:1: there is no column row", self.bad(*command, "--have", "garbage.csv"))
+            self.assertIn("there is no column scenario", self.bad(*command, "--have", str(ROOT / "docs/validation.csv")))
+        self.assertFalse((self.folder / "results").exists())
+
+        self.good("run", "--table", "t.csv")
+        with open(self.folder / "t.csv", encoding="utf-8") as file:
+            lines = list(csv.reader(file))
+
+        def table(name, **cells):
+            changed = [list(line) for line in lines]
+            for column, value in cells.items():
+                changed[1][lines[0].index(column)] = value
+            with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows(changed)
+            return name
+
+        for column, value in (("max_us", "nan"), ("max_us", "-5"), ("drops", "-1"), ("flows_done", "NaN")):
+            for command in (("report", "--markdown", "v.md", "--from"), ("run", "--have"), ("calibrate", "--have")):
+                self.assertIn(f'bad.csv:2: {column} is "{value}". it is a ', self.bad(*command, table("bad.csv", **{column: value})))
+        self.assertIn("bad.csv:2: there is no row PXXX. the rows are A", self.bad("report", "--from", table("bad.csv", row="PXXX")))
+
+        # What is taken is counted, and what is not.
+        self.assertIn("t.csv: 2 of 2 runs are taken\n", self.good("run", "--results", "r", "--have", "t.csv"))
+        said = self.good("run", "--results", "r", "--dry-run", "--have", table("other.csv", scenario="0123"))
+        self.assertIn("other.csv: 1 of 2 runs is taken. 1 of other scenarios than the rows have now\n", said)
+        said = self.good("run", "--results", "r", "--dry-run", "--have", table("old.csv", version="0/0"))
+        self.assertIn("old.csv: 1 of 2 runs is taken. 1 of another version of the program\n", said)
+        said = self.good("run", "--results", "r", "--dry-run", "--have", table("late.csv", status="time limit"))
+        self.assertIn("late.csv: 1 of 2 runs is taken. 1 not finished\n", said)
+        self.assertIn("1 of 2 runs at the quick scale are missing", said)
+        done = self.strack("report", "--from", "late.csv", "--markdown", "v.md")
+        self.assertEqual(done.stderr, "warning: late.csv: a run is not finished (time limit), so it is left out\n")
+        said = self.good("calibrate", "--points", "2", "--rounds", "0", "--have", table("other.csv", scenario="0123", run="strack-2BDP-s1"))
+        self.assertIn("other.csv: 2 runs\n", said)
+
+    def test_calibrate_says_what_needs_the_papers_scale(self):
+        for words in (("--only", "A"), ("--named",)):
+            self.assertIn(f"{' '.join(words)} is about runs at the paper's scale, which --confirm asks for. add ", self.bad("calibrate", *words))
+        self.assertFalse((self.folder / "results").exists())
+
+    def test_a_report_of_nothing_leaves_nothing(self):
+        shutil.rmtree(self.folder / "scenarios")
+        self.assertIn("there are no results", self.bad("report", "--scale", "full", "--results", "nowhere"))
+        self.assertFalse((self.folder / "nowhere").exists())
+
 
 if __name__ == "__main__":
     unittest.main()

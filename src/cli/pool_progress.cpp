@@ -67,24 +67,44 @@ int list_runs(const std::vector<run::PoolRun*>& runs) {
   return 0;
 }
 
-int run_set(const PoolView& view, RunSet& set) {
-  std::size_t there = 0;
+namespace {
+
+/// Looks at what lies at the runs' places: before they are made at all of them, then at those that were made. Results of
+/// another version or of an earlier form of the scenario are made anew, damaged ones too; what is in the way of a run
+/// is its failure. Returns how many have not finished, where only finished ones count.
+std::size_t look_at_results(RunSet& set, bool made) {
+  std::size_t unfinished = 0;
   for (run::PoolRun& one : set.runs) {
-    there += one.there;
-    if (set.force || one.there) continue;
-    // Results of another version or of an earlier form of the scenario are made anew.
-    const auto old = run::look_at_old(one);
-    if (!old) {
-      fmt::print(stderr, "error: {}\n", old.error().message);
-      return 2;
+    if (made ? !one.done || !set.only_finished : set.force || one.there) continue;
+    run::OldInSet old = run::look_in_set(one, set.only_finished);
+    one.done = made && !old.unfinished;
+    one.there = !made && old.there;
+    unfinished += old.unfinished;
+    if (old.anew && !made) {
+      fmt::print(stderr, "warning: {}\n", old.wrong);
+    } else {
+      one.failure = std::move(old.wrong);
     }
-    one.there = old.value() == run::OldResult::same;
-    there += one.there;
   }
+  return unfinished;
+}
+
+}  // namespace
+
+int run_set(const PoolView& view, RunSet& set) {
+  std::size_t unfinished = look_at_results(set, false);
+  for (const run::PoolRun& one : set.runs) {
+    // Others keep what a run failed by, and a file that is in the way says nothing about it.
+    if (!set.only_finished && !one.failure.empty()) return fail(one.failure);
+  }
+  const auto there = static_cast<std::size_t>(
+      std::count_if(set.runs.begin(), set.runs.end(), [](const auto& one) { return one.there; }));
   // The first seed of everything first, so that an unfinished set says most; the longest runs first
   // among those, so that no processor is idle at the end.
   std::vector<run::PoolRun*> pool;
-  for (run::PoolRun& one : set.runs) pool.push_back(&one);
+  for (run::PoolRun& one : set.runs) {
+    if (one.failure.empty()) pool.push_back(&one);
+  }
   if (!set.in_order) {
     std::stable_sort(pool.begin(), pool.end(), [](const run::PoolRun* a, const run::PoolRun* b) {
       return a->seed != b->seed ? a->seed < b->seed : a->weight > b->weight;
@@ -102,6 +122,7 @@ int run_set(const PoolView& view, RunSet& set) {
   const auto made = run_pool(here, pool);
   if (!made) return fail(made.error().message, 1);
   const bool whole = made.value();
+  unfinished += look_at_results(set, true);
   std::size_t failed = 0;
   std::size_t done = there;
   for (const run::PoolRun& one : set.runs) {
@@ -111,17 +132,18 @@ int run_set(const PoolView& view, RunSet& set) {
                  one.gpu_failure);
     if (one.failure.empty()) continue;
     ++failed;
-    fmt::print(stderr, "error: {}\n", one.failure);
+    fmt::print(stderr, "error: {}\n", run::told_of_results(one.failure));
   }
   if (!whole) {
     fmt::print("\n{} done; the same command goes on from here\n", part_of(done, all, "run"));
     return signal_came() ? kInterruptedStatus : kMoreToDo;
   }
-  if (failed > 0) {
-    fmt::print(stderr, "error: {} of {} failed; the same command tries them again\n", failed,
-               count_of(all, "run"));
-    return 1;
-  }
+  if (unfinished > 0)
+    fmt::print(stderr, "error: {} of {} ended unfinished\n", unfinished, count_of(all, "run"));
+  if (failed > unfinished)
+    fmt::print(stderr, "error: {} of {} failed; the same command tries them again\n",
+               failed - unfinished, count_of(all, "run"));
+  if (failed > 0) return 1;
   if (!view.quiet)
     fmt::print("{} done. `{}` makes the report\n",
                all == 1 ? std::string("the run is") : fmt::format("all {} runs are", all),

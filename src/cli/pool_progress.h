@@ -59,13 +59,16 @@ struct RunSet {
   bool force = false;              ///< run again what is finished
   std::vector<run::PoolRun> runs;  ///< those that say so are there
   bool in_order = false;           ///< the runs are in the order in which they are wanted
+  /// One that has left flows when it ended does not count, and one that cannot be made does not keep the others from it.
+  bool only_finished = false;
 };
 
 /// The status of a part that ended in time, with runs still to be made.
 inline constexpr int kMoreToDo = 3;
 
 /// Runs what is not there yet, the first seed of everything first, and says how it went. Returns the
-/// program's exit status: 1 where runs failed, 2 where a result file must not be touched, kMoreToDo.
+/// program's exit status: 1 where runs failed, 2 where a file is in the way before anything is run, kMoreToDo. A damaged
+/// result file is named, and its run made anew.
 [[nodiscard]] int run_set(const PoolView& view, RunSet& set);
 
 }  // namespace strack::cli

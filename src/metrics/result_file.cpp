@@ -137,6 +137,14 @@ bool is_ours_or_empty(int fd) {
 
 }  // namespace
 
+bool is_result_file(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool ours = is_ours_or_empty(fd);
+  close(fd);
+  return ours;
+}
+
 std::string_view to_text(RunStatus status) {
   for (const StatusName& name : kStatuses) {
     if (name.status == status) return name.text;

@@ -67,6 +67,9 @@ enum class RunStatus : std::uint8_t {
   failed,
 };
 
+/// By its header, whatever the rest of it is: what --force replaces.
+[[nodiscard]] bool is_result_file(const std::filesystem::path& path);
+
 /// As the file says it; partial ones begin with "partial: ".
 [[nodiscard]] std::string_view to_text(RunStatus status);
 

@@ -239,7 +239,7 @@ Result<Score, FileError> score(const std::vector<Row>& rows, const Calibration& 
                                const Side& side, bool held_out, const std::string& scale,
                                const std::filesystem::path& folder,
                                const std::vector<std::filesystem::path>& tables) {
-  const auto evidence = Evidence::read(rows, scale, folder, tables);
+  const auto evidence = Evidence::read(rows, scale, folder, tables, Strangers::skipped);
   if (!evidence) return evidence.error();
   const auto judged = judge(*evidence.value(), rows);
   if (!judged) return judged.error();

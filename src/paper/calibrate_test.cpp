@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "paper/csv_table.h"
+#include "paper/run_table.h"
 
 namespace strack::paper {
 namespace {
@@ -74,16 +74,31 @@ TEST_F(CalibrateTest, ReadsPointsAndSettings) {
 
 // [D156] A search goes on from tables that any version has made; other commands ask for their own.
 TEST_F(CalibrateTest, TablesOfAnyVersionCount) {
-  const fs::path table = write("runs.csv",
-                               "row,run,scenario,seed,version,hosts\nP400,strack-s1,aa,1,1/old,64\n"
-                               "P400,rocev2-s1,bb,1,1/new,64\n");
+  // Each column that every run has, and a fingerprint; 1 is well in all that are not named.
+  const auto line = [](const std::map<std::string, std::string>& cells) {
+    std::string text;
+    for (const std::string& name : base_columns())
+      text += (text.empty() ? "" : ",") + (cells.contains(name) ? cells.at(name) : "1");
+    return text + '\n';
+  };
+  std::map<std::string, std::string> names;
+  for (const std::string& name : base_columns()) names[name] = name;
+  const auto run = [&](const char* name, const char* scenario, const char* version) {
+    return line({{"row", "P400"},
+                 {"run", name},
+                 {"scenario", scenario},
+                 {"version", version},
+                 {"status", "finished"}});
+  };
+  const fs::path table = write(
+      "runs.csv", line(names) + run("strack-s1", "aa", "1/old") + run("rocev2-s1", "bb", "1/new"));
   const auto all = runs_in({table}, std::nullopt);
   ASSERT_TRUE(all) << all.error().message;
-  EXPECT_EQ(all.value(), (std::set<std::string>{run_key("P400", "strack-s1", "aa"),
-                                                run_key("P400", "rocev2-s1", "bb")}));
+  EXPECT_EQ(all.value().front().keys, (std::set<std::string>{run_key("P400", "strack-s1", "aa"),
+                                                             run_key("P400", "rocev2-s1", "bb")}));
   const auto own = runs_in({table}, "1/new");
   ASSERT_TRUE(own) << own.error().message;
-  EXPECT_EQ(own.value(), std::set<std::string>{run_key("P400", "rocev2-s1", "bb")});
+  EXPECT_EQ(own.value().front().keys, std::set<std::string>{run_key("P400", "rocev2-s1", "bb")});
 }
 
 // Twelve points have each value of a key equally often, the same ones every time.

@@ -8,10 +8,15 @@
 #include "sim/scenario/files.h"
 
 namespace strack::paper {
-Result<CsvTable, FileError> read_csv_table(const std::filesystem::path& file) {
+Result<CsvTable, FileError> read_csv_table(const std::filesystem::path& file,
+                                           const std::vector<std::string>& needed) {
   const auto text = sim::read_file(file);
   if (!text) return FileError{fmt::format("{}: {}", file.string(), text.error().message)};
   CsvTable table;
+  const auto not_such = [&](const std::string& what) {
+    return FileError{file.string() + what +
+                     ". a table of runs is what `strack paper run --table` writes"};
+  };
   int number = 0;
   for (std::size_t at = 0; at < text.value().size();) {
     ++number;
@@ -22,6 +27,11 @@ Result<CsvTable, FileError> read_csv_table(const std::filesystem::path& file) {
       table.notes.push_back(line.substr(2));
     } else if (table.names.empty()) {
       table.names = csv_cells(line);
+      table.names_line = number;
+      for (const std::string& name : needed) {
+        if (std::find(table.names.begin(), table.names.end(), name) != table.names.end()) continue;
+        return not_such(fmt::format(":{}: there is no column {}", number, name));
+      }
     } else {
       table.lines.push_back({number, csv_cells(line)});
       if (table.lines.back().cells.size() == table.names.size()) continue;
@@ -29,32 +39,14 @@ Result<CsvTable, FileError> read_csv_table(const std::filesystem::path& file) {
                                    table.lines.back().cells.size(), table.names.size())};
     }
   }
+  if (table.names.empty() && !needed.empty()) return not_such(": holds no table");
   return table;
 }
 
-std::string run_key(const std::string& row, const std::string& run, const std::string& scenario) {
-  return row + '/' + run + '/' + scenario;
-}
-
-Result<std::set<std::string>, FileError> runs_in(const std::vector<std::filesystem::path>& tables,
-                                                 const std::optional<std::string>& version) {
-  std::set<std::string> keys;
-  for (const std::filesystem::path& file : tables) {
-    const auto table = read_csv_table(file);
-    if (!table) return table.error();
-    const std::vector<std::string>& names = table.value().names;
-    const auto cell = [&](const CsvTable::Line& line, const char* name) -> std::string {
-      const auto found = std::find(names.begin(), names.end(), name);
-      return found == names.end() ? std::string()
-                                  : line.cells[static_cast<std::size_t>(found - names.begin())];
-    };
-    for (const CsvTable::Line& line : table.value().lines) {
-      const std::string run = cell(line, "run");
-      if (run.empty() || (version && cell(line, "version") != *version)) continue;
-      keys.insert(run_key(cell(line, "row"), run, cell(line, "scenario")));
-    }
-  }
-  return keys;
+std::string CsvTable::cell(const Line& line, std::string_view name) const {
+  const auto found = std::find(names.begin(), names.end(), name);
+  return found == names.end() ? std::string()
+                              : line.cells[static_cast<std::size_t>(found - names.begin())];
 }
 
 }  // namespace strack::paper

@@ -1,10 +1,9 @@
-// The table of runs as a file: notes for the reader, a line of names, a line for each run.
+// A table as a file: notes for the reader, a line of names, lines of as many cells.
 #pragma once
 
 #include <filesystem>
-#include <optional>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -21,15 +20,14 @@ struct CsvTable {
   };
   std::vector<std::string> notes;  ///< the lines above the names that begin with "# "
   std::vector<std::string> names;
+  int names_line = 0;
   std::vector<Line> lines;  ///< each with as many cells as there are names
-};
-[[nodiscard]] Result<CsvTable, FileError> read_csv_table(const std::filesystem::path& file);
 
-/// What a run is known by in tables of several machines: row, name, fingerprint of its scenario.
-[[nodiscard]] std::string run_key(const std::string& row, const std::string& run,
-                                  const std::string& scenario);
-/// The runs of tables that this version of the program has made, or any version; an older table names none.
-[[nodiscard]] Result<std::set<std::string>, FileError> runs_in(
-    const std::vector<std::filesystem::path>& tables, const std::optional<std::string>& version);
+  /// What a line has in the column of that name; nothing where there is no such column.
+  [[nodiscard]] std::string cell(const Line& line, std::string_view name) const;
+};
+/// A mistake is named with its line: a column that is needed and not there, a line of another length.
+[[nodiscard]] Result<CsvTable, FileError> read_csv_table(
+    const std::filesystem::path& file, const std::vector<std::string>& needed = {});
 
 }  // namespace strack::paper

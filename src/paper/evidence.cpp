@@ -13,6 +13,7 @@
 #include "metrics/summary.h"
 #include "paper/csv_table.h"
 #include "paper/median.h"
+#include "paper/run_table.h"
 #include "report/figures.h"
 #include "sim/scenario/same_results.h"
 #include "workload/amount.h"
@@ -86,26 +87,6 @@ Result<Value, std::string> ask(const Database& database, const std::string& sql)
 
 std::string quoted(const std::string& name) { return '"' + name + '"'; }
 
-/// Those of them that are words even where they look like numbers.
-const std::vector<std::string>& text_columns() {
-  static const std::vector<std::string> names{"row",     "file", "run",    "scenario", "status",
-                                              "version", "hash", "scheme", "who"};
-  return names;
-}
-
-/// What every run has, besides its axes and measures.
-const std::vector<std::string>& base_columns() {
-  static const std::vector<std::string> names{
-      "row",      "file",    "run",          "scenario",  "seed",
-      "status",   "version", "hash",         "hosts",     "flows",
-      "jobs",     "scheme",  "who",          "max_us",    "mean_us",
-      "p50_us",   "p99_us",  "min_us",       "ideal_us",  "slowdown",
-      "spread",   "drops",   "marks",        "packets",   "retransmissions",
-      "timeouts", "cnps",    "pause_frames", "paused_us", "deepest_queue",
-      "cpu_s"};
-  return names;
-}
-
 /// "16 MB" is 16000000, "8 us" is 8, "256" is 256, "strack" a text.
 Value axis_value(const std::string& text) {
   if (const auto number = number_of(text)) return *number;
@@ -170,6 +151,13 @@ std::string cell_text(const Value& value) {
   return {};
 }
 
+/// Nothing, or what its table may have.
+bool can_be_measured(const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  return number != nullptr ? std::isfinite(*number) && *number >= 0
+                           : std::holds_alternative<std::monostate>(value);
+}
+
 }  // namespace
 
 struct Evidence::Impl {
@@ -179,6 +167,7 @@ struct Evidence::Impl {
   std::set<std::string> given;  ///< columns that say what was run, not what came out
   std::map<std::string, Count> counts;
   std::map<std::string, std::vector<PlannedRun>> planned;
+  std::map<std::string, std::set<std::string>> measures;  ///< names, by row
   std::vector<std::string> problems;
   std::vector<std::string> notes;
   std::set<std::string> taken;     ///< runs that are in the table, by run_key()
@@ -206,7 +195,10 @@ struct Evidence::Impl {
           given.insert(name);
         }
       }
-      for (const auto& [name, sql] : row.measures) add(name);
+      for (const auto& [name, sql] : row.measures) {
+        add(name);
+        measures[row.id].insert(name);
+      }
     }
     std::string sql = "CREATE TABLE runs (";
     for (const std::string& name : columns) {
@@ -310,29 +302,36 @@ struct Evidence::Impl {
   }
 
   /// Lines of a table that stand for planned runs which are not there yet.
-  std::optional<FileError> take_table(const fs::path& file) {
-    const auto table = read_csv_table(file);
-    if (!table) return table.error();
-    notes.insert(notes.end(), table.value().notes.begin(), table.value().notes.end());
+  std::optional<FileError> take_table(const fs::path& file, Strangers strangers) {
+    const auto read = read_run_table(file);
+    if (!read) return read.error();
+    const CsvTable& table = read.value();
+    notes.insert(notes.end(), table.notes.begin(), table.notes.end());
     std::map<std::string, std::size_t> changed;
-    for (const CsvTable::Line& cells : table.value().lines) {
-      Line line;
-      if (auto error = line_from(file, table.value().names, cells, line)) return error;
-      const std::string& row = std::get<std::string>(line.at("row"));
-      if (!counts.contains(row)) continue;
-      if (line.contains("run")) {
-        const std::string& run = std::get<std::string>(line.at("run"));
-        const auto known = std::find_if(planned[row].begin(), planned[row].end(),
-                                        [&](const PlannedRun& p) { return p.name == run; });
-        // A table may be kept without fingerprints, which change with every new key: then names count.
-        const auto digest = line.find("scenario");
-        if (known == planned[row].end() ||
-            (digest != line.end() && known->digest != std::get<std::string>(digest->second))) {
-          ++changed[row];
-          continue;
-        }
-        if (!taken.insert(run_key(row, run, known->digest)).second) continue;
+    std::map<std::string, std::size_t> unfinished;  ///< by status
+    for (const CsvTable::Line& cells : table.lines) {
+      const std::string row = table.cell(cells, "row");
+      if (!counts.contains(row)) {
+        if (strangers == Strangers::skipped) continue;
+        return FileError{fmt::format("{}:{}: there is no row {}. the rows are {}", file.string(),
+                                     cells.number, row, fmt::join(order, ", "))};
       }
+      if (const std::string status = table.cell(cells, "status"); status != kFinished) {
+        ++unfinished[status];
+        continue;
+      }
+      const std::string run = table.cell(cells, "run");
+      const auto known = std::find_if(planned[row].begin(), planned[row].end(),
+                                      [&](const PlannedRun& p) { return p.name == run; });
+      // A table may be kept without fingerprints, which change with every new key: then names count.
+      const std::string digest = table.cell(cells, "scenario");
+      if (known == planned[row].end() || (!digest.empty() && known->digest != digest)) {
+        ++changed[row];
+        continue;
+      }
+      if (!taken.insert(run_key(row, run, known->digest)).second) continue;
+      Line line;
+      if (auto error = line_from(file, table, cells, *known, line)) return error;
       keep(std::move(line));
     }
     for (const auto& [row, count] : changed) {
@@ -340,6 +339,11 @@ struct Evidence::Impl {
           fmt::format("{}: {} runs of {} are of other scenarios than the row has "
                       "now, so they are left out",
                       file.string(), count, row));
+    }
+    for (const auto& [status, count] : unfinished) {
+      problems.push_back(fmt::format("{}: {} not finished ({}), so {} left out", file.string(),
+                                     count == 1 ? "a run is" : fmt::format("{} runs are", count),
+                                     status, count == 1 ? "it is" : "they are"));
     }
     return std::nullopt;
   }
@@ -378,32 +382,49 @@ struct Evidence::Impl {
     }
   }
 
-  /// The cells that this table of runs has columns for; what each run must have is there.
-  std::optional<FileError> line_from(const fs::path& file, const std::vector<std::string>& names,
-                                     const CsvTable::Line& from, Line& line) const {
-    for (std::size_t i = 0; i < names.size(); ++i) {
+  /// The cells that this table of runs has columns for, of a planned run that finished. Its seed and axes are those of its
+  /// name, and what its row measures is there, if only as an empty cell.
+  std::optional<FileError> line_from(const fs::path& file, const CsvTable& table,
+                                     const CsvTable::Line& from, const PlannedRun& run,
+                                     Line& line) const {
+    const auto wrong = [&](const std::string& what) {
+      return FileError{fmt::format("{}:{}: {}", file.string(), from.number, what)};
+    };
+    const auto measured = measures.find(run.row);
+    for (std::size_t i = 0; i < table.names.size(); ++i) {
+      const std::string& name = table.names[i];
       const std::string& cell = from.cells[i];
-      if (cell.empty() || std::find(columns.begin(), columns.end(), names[i]) == columns.end())
+      if (cell.empty() || std::find(columns.begin(), columns.end(), name) == columns.end())
         continue;
       const auto value = number_of(cell);
-      const std::vector<std::string>& texts = text_columns();
-      const bool text_column = std::find(texts.begin(), texts.end(), names[i]) != texts.end();
-      if (value && !text_column) {
-        line[names[i]] = *value;
+      if (value && !is_text_column(name)) {
+        line[name] = *value;
+      } else if (measured != measures.end() && measured->second.contains(name)) {
+        return wrong(fmt::format("{} is \"{}\". a measure is a number from 0 on", name, cell));
       } else {
-        line[names[i]] = cell;
+        line[name] = cell;
       }
     }
-    for (const char* needed : {"row", "version"}) {
-      if (line.contains(needed)) continue;
-      return FileError{fmt::format("{}:{}: has no {}", file.string(), from.number, needed)};
+    if (line.at("seed") != Value(static_cast<double>(run.seed))) {
+      return wrong(fmt::format("seed is \"{}\", where the run {} of {} has {}",
+                               table.cell(from, "seed"), run.name, run.row, run.seed));
     }
-    for (const char* needed : {"seed", "hosts"}) {
-      const auto found = line.find(needed);
-      const double* value = found == line.end() ? nullptr : std::get_if<double>(&found->second);
-      if (value != nullptr && *value >= 0 && *value <= 9e15) continue;
-      return FileError{
-          fmt::format("{}:{}: {} is not a whole number", file.string(), from.number, needed)};
+    for (const auto& [name, text] : run.axes) {
+      const Value value = axis_value(text);
+      // Its own columns say it better than the axis does.
+      if (is_text_column(name)) continue;
+      const auto [at, missing] = line.try_emplace(name, value);
+      if (missing || at->second == value) continue;
+      return wrong(fmt::format("{} is \"{}\", where the run {} of {} has {}", name,
+                               cell_text(at->second), run.name, run.row, cell_text(value)));
+    }
+    if (measured == measures.end()) return std::nullopt;
+    for (const std::string& name : measured->second) {
+      if (std::find(table.names.begin(), table.names.end(), name) != table.names.end()) continue;
+      return wrong(fmt::format(
+          "there is no column {0}, which {1} measures. take out the lines of {1}, or run "
+          "it again",
+          name, run.row));
     }
     return std::nullopt;
   }
@@ -417,11 +438,13 @@ struct Evidence::Impl {
     }
     for (const auto& [name, sql] : row.measures) {
       const auto value = ask(result, sql);
-      if (value) {
+      if (value && can_be_measured(value.value())) {
         line[name] = value.value();
       } else {
-        problems.push_back(
-            fmt::format("{}: measure {} of {}: {}", file.string(), name, row.id, value.error()));
+        problems.push_back(fmt::format(
+            "{}: measure {} of {}: {}", file.string(), name, row.id,
+            value ? "\"" + cell_text(value.value()) + "\" is no number from 0 on: left out"
+                  : value.error()));
       }
     }
   }
@@ -435,18 +458,20 @@ const Evidence::Count& Evidence::count(const std::string& row) const {
 }
 const std::string& Evidence::scale() const { return impl_->scale; }
 const std::vector<std::string>& Evidence::problems() const { return impl_->problems; }
+void Evidence::add_problem(std::string problem) { impl_->problems.push_back(std::move(problem)); }
 const std::vector<std::string>& Evidence::notes() const { return impl_->notes; }
 
 Result<std::shared_ptr<Evidence>, FileError> Evidence::read(const std::vector<Row>& rows,
                                                             const std::string& scale,
                                                             const fs::path& folder,
-                                                            const std::vector<fs::path>& tables) {
+                                                            const std::vector<fs::path>& tables,
+                                                            Strangers strangers) {
   auto impl = std::make_unique<Impl>();
   impl->scale = scale;
   if (const auto error = impl->prepare_table(rows)) return *error;
   if (!folder.empty()) impl->take_results(rows, folder);
   for (const fs::path& table : tables) {
-    if (const auto error = impl->take_table(table)) return *error;
+    if (const auto error = impl->take_table(table, strangers)) return *error;
   }
   impl->insert_all();
   impl->set_aside_parts();
@@ -462,12 +487,6 @@ Result<std::shared_ptr<Evidence>, FileError> Evidence::read(const std::vector<Ro
                     folder.string(), versions.size(), fmt::join(versions, ", ")));
   }
   return std::shared_ptr<Evidence>(new Evidence(std::move(impl)));
-}
-
-Result<std::shared_ptr<Evidence>, FileError> Evidence::read_csv(const std::vector<Row>& rows,
-                                                                const std::string& scale,
-                                                                const fs::path& file) {
-  return read(rows, scale, {}, {file});
 }
 
 std::string Evidence::to_csv() {
@@ -512,6 +531,18 @@ Result<std::vector<double>, FileError> Evidence::values(const std::string& sql) 
   });
   if (wrong) return bad_query(sql, *wrong);
   return all;
+}
+
+Result<std::vector<std::string>, FileError> Evidence::seeds_without(const std::string& sql) {
+  std::vector<std::string> seeds;
+  const auto wrong = for_each_row(impl_->database, sql, [&](Statement& row) {
+    if (row.columns() != 2) return;
+    const Value seed = next_value(row);
+    const Value value = next_value(row);
+    if (!std::holds_alternative<double>(value)) seeds.push_back(cell_text(seed));
+  });
+  if (wrong) return bad_query(sql, *wrong);
+  return seeds;
 }
 
 namespace {

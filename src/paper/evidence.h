@@ -24,18 +24,25 @@ namespace strack::paper {
 
 using metrics::FileError;
 
+/// What a table may have of rows that were not given.
+enum class Strangers : std::uint8_t { refused, skipped };
+
 class Evidence {
  public:
   /// Reads the results of all planned runs that are in `folder` (<row>/<name>.db) and finished. What
   /// is left out, and results of several versions of the program, are among problems().
   /// Runs that are not there are taken from `tables` that to_csv() wrote, of this or of other machines;
-  /// each run once. Without a folder tables are all there is.
+  /// each run once. Without a folder tables are all there is. A table that is none, a value that no run has and a row
+  /// that there is not are errors; runs that have not finished are counted among problems().
   [[nodiscard]] static Result<std::shared_ptr<Evidence>, FileError> read(
       const std::vector<Row>& rows, const std::string& scale, const std::filesystem::path& folder,
-      const std::vector<std::filesystem::path>& tables = {});
+      const std::vector<std::filesystem::path>& tables = {},
+      Strangers strangers = Strangers::refused);
   /// The same from one table.
   [[nodiscard]] static Result<std::shared_ptr<Evidence>, FileError> read_csv(
-      const std::vector<Row>& rows, const std::string& scale, const std::filesystem::path& file);
+      const std::vector<Row>& rows, const std::string& scale, const std::filesystem::path& file) {
+    return read(rows, scale, {}, {file});
+  }
   ~Evidence();
   Evidence(const Evidence&) = delete;
   Evidence& operator=(const Evidence&) = delete;
@@ -45,6 +52,9 @@ class Evidence {
 
   /// All values of the query's last column; NULL ones left out. The error names what is wrong with it.
   [[nodiscard]] Result<std::vector<double>, FileError> values(const std::string& sql);
+
+  /// The seeds of which a query of seed and value gives none, though it has a line for them.
+  [[nodiscard]] Result<std::vector<std::string>, FileError> seeds_without(const std::string& sql);
 
   /// The result files of runs that satisfy a condition, in order of seed.
   struct Found {
@@ -78,8 +88,9 @@ class Evidence {
   };
   [[nodiscard]] const Count& count(const std::string& row) const;
   [[nodiscard]] const std::string& scale() const;
-  /// Files that could not be read, and measures that failed.
+  /// Files that could not be read, measures that failed, and seeds without a number.
   [[nodiscard]] const std::vector<std::string>& problems() const;
+  void add_problem(std::string problem);
   /// What stands above a table for those who read it.
   [[nodiscard]] const std::vector<std::string>& notes() const;
 

@@ -1,5 +1,6 @@
 #include "paper/evidence.h"
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 
@@ -8,6 +9,7 @@
 #include "paper/csv_table.h"
 #include "paper/own_rows.h"
 #include "paper/paper_report.h"
+#include "paper/run_table.h"
 #include "sim/scenario/files.h"
 
 namespace strack::paper {
@@ -168,10 +170,13 @@ TEST_F(EvidenceTest, TablesOfOtherMachinesAddWhatIsMissing) {
   EXPECT_EQ(all.value()->notes(), std::vector<std::string>{"Made yesterday."});
   const auto known = runs_in({table}, "1");
   ASSERT_TRUE(known) << known.error().message;
-  EXPECT_EQ(known.value().size(), 5u);
-  EXPECT_TRUE(known.value().contains(run_key("X", runs[0].name, runs[0].digest)));
-  EXPECT_FALSE(known.value().contains(run_key("X", runs[5].name, runs[5].digest)));
-  EXPECT_TRUE(runs_in({table}, "2").value().empty());
+  const RunsElsewhere& found = known.value().front();
+  EXPECT_EQ(found.keys.size(), 5u);
+  EXPECT_TRUE(found.keys.contains(run_key("X", runs[0].name, runs[0].digest)));
+  EXPECT_FALSE(found.keys.contains(run_key("X", runs[5].name, runs[5].digest)));
+  const auto none = runs_in({table}, "2");
+  EXPECT_TRUE(none.value().front().keys.empty());
+  EXPECT_EQ(none.value().front().other_version, 5u);
 
   std::ofstream(rows_.front().file, std::ios::app) << "\n[run]\nthreads = 2\nend_ms = 99\n";
   const auto changed = Evidence::read(rows_, kFullScale, {}, {table});
@@ -327,6 +332,163 @@ TEST_F(EvidenceTest, ARowIsJudgedBySeedsThatAreWhole) {
   const auto again = Evidence::read_csv(rows_, kFullScale, folder_ / "t.csv");
   ASSERT_TRUE(again) << again.error().message;
   judged(*again.value());
+}
+
+/// A table of all runs as lines of cells, to be changed and read again.
+class TableTest : public EvidenceTest {
+ protected:
+  void SetUp() override {
+    EvidenceTest::SetUp();
+    const auto planned = plan(rows_.front(), kFullScale);
+    ASSERT_TRUE(planned);
+    for (const PlannedRun& run : planned.value())
+      result(run, run.axes.at("scheme") == "rocev2" ? 300 : 100);
+    const auto evidence = Evidence::read(rows_, kFullScale, folder_ / "r");
+    ASSERT_TRUE(evidence);
+    std::ofstream(file_) << "# A note.\n" << evidence.value()->to_csv();
+    const auto table = read_csv_table(file_);
+    ASSERT_TRUE(table);
+    lines_.push_back(table.value().names);
+    for (const CsvTable::Line& line : table.value().lines) lines_.push_back(line.cells);
+  }
+  std::string& cell(std::size_t line, const std::string& name) {
+    const auto at = std::find(lines_[0].begin(), lines_[0].end(), name) - lines_[0].begin();
+    return lines_[line].at(static_cast<std::size_t>(at));
+  }
+  void remove_column(const std::string& name) {
+    const auto at = std::find(lines_[0].begin(), lines_[0].end(), name) - lines_[0].begin();
+    for (auto& line : lines_) line.erase(line.begin() + at);
+  }
+  void write() {
+    std::ofstream out(file_);
+    out << "# A note.\n";
+    for (const auto& line : lines_) {
+      for (std::size_t i = 0; i < line.size(); ++i) out << (i > 0 ? "," : "") << line[i];
+      out << '\n';
+    }
+  }
+  Result<std::shared_ptr<Evidence>, FileError> read() {
+    write();
+    return Evidence::read(rows_, kFullScale, {}, {file_});
+  }
+  /// Without the file's name, which every error begins with.
+  std::string error() {
+    const auto evidence = read();
+    if (evidence) return "none";
+    const std::string& said = evidence.error().message;
+    EXPECT_TRUE(said.starts_with(file_.string() + ":")) << said;
+    return said.substr(file_.string().size() + 1);
+  }
+  /// Of one cell's being so, in the table's fourth line.
+  std::string error_of(const std::string& name, const std::string& value) {
+    std::string& changed = cell(2, name);
+    const std::string before = changed;
+    changed = value;
+    const std::string said = error();
+    changed = before;
+    return said;
+  }
+
+  fs::path file_ = fs::path(::testing::TempDir()) / "table_of_runs.csv";
+  std::vector<std::vector<std::string>> lines_;  ///< the names first
+};
+
+// What no run gives is no result: file, line, value and what would be one.
+TEST_F(TableTest, RefusesWhatNoRunGives) {
+  EXPECT_EQ(error(), "none");
+  EXPECT_EQ(error_of("max_us", "-382"), "4: max_us is \"-382\". it is a number above 0");
+  EXPECT_EQ(error_of("max_us", "0"), "4: max_us is \"0\". it is a number above 0");
+  EXPECT_EQ(error_of("max_us", ""), "4: max_us is \"\". every run has one");
+  EXPECT_EQ(error_of("mean_us", "nan"), "4: mean_us is \"nan\". it is a number above 0");
+  EXPECT_EQ(error_of("cpu_s", "1e999"), "4: cpu_s is \"1e999\". it is a number from 0 on");
+  EXPECT_EQ(error_of("drops", "1.5"), "4: drops is \"1.5\". it is a whole number from 0 on");
+  EXPECT_EQ(error_of("hosts", "many"), "4: hosts is \"many\". it is a whole number from 0 on");
+  EXPECT_EQ(error_of("slow", "-1"), "4: slow is \"-1\". it is a number from 0 on");
+  EXPECT_EQ(error_of("slow", "inf"), "4: slow is \"inf\". it is a number from 0 on");
+  EXPECT_EQ(error_of("slow", "much"), "4: slow is \"much\". a measure is a number from 0 on");
+  EXPECT_EQ(error_of("who", ""), "4: who is \"\". every run has one");
+  EXPECT_EQ(error_of("row", "PXXX"), "4: there is no row PXXX. the rows are X");
+  EXPECT_EQ(error_of("status", "fine"),
+            "4: status is \"fine\". there are running, finished, time limit, stalled, partial: "
+            "interrupted, partial: disk full, partial: failed");
+  // The run's name says what it was.
+  EXPECT_EQ(error_of("seed", "2"), "4: seed is \"2\", where the run strack-16MB-s1 of X has 1");
+  EXPECT_EQ(error_of("size", "4000"),
+            "4: size is \"4000\", where the run strack-16MB-s1 of X has 16000000");
+  EXPECT_EQ(error(), "none");
+}
+
+TEST_F(TableTest, RefusesWhatLacksAColumn) {
+  const auto whole = lines_;
+  remove_column("max_us");
+  EXPECT_EQ(error(),
+            "2: there is no column max_us. a table of runs is what `strack paper run --table` "
+            "writes");
+  lines_ = whole;
+  remove_column("slow");
+  EXPECT_EQ(
+      error(),
+      "3: there is no column slow, which X measures. take out the lines of X, or run it again");
+  // What a run's name says needs no column.
+  lines_ = whole;
+  remove_column("size");
+  const auto evidence = read();
+  ASSERT_TRUE(evidence) << evidence.error().message;
+  EXPECT_EQ(evidence.value()->values("SELECT count(*) FROM runs WHERE size = 16e6").value().front(),
+            4);
+}
+
+// A run that left flows unfinished would look fast: in tables as in result files.
+TEST_F(TableTest, LeavesOutAndCountsWhatHasNotFinished) {
+  for (const std::size_t line : {1u, 2u, 3u}) cell(line, "status") = "stalled";
+  cell(4, "status") = "time limit";
+  cell(4, "max_us") = "";
+  const auto evidence = read();
+  ASSERT_TRUE(evidence) << evidence.error().message;
+  EXPECT_EQ(evidence.value()->count("X").done, 4u);
+  EXPECT_EQ(evidence.value()->problems(),
+            (std::vector<std::string>{
+                file_.string() + ": 3 runs are not finished (stalled), so they are left out",
+                file_.string() + ": a run is not finished (time limit), so it is left out"}));
+  const auto known = runs_in({file_}, std::nullopt);
+  ASSERT_TRUE(known) << known.error().message;
+  EXPECT_EQ(known.value().front().lines, 8u);
+  EXPECT_EQ(known.value().front().unfinished, 4u);
+  EXPECT_EQ(known.value().front().keys.size(), 4u);
+}
+
+// A seed without a number is said, where the others have one.
+TEST_F(TableTest, ASeedThatDropsOutIsSaid) {
+  rows_.front().checks.front().value =
+      "SELECT seed, CASE WHEN seed > 1 THEN 3 END FROM runs GROUP BY seed";
+  const auto evidence = read();
+  ASSERT_TRUE(evidence) << evidence.error().message;
+  ASSERT_TRUE(judge(*evidence.value(), rows_));
+  EXPECT_EQ(evidence.value()->problems(),
+            std::vector<std::string>{
+                "X: \"gain at 16 MB\" has no number of seed 1, so it is judged without"});
+}
+
+// --have needs tables of runs, with fingerprints.
+TEST_F(TableTest, RunsElsewhereAreInTablesOfRuns) {
+  const auto refused = [&](const std::string& text) {
+    std::ofstream(file_, std::ios::binary) << text;
+    const auto runs = runs_in({file_}, std::nullopt);
+    return runs ? "none" : runs.error().message.substr(file_.string().size());
+  };
+  const std::string writes = ". a table of runs is what `strack paper run --table` writes";
+  EXPECT_EQ(refused(""), ": holds no table" + writes);
+  EXPECT_EQ(refused(std::string("\x7f"
+                                "ELF\0\1,\n\n,,",
+                                11)),
+            ":1: there is no column row" + writes);
+  EXPECT_EQ(refused("garbage,here\n"), ":1: there is no column row" + writes);
+  remove_column("scenario");
+  write();
+  const auto runs = runs_in({file_}, std::nullopt);
+  ASSERT_FALSE(runs);
+  EXPECT_NE(runs.error().message.find(":2: there is no column scenario"), std::string::npos);
+  EXPECT_EQ(error(), "none");  // names count then
 }
 
 TEST(ValueText, HasAsManyDigitsAsMatter) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "paper/evidence.h"
 #include "report/figures.h"
@@ -82,6 +83,17 @@ Result<std::optional<std::string>, FileError> fill(const Row& row, const std::st
   }
   return std::optional(std::move(out));
 }
+
+/// A seed that drops out is said: the others would pass for all.
+std::optional<FileError> say_what_is_missing(Evidence& evidence, const Row& row,
+                                             const Check& check) {
+  const auto without = evidence.seeds_without(check.value);
+  if (!without) return FileError{fmt::format("{}: {}", row.file.string(), without.error().message)};
+  if (without.value().empty()) return std::nullopt;
+  evidence.add_problem(fmt::format("{}: \"{}\" has no number of seed {}, so it is judged without",
+                                   row.id, check.says, fmt::join(without.value(), ", ")));
+  return std::nullopt;
+}
 }  // namespace
 
 std::string rule_text(const Check& check, int more) {
@@ -128,6 +140,7 @@ Result<std::vector<RowFinding>, FileError> judge(Evidence& evidence, const std::
         open = true;
         continue;
       }
+      if (const auto error = say_what_is_missing(evidence, row, check)) return *error;
       const report::Spread spread = report::spread_of(one.values);
       one.median = spread.median;
       one.low = spread.low;

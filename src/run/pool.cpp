@@ -86,8 +86,10 @@ Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run) {
   const metrics::RunInfo& old = opened.value()->run();
   const metrics::RunState& state = opened.value()->state();
   if (state.live) {
-    return metrics::FileError{fmt::format(
-        "{}: another run is writing it. wait for it or choose another --out", run.out.string())};
+    return metrics::FileError{
+        fmt::format("{}: another run is writing it. wait for it or choose another --out",
+                    run.out.string()),
+        true};
   }
   if (!state.complete()) return OldResult::none;
   if (old.version != kBuildInfo.version || old.source != kBuildInfo.source) {
@@ -95,6 +97,42 @@ Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run) {
   }
   const bool same = sim::same_results(old.scenario, run.scenario) && old.seed == run.seed;
   return same ? OldResult::same : OldResult::scenario;
+}
+
+OldInSet look_in_set(const PoolRun& run, bool only_finished) {
+  OldInSet found;
+  const auto old = look_at_old(run);
+  if (old) {
+    found.there = old.value() == OldResult::same;
+    if (!found.there || !only_finished) return found;
+    const auto opened = metrics::ResultReader::open(run.out);
+    if (!opened || opened.value()->state().status == metrics::RunStatus::finished) return found;
+    found.there = false;
+    found.unfinished = true;
+    found.wrong = fmt::format(
+        "{}: the run has not finished ({}), so it does not count, and would end so "
+        "again. delete the file to have it made again all the same",
+        run.out.string(), metrics::to_text(opened.value()->state().status));
+    return found;
+  }
+  found.wrong = told_of_results(old.error().message);
+  if (old.error().passing) return found;
+  found.anew = metrics::is_result_file(run.out);
+  if (!found.anew) {
+    found.wrong += ". delete it, or choose another --results";
+    return found;
+  }
+  constexpr std::string_view kAdvice = ". run the scenario again";
+  if (found.wrong.ends_with(kAdvice)) found.wrong.resize(found.wrong.size() - kAdvice.size());
+  found.wrong += ", so the run is made anew";
+  return found;
+}
+
+std::string told_of_results(std::string message) {
+  constexpr std::string_view kOne = "choose another --out";
+  if (const std::size_t at = message.find(kOne); at != std::string::npos)
+    message.replace(at, kOne.size(), "choose another --results");
+  return message;
 }
 
 namespace {

@@ -58,6 +58,18 @@ enum class OldResult : std::uint8_t {
 /// Or why it must not be touched: another program is writing it, or it is no result file.
 [[nodiscard]] Result<OldResult, metrics::FileError> look_at_old(const PoolRun& run);
 
+/// The same for a set of runs.
+struct OldInSet {
+  bool there = false;
+  bool anew = false;  ///< it is damaged, so the run is made anew, in its place
+  bool unfinished =
+      false;  ///< the very run has left flows when it ended, and would again; it is not there then
+  std::string wrong;  ///< with the file, or with the run in it; and what to do. Empty: nothing
+};
+[[nodiscard]] OldInSet look_in_set(const PoolRun& run, bool only_finished);
+/// For somebody who names a folder of results, and not each file.
+[[nodiscard]] std::string told_of_results(std::string message);
+
 /// What `strack sim run` ends with when it was told to stop; what a shell expects of such a program.
 inline constexpr int kInterruptedStatus = 130;
 
