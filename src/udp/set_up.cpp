@@ -6,6 +6,7 @@
 namespace strack::udp {
 namespace {
 
+constexpr std::size_t kHeaders = 48;  // of IPv6 and UDP; IPv4 has 20 fewer
 constexpr Picoseconds kFirstRetry = ms(100);
 constexpr Picoseconds kLongestRetry = ms(400);
 constexpr Picoseconds kHalfOpenLife = seconds(3);
@@ -369,8 +370,9 @@ void Engine::send_challenge(const wire::Terms& terms, const wire::Header& header
     challenge.cookie = jar_->make(to, header.keyed, wire::terms_bytes(datagram), now_, path);
     const std::size_t n = wire::encode(scratch_, {terms.connection_id, false, 0}, challenge);
     send_plain({scratch_.data(), n}, to, came_to_, path, false);
-    // Never more bytes than were asked with.
-    copies = std::min(copies, static_cast<std::uint32_t>(datagram.size() / n));
+    // Never more bytes than were asked with, on the wire: each has headers there.
+    copies =
+        std::min(copies, static_cast<std::uint32_t>((datagram.size() + kHeaders) / (n + kHeaders)));
   }
   ++(sent > 0 ? statistics_.challenges_sent : statistics_.refused_set_up);
 }
