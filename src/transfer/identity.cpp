@@ -24,6 +24,7 @@ namespace {
 
 /// So that no shared key is taken for one, nor a public key.
 constexpr std::string_view kMark = "strack-identity ";
+constexpr std::size_t kLongestName = 255;  // that is added; what is in a file counts
 constexpr std::size_t kLargestFile = std::size_t{1} << 20;
 
 std::string why(const std::string& what, const std::string& file) {
@@ -171,6 +172,9 @@ Result<std::vector<TrustedPeer>, std::string> read_trusted(const std::string& fi
 Result<bool, std::string> trust(const std::string& file, std::string_view name,
                                 const udp::Key& key) {
   if (const auto wrong = wrong_with(name)) return *wrong;
+  if (name.size() > kLongestName)
+    return fmt::format("the name has {} characters: it takes {} at most", name.size(),
+                       kLongestName);
   const FileHandle handle(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   // Two who add the same name at once must not both find that it is not there.
   if (!handle || ::flock(handle.get(), LOCK_EX) != 0) return why("trusted peers", file);
