@@ -196,6 +196,9 @@ class FetchTest(ServedTest):
         self.assertEqual(found, ["beside", "t/a", "t/d/b", "t/d/y.o"])
         (self.into / "t/e").mkdir()
         self.assertEqual(self.good("cp", self.of("t"), self.into, *words, "--dry-run"), "would remove t/e\n")
+        log = []
+        self.until(lambda: log.append(server.stdout.readline()) or "fetched" in log[-1], "the server says what it gave")
+        self.assertRegex(log[-1], r": fetched 0 files, 0 B in .* s, 2 not needed\n\Z")
         self.assertIn("; 1 removed", self.good("cp", self.of("t"), self.into, "--delete", "--exclude", "*.o"))
         self.assertEqual(sorted(os.listdir(self.into / "t")), ["a", "d"])
         self.assertIn("is for --delete", self.bad("cp", self.out / "t", self.of(), "--dry-run"))

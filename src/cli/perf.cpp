@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "base/result.h"
 #include "cli/interrupt.h"
 #include "cli/key_reload.h"
@@ -27,6 +28,14 @@
 
 namespace strack::cli {
 namespace {
+
+/// As fail, where nothing could begin; whoever reads JSON is told there, too.
+int fail_in(bool json, std::string_view message, int status = 2) {
+  if (json) fmt::print("{{\"ok\": false, \"error\": {}}}\n", json_string(message));
+  return fail(message, status);
+}
+/// No mistake on the command line: the name may be right, and the resolver not to be had.
+bool is_unresolved(std::string_view problem) { return problem.starts_with("cannot resolve "); }
 
 /// `metrics`: where they are to be had, if anywhere.
 void say_where(const PerfServerOptions& options, const udp::Endpoint& endpoint,
@@ -75,14 +84,14 @@ Result<udp::EndpointOptions, std::string> endpoint_options(const PerfTransport& 
 int perf_server(const PerfServerOptions& options) {
   KeyReload keys(options.transport.protection, false);
   auto made = endpoint_options(options.transport);
-  if (!made) return fail(made.error());
+  if (!made) return fail_in(options.json, made.error());
   udp::EndpointOptions& endpoint_settings = made.value();
   const auto address = transfer::listen_address(options.bind, options.transport.protection);
-  if (!address) return fail(address.error());
+  if (!address) return fail_in(options.json, address.error());
   endpoint_settings.listen = address.value().text;
   perf::Server::prepare(endpoint_settings);
   auto opened = udp::Endpoint::open(endpoint_settings);
-  if (!opened) return fail(opened.error().text);
+  if (!opened) return fail_in(options.json, opened.error().text, 1);
   udp::Endpoint endpoint = std::move(opened.value());
   std::uint64_t ended = 0;
   bool good = true;
@@ -95,13 +104,14 @@ int perf_server(const PerfServerOptions& options) {
         std::fflush(stdout);
       },
       perf::Server::Limits{});
-  if (!server.has_memory()) return fail("there is not enough memory for messages");
+  if (!server.has_memory())
+    return fail_in(options.json, "there is not enough memory for messages", 1);
 
   std::optional<transfer::MetricsServer> metrics;
   if (!options.metrics.empty()) {
     auto listening = transfer::MetricsServer::open(
         options.metrics, [&endpoint] { return transfer::prometheus_text("perf", endpoint); });
-    if (!listening) return fail(listening.error());
+    if (!listening) return fail_in(options.json, listening.error());
     metrics.emplace(std::move(listening.value()));
   }
   std::atomic<bool>& stop = stop_on_signals();
@@ -140,19 +150,21 @@ int perf_server(const PerfServerOptions& options) {
 
 int perf_client(const PerfClientOptions& options) {
   auto made_plan = perf::make_plan(options.plan, options.transport.protection);
-  if (!made_plan) return fail(made_plan.error());
+  if (!made_plan)
+    return fail_in(options.json, made_plan.error(), is_unresolved(made_plan.error()) ? 1 : 2);
   const perf::Plan& plan = made_plan.value();
   const auto reconnect = parse_reconnect(options.reconnect);
-  if (!reconnect) return fail(reconnect.error());
+  if (!reconnect) return fail_in(options.json, reconnect.error());
   made_plan.value().reconnect = reconnect.value();
   auto made = endpoint_options(options.transport);
-  if (!made) return fail(made.error());
+  if (!made) return fail_in(options.json, made.error());
   udp::EndpointOptions& endpoint_settings = made.value();
   perf::Client::prepare(endpoint_settings, plan);
   endpoint_settings.connect_timeout = std::chrono::seconds(5);
   endpoint_settings.path_statistics = options.per_path || options.csv;
   if (options.json && options.csv)
-    return fail("--json and --csv are two ways to print one thing: give one of them");
+    return fail_in(options.json,
+                   "--json and --csv are two ways to print one thing: give one of them");
   const bool quiet = options.json || options.csv;
   const perf::SystemLimits before = perf::look_at_system();
   ProgressLine line(!quiet);
@@ -178,7 +190,9 @@ int perf_client(const PerfClientOptions& options) {
   perf::Client client(endpoint_settings, plan, events);
   running = &client;
   if (!client.has_memory())
-    return fail(fmt::format("there is not enough memory for messages of {}", options.plan.size));
+    return fail_in(options.json,
+                   fmt::format("there is not enough memory for messages of {}", options.plan.size),
+                   1);
   perf::ClientResult result = client.run(stop_on_signals());
   result.cpu_seconds = perf::cpu_seconds();
   result.hints = perf::hints(result, plan, endpoint_settings, before, perf::look_at_system());

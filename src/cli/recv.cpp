@@ -1,6 +1,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -40,15 +41,18 @@ constexpr std::uint32_t kMostOfOneSource = 28;
 constexpr auto kShortNap = std::chrono::milliseconds(5);
 
 std::string summary_text(const transfer::TransferSummary& summary) {
+  // Who fetches may have them, leave them out, or only look what it would remove: it does not say which.
+  const std::uint64_t not_needed = summary.given ? std::min(summary.there, summary.files) : 0;
   std::string text = fmt::format("{}: {}{}", summary.peer, summary.given ? "fetched " : "",
-                                 plural(summary.files, "file"));
+                                 plural(summary.files - not_needed, "file"));
   if (summary.folders > 0) text += fmt::format(", {}", plural(summary.folders, "folder"));
   if (summary.links > 0) text += fmt::format(", {}", plural(summary.links, "link"));
   text += fmt::format(", {}{} in {:.1f} s", size_of(summary.bytes), holes_text(summary.hole_bytes),
                       summary.seconds);
   if (summary.resumed_bytes > 0)
     text += fmt::format(", {} kept from before", size_of(summary.resumed_bytes));
-  if (summary.there > 0) text += fmt::format(", {} there already", summary.there);
+  if (summary.there > 0)
+    text += fmt::format(", {} {}", summary.there, summary.given ? "not needed" : "there already");
   if (summary.removed > 0) text += fmt::format(", {} removed", summary.removed);
   if (summary.refused > 0) text += fmt::format(", {} refused", summary.refused);
   if (summary.skipped > 0)

@@ -48,6 +48,31 @@ class WordsTest(udp_test.UdpTest):
         for command in (("perf", "client"), ("perf", "server"), ("cp",), ("recv",)):
             self.assertRegex(self.good(*command, "--help"), r"--burst N(=| \[)auto")
 
+    def test_json_where_nothing_could_begin(self):
+        empty = self.folder / "empty"
+        empty.touch()
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        client = ("perf", "client", self.address)
+        self.start("perf", "server", "--bind", self.address)
+        for words, status, wanted in (
+                (("perf", "client", "no.such.host.invalid:5"), 1, "cannot resolve"),
+                (("perf", "server", "--bind", self.address), 1, "in use"),
+                ((*client, "--key-file", "missing"), 2, "missing: No such file"),
+                ((*client, "--key-file", empty), 2, "this is empty"),
+                ((*client, "--key-file", pipe), 2, "nothing came of it"),
+                ((*client, "--key-file", self.folder), 2, "Is a directory"),
+                (("perf", "server", "--key-file", "missing"), 2, "missing: No such file"),
+                ((*client, "--seconds", "soon"), 2, "--seconds soon")):
+            done = self.strack(*words, "--json")
+            self.assertEqual(done.returncode, status, (words, done.stderr))
+            found = json.loads(done.stdout)
+            self.assertEqual(set(found), {"ok", "error"}, words)
+            self.assertIs(found["ok"], False)
+            self.assertIn(wanted, found["error"])
+            self.assertIn(wanted, done.stderr)
+            if pipe not in words: self.assertEqual(self.strack(*words).stdout, "", words)
+
     def test_memory_of_many_connections_is_given_back(self):
         server = self.start("perf", "server", "--bind", self.address)
 

@@ -13,12 +13,12 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
 #include "fabric/provider.h"
+#include "udp/key_file.h"
 
 namespace strack::fabric {
 namespace {
@@ -66,7 +66,9 @@ bool read_number(const char* name, T& out, std::size_t least, std::size_t most) 
   if (text == nullptr) return true;
   char* end = nullptr;
   const unsigned long long value = std::strtoull(text, &end, 10);
-  if (end == text || *end != '\0' || value < least || value > most) {
+  // Which takes spaces before it, and signs.
+  if (std::isdigit(static_cast<unsigned char>(*text)) == 0 || *end != '\0' || value < least ||
+      value > most) {
     return complain(variable(name) + " is '" + text + "'. it takes a number from " +
                     std::to_string(least) + " to " + std::to_string(most));
   }
@@ -126,13 +128,14 @@ bool read_flag(const char* name, bool& out) {
 bool read_key(udp::EndpointOptions& options) {
   std::string hex;
   if (const char* file = text_of("key_file")) {
-    std::ifstream in;
-    in.rdbuf()->pubsetbuf(nullptr, 0);  // no copy that nobody wipes
-    in.open(file);
-    if (!(in >> hex)) {
-      return complain(variable("key_file") + " is '" + file +
-                      "', and no key can be read there. `strack key` makes one");
+    auto word = udp::first_word_of(file);
+    if (!word || word->empty()) {
+      return complain(variable("key_file") + " is '" + file + "', and no key can be read there: " +
+                      (word ? std::string("it is empty") : udp::why_no_key()) +
+                      ". `strack key` makes one");
     }
+    hex = *word;
+    ::explicit_bzero(word->data(), word->size());
   } else if (const char* key = text_of("key")) {
     hex = key;
   } else {

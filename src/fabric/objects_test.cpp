@@ -1,12 +1,17 @@
 // Address vectors, event queues, poll sets and memory: what does not send anything.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <string>
 #include <thread>
@@ -206,7 +211,7 @@ TEST(Settings, MistakesAreNamed) {
       "such as 192.0.2.7");
   EXPECT_EQ(said("FI_STRACK_ADDRESS", "8.8.8.8"),
             "FI_STRACK_ADDRESS is '8.8.8.8', which is none of this host's");
-  for (const char* port : {"0", "65536", "a"})
+  for (const char* port : {"0", "65536", "a", " 5000", "+5000", "-5000", "5000 "})
     EXPECT_EQ(said("FI_STRACK_PORT", port),
               std::string("FI_STRACK_PORT is '") + port + "'. it takes a number from 1 to 65535");
   setenv("FI_STRACK_PORT", "", 1);
@@ -219,8 +224,62 @@ TEST(Settings, MistakesAreNamed) {
                                                      "'. it takes a number from 0.001 to 10000");
   EXPECT_EQ(
       said("FI_STRACK_KEY_FILE", "/nowhere"),
-      "FI_STRACK_KEY_FILE is '/nowhere', and no key can be read there. `strack key` makes one");
+      "FI_STRACK_KEY_FILE is '/nowhere', and no key can be read there: No such file or directory. "
+      "`strack key` makes one");
+  EXPECT_EQ(said("FI_STRACK_KEY_FILE", "/tmp"),
+            "FI_STRACK_KEY_FILE is '/tmp', and no key can be read there: Is a directory. `strack "
+            "key` makes one");
+  EXPECT_EQ(said("FI_STRACK_KEY_FILE", "/dev/null"),
+            "FI_STRACK_KEY_FILE is '/dev/null', and no key can be read there: it is empty. `strack "
+            "key` makes one");
   EXPECT_EQ(said("FI_STRACK_KEY", "12").substr(0, 13), "FI_STRACK_KEY");
+}
+
+// Every program that opens libfabric reads it, also those that use another provider: whatever it is, that ends.
+TEST(Settings, NoKeyFileHoldsAProgramUp) {
+  const std::string pipe = "/tmp/strack_key_pipe_" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int fd = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  std::atomic<bool> over = false;
+  std::thread drip([&] {
+    for (int i = 0; i < 200 && !over; ++i) {
+      EXPECT_EQ(::write(fd, "a", 1), 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    ::close(fd);
+  });
+  const auto read = [](const char* file) {
+    const auto start = std::chrono::steady_clock::now();
+    setenv("FI_STRACK_KEY_FILE", file, 1);
+    EXPECT_FALSE(read_settings(provider())) << file;
+    unsetenv("FI_STRACK_KEY_FILE");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8)) << file;
+    return last_complaint();
+  };
+  EXPECT_EQ(read(pipe.c_str()),
+            "FI_STRACK_KEY_FILE is '" + pipe +
+                "', and no key can be read there: nothing came of it in five seconds. it takes a "
+                "plain file, or a pipe that somebody writes to. `strack key` makes one");
+  over = true;
+  drip.join();
+  ::unlink(pipe.c_str());
+  EXPECT_NE(read("/dev/zero").find("is the byte 0"), std::string::npos);
+  EXPECT_TRUE(read_settings(provider()));
+}
+
+// As `strack key > FILE` writes one, and as a script may, which has more to say.
+TEST(Settings, AKeyFileHoldsOneKey) {
+  const std::string file = "/tmp/strack_key_file_" + std::to_string(getpid());
+  for (const char* after : {"", "\n", "\n# the job's\n", " the job's\n"}) {
+    std::ofstream(file) << std::string(64, 'a') << after;
+    setenv("FI_STRACK_KEY_FILE", file.c_str(), 1);
+    EXPECT_TRUE(read_settings(provider())) << last_complaint();
+    ASSERT_TRUE(settings().endpoint.key.has_value());
+    EXPECT_EQ(settings().endpoint.key->front(), std::byte{0xaa});
+    unsetenv("FI_STRACK_KEY_FILE");
+  }
+  ::unlink(file.c_str());
+  EXPECT_TRUE(read_settings(provider()));
 }
 
 // Whoever asks whether programs would find the provider here is told what it says.

@@ -17,17 +17,18 @@
 
 #include "base/text.h"
 #include "transfer/file_handle.h"
-#include "transfer/key_file.h"
+#include "udp/key_file.h"
 
 namespace strack::transfer {
 namespace {
 
 /// So that no shared key is taken for one, nor a public key.
 constexpr std::string_view kMark = "strack-identity ";
+constexpr std::size_t kLongestName = 255;  // that is added; what is in a file counts
 constexpr std::size_t kLargestFile = std::size_t{1} << 20;
 
 std::string why(const std::string& what, const std::string& file) {
-  return fmt::format("{} {}: {}", what, file, why_no_key());
+  return fmt::format("{} {}: {}", what, file, udp::why_no_key());
 }
 
 /// To its end. Nothing, and errno, if it cannot be read or is too large.
@@ -35,8 +36,9 @@ std::optional<std::string> read_all(int fd) {
   std::string text;
   std::array<char, 4096> some;
   ssize_t got = 0;
+  const udp::KeyFileReader reader(fd);
   do {
-    got = read_key_file(fd, some.data(), some.size());
+    got = reader.read(some.data(), some.size());
     if (got > 0) text.append(some.data(), static_cast<std::size_t>(got));
     if (text.size() > kLargestFile) {
       errno = EFBIG;
@@ -134,7 +136,7 @@ Result<udp::Key, std::string> new_identity(const std::string& file) {
 }
 
 Result<Identity, std::string> read_identity(const std::string& file) {
-  const FileHandle handle = open_key_file(file);
+  const FileHandle handle(udp::open_key_file(file));
   if (!handle) return fmt::format("{}. `strack key new {}` makes one", why("identity", file), file);
   auto text = read_all(handle.get());
   if (!text) return why("identity", file);
@@ -158,7 +160,7 @@ Result<Identity, std::string> read_identity(const std::string& file) {
 }
 
 Result<std::vector<TrustedPeer>, std::string> read_trusted(const std::string& file) {
-  const FileHandle handle = open_key_file(file);
+  const FileHandle handle(udp::open_key_file(file));
   if (!handle)
     return fmt::format("{}. `strack key trust {} NAME PUBLICKEY` makes one",
                        why("trusted peers", file), file);
@@ -170,6 +172,9 @@ Result<std::vector<TrustedPeer>, std::string> read_trusted(const std::string& fi
 Result<bool, std::string> trust(const std::string& file, std::string_view name,
                                 const udp::Key& key) {
   if (const auto wrong = wrong_with(name)) return *wrong;
+  if (name.size() > kLongestName)
+    return fmt::format("the name has {} characters: it takes {} at most", name.size(),
+                       kLongestName);
   const FileHandle handle(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   // Two who add the same name at once must not both find that it is not there.
   if (!handle || ::flock(handle.get(), LOCK_EX) != 0) return why("trusted peers", file);

@@ -96,7 +96,10 @@ TEST(Identity, NamesAreNamesOnly) {
   EXPECT_EQ(trust(file, "a\nb", key).error().find('\n'), std::string::npos);
   const std::string digits = udp::key_text(key);
   EXPECT_NE(trust(file, digits, key).error().find("is a key itself"), std::string::npos);
+  EXPECT_EQ(trust(file, std::string(256, 'a'), key).error(),
+            "the name has 256 characters: it takes 255 at most");
   EXPECT_FALSE(fs::exists(file)) << "nothing was written";
+  ASSERT_TRUE(trust(file, std::string(255, 'a'), key).ok());
   ASSERT_TRUE(trust(file, "a", key).ok());
   EXPECT_TRUE(read_trusted(file).ok());
   write_file(file, "a " + digits + "\n\nb " + digits + "\na " + digits + "\n");

@@ -14,7 +14,7 @@
 
 #include "transfer/file_handle.h"
 #include "transfer/identity.h"
-#include "transfer/key_file.h"
+#include "udp/key_file.h"
 
 namespace strack::transfer {
 namespace {
@@ -125,19 +125,21 @@ Result<Warning, std::string> protect_by_identity(const Protection& protection,
 Result<std::optional<std::string>, std::string> read_shared_key(const std::string& name,
                                                                 std::optional<udp::Key>& out) {
   const bool typed = name == "-";
-  const FileHandle file = typed ? FileHandle(::dup(STDIN_FILENO)) : open_key_file(name);
+  const FileHandle file =
+      typed ? FileHandle(::dup(STDIN_FILENO)) : FileHandle(udp::open_key_file(name));
   if (!file)
     return fmt::format("key file {}: {}. `strack key > {}` makes one", name, std::strerror(errno),
                        name);
   std::array<char, 4096> text;
   // A pipe may bring it in pieces, and stay open after it.
+  const udp::KeyFileReader reader(file.get());
   std::size_t length = 0;
   while (length < text.size() &&
          std::string_view(text.data(), length).find('\n', kKeyDigits) == std::string_view::npos) {
     char* const into = text.data() + length;
     const ssize_t count = typed ? ::read(file.get(), into, text.size() - length)
-                                : read_key_file(file.get(), into, text.size() - length);
-    if (count < 0) return fmt::format("key file {}: {}", name, why_no_key());
+                                : reader.read(into, text.size() - length);
+    if (count < 0) return fmt::format("key file {}: {}", name, udp::why_no_key());
     if (count == 0) break;
     length += static_cast<std::size_t>(count);
   }

@@ -93,5 +93,50 @@ TEST(Away, ASilentPeersAnswersAreReadFirst) {
   }
 }
 
+/// A client whose server is not there yet, and which is itself stopped for so long after it has asked for half a second.
+struct Asking {
+  explicit Asking(Picoseconds stopped) {
+    duo.world.filter = [this](const SimulatedWorld::Captured& packet) {
+      return !dead || !(packet.to == duo.hosts[0]->address());
+    };
+    EXPECT_TRUE(duo.client().connect(duo.hosts[0]->address(), 1));
+    duo.run(ms(500));
+    duo.run(stopped, 0);
+  }
+  bool dead = true;
+  Duo duo;
+};
+
+// [D169] Time in which this process did not run is none in which nobody answered.
+TEST(Away, WhoIsStoppedWhileItAsksHasItsPatienceLeft) {
+  for (const Picoseconds stopped : {seconds(4), seconds(9) + ms(400), seconds(12), seconds(100)}) {
+    SCOPED_TRACE(stopped.count());
+    Asking one(stopped);
+    one.duo.run(seconds(7));
+    EXPECT_TRUE(one.duo.of(1, Kind::failed).empty());
+    one.dead = false;
+    one.duo.run(seconds(2));
+    EXPECT_EQ(one.duo.of(1, Kind::connected).size(), 1u);
+  }
+}
+
+// [D169] But no more than that: nobody is there, which it says as soon as if it had run all the time.
+TEST(Away, PatienceEndsAfterTheTimeThatItRan) {
+  Asking one(seconds(100));
+  one.duo.run(seconds(12));
+  EXPECT_EQ(one.duo.of(1, Kind::failed).size(), 1u);
+}
+
+// [D169] Nor for ever where a program looks now and then only.
+TEST(Away, PatienceEndsWhereAProgramSeldomLooks) {
+  Asking one(seconds(20));
+  for (int i = 0; i < 20; ++i) {
+    one.duo.run(ms(1));
+    one.duo.run(seconds(20), 0);
+  }
+  one.duo.run(seconds(11));
+  EXPECT_EQ(one.duo.of(1, Kind::failed).size(), 1u);
+}
+
 }  // namespace
 }  // namespace strack::udp

@@ -184,6 +184,9 @@ struct Introduction {
   std::optional<JobKey> outcome;
 };
 
+/// [D169] A timer that comes so late: this process did not run.
+inline constexpr Picoseconds kAway = ms(100);
+
 /// What set-up agrees on, and how far it has come.
 struct SetUp {
   wire::Terms mine;
@@ -199,6 +202,7 @@ struct SetUp {
   std::uint32_t rtt_samples = 0;  ///< of full ones
   std::uint32_t rtt_asked = 0;
   std::uint32_t attempts = 0;
+  std::uint8_t aways = 0;  ///< [D169] times that this process did not run meanwhile
   std::uint16_t path = 0;  ///< the entropy of the last hello, connect or accept that looked for one
   /// [D170] By which entropies the last hellos went; a hello's size says which of these was its own.
   std::array<std::uint16_t, 16> hello_paths{};

@@ -17,8 +17,6 @@ constexpr std::uint32_t kAskedEnough = 3;
 /// goes another way [D41], and most ways may be dead.
 constexpr std::int64_t kAskEvery = 32;
 constexpr Picoseconds kHurryEvery = ms(10);
-/// [D169] A timer that comes so late: this process did not run.
-constexpr Picoseconds kAway = ms(100);
 constexpr Picoseconds kReadsOn = ms(100);    ///< then, without timers
 constexpr Picoseconds kSpared = seconds(1);  ///< and so much longer somebody is half open, once
 /// [D146] Who is answered lets so many others go who wait: more than the one that a dead path may have cost.

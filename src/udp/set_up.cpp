@@ -6,6 +6,9 @@
 namespace strack::udp {
 namespace {
 
+constexpr std::size_t kHeaders = 48;  // of IPv6 and UDP; IPv4 has 20 fewer
+/// [D169] Where a program looks now and then only, that is no patience without end.
+constexpr std::uint32_t kMostAways = 8;
 constexpr Picoseconds kFirstRetry = ms(100);
 constexpr Picoseconds kLongestRetry = ms(400);
 constexpr Picoseconds kHalfOpenLife = seconds(3);
@@ -290,14 +293,14 @@ void Engine::on_reject(const wire::Header& header, wire::ConstBytes body, const 
 }
 
 void Engine::on_set_up_timer(Connection& c) {
-  const auto ask_again = [&] { (c.state == State::hello_sent) ? send_hello(c) : send_connect(c); };
-  if (now_ >= c.set_up.give_up_at && now_ - c.set_up.asked_at > 2 * c.set_up.retry_interval &&
-      c.life.asked == 0) {
-    // This process was away. Nobody could answer what it did not ask.
-    c.life.asked = 1;
-    ask_again();
-    c.set_up.give_up_at = c.set_up.retry_at;
-  } else if (now_ >= c.set_up.give_up_at) {
+  const Picoseconds late = now_ - std::min(c.set_up.retry_at, c.set_up.give_up_at);
+  if (late > kAway && c.set_up.aways < kMostAways) {
+    // [D169] This process was away. Nobody could answer what it did not ask, and its patience is what is left of it.
+    ++c.set_up.aways;
+    c.set_up.retry_at = now_;
+    c.set_up.give_up_at = std::max(c.set_up.give_up_at + late, now_ + kLongestRetry);
+  }
+  if (now_ >= c.set_up.give_up_at) {
     // Who was challenged knows that somebody is there. It may have no room: rejects are few, and may all be lost, and where half
     // of the room is half-open connections nothing is said at all. Or the ways lose too much.
     const bool challenged = c.state == State::connect_sent;
@@ -310,7 +313,7 @@ void Engine::on_set_up_timer(Connection& c) {
   } else if (now_ >= c.set_up.retry_at) {
     if (may_send(c)) {
       c.life.place = Instant::never();
-      ask_again();
+      (c.state == State::hello_sent) ? send_hello(c) : send_connect(c);
     } else {
       c.set_up.retry_at = c.life.place;
     }
@@ -369,8 +372,9 @@ void Engine::send_challenge(const wire::Terms& terms, const wire::Header& header
     challenge.cookie = jar_->make(to, header.keyed, wire::terms_bytes(datagram), now_, path);
     const std::size_t n = wire::encode(scratch_, {terms.connection_id, false, 0}, challenge);
     send_plain({scratch_.data(), n}, to, came_to_, path, false);
-    // Never more bytes than were asked with.
-    copies = std::min(copies, static_cast<std::uint32_t>(datagram.size() / n));
+    // Never more bytes than were asked with, on the wire: each has headers there.
+    copies =
+        std::min(copies, static_cast<std::uint32_t>((datagram.size() + kHeaders) / (n + kHeaders)));
   }
   ++(sent > 0 ? statistics_.challenges_sent : statistics_.refused_set_up);
 }
