@@ -16,13 +16,14 @@ LATE = 0.003  # a wake-up is that much too late
 
 
 def watch(write):
-    """Until SIGTERM; then writes what was noted."""
+    """Until SIGTERM; then writes what was noted. An empty line says that it has begun."""
     late = []
     going = [True]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: going.clear())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     before = time.monotonic()
+    os.write(write, b'\n')
     while going:
         time.sleep(STEP)
         now = time.monotonic()
@@ -65,6 +66,8 @@ class Absences:
                     os._exit(status)
             os.close(write)
             self._watchers.append((pid, read))
+        for _, read in self._watchers:
+            os.read(read, 1)  # from here on nothing is missed; nothing comes where a watcher may not go first
 
     def __exit__(self, *_exception):
         for pid, read in self._watchers:
