@@ -201,10 +201,8 @@ struct Evidence::Impl {
       }
     }
     std::string sql = "CREATE TABLE runs (";
-    for (const std::string& name : columns) {
-      if (&name != &columns.front()) sql += ", ";
-      sql += quoted(name);
-    }
+    for (const std::string& name : columns)
+      sql += (&name == &columns.front() ? "" : ", ") + quoted(name);
     if (!database.open_in_memory() || !add_median(database) || !database.execute(sql + ")")) {
       return FileError{fmt::format("the table of runs: {}", database.message())};
     }
