@@ -4,55 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 
 #include <gtest/gtest.h>
 
-#include "base/prng.h"
+#include "base/units.h"
 #include "udp/engine.h"
+#include "udp/questions_testing.h"
 #include "udp/testing.h"
 #include "wire/wire.h"
 
 namespace strack::udp {
 namespace {
 
-/// One question at a time; answers are counted.
-class Asked final : public testing::EnginesNetwork {
- public:
-  Instant now() override { return clock_; }
-  SendResult send(std::span<const Outgoing> batch) override {
-    for (const Outgoing& out : batch) bytes += out.bytes;
-    packets += batch.size();
-    return SendResult::ok;
-  }
-  std::span<Incoming> receive() override {
-    if (next_ == nullptr) return {};
-    return {std::exchange(next_, nullptr), 1};
-  }
-  const Address& address() const override { return own_; }
-  std::uint32_t largest_datagram(const Address& /*to*/) override { return 1'472; }
-  void random(std::span<std::uint8_t> out) override {
-    for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(rng_.next() >> 32);
-  }
-  const NetworkCounters& counters() const override { return none_; }
-
-  /// Slowly enough for each to be answered, in all its copies.
-  void ask(Engine& engine, std::span<std::uint8_t> question, const Address& from) {
-    bytes = packets = 0;
-    Incoming in{question, from, {}, now(), 0, false};
-    next_ = &in;
-    clock_ = clock_ + ms(10);
-    engine.poll();
-  }
-  std::uint64_t bytes = 0, packets = 0;  ///< of the last answer
-
- private:
-  Address own_ = *Address::parse("127.0.0.1:4794");
-  Instant clock_ = at(seconds(50));
-  Incoming* next_ = nullptr;
-  Rng rng_{1};
-  NetworkCounters none_;
-};
+constexpr Picoseconds kApart = ms(10);  // each is answered, in all its copies
 
 // With the headers of IP and UDP counted, of which an answer in several copies has more than its question.
 TEST(SetUp, NoQuestionGetsMoreBytesThanItHas) {
@@ -62,7 +26,7 @@ TEST(SetUp, NoQuestionGetsMoreBytesThanItHas) {
     EndpointOptions o = testing::options(false);
     o.insecure = true;
     o.listen = "127.0.0.1:4794";
-    Asked network;
+    testing::Questions network(kApart);
     Engine engine(o, network);
     wire::Terms terms;
     terms.connection_id = 1;

@@ -16,6 +16,7 @@
 #include "udp/allocation_count.h"
 #include "udp/engine.h"
 #include "udp/network/simulated/simulated_network.h"
+#include "udp/questions_testing.h"
 #include "udp/testing.h"
 #include "wire/wire.h"
 
@@ -272,53 +273,30 @@ void expect_nothing_from(Duo& duo, const std::vector<Hostile>& packets, const st
 
 // ---- Floods ----
 
-/// A network of one datagram at a time, which keeps the last answer.
-class Flood final : public testing::EnginesNetwork {
+/// Keeps the last answer.
+class Flood final : public testing::Questions {
  public:
-  Instant now() override { return clock; }
+  Flood() : Questions(ms(1)) {}  // slowly enough for each to be answered
+
   SendResult send(std::span<const Outgoing> batch) override {
     for (const Outgoing& out : batch) {
-      answered += out.bytes;
-      size = 0;
+      size_ = 0;
       for (const Piece& piece : out.pieces) {
-        std::copy_n(static_cast<const std::uint8_t*>(piece.data), piece.size, &answer[size]);
-        size += piece.size;
+        std::copy_n(static_cast<const std::uint8_t*>(piece.data), piece.size, &answer_[size_]);
+        size_ += piece.size;
       }
     }
-    return SendResult::ok;
+    return Questions::send(batch);
   }
-  std::span<Incoming> receive() override {
-    if (next == nullptr) return {};
-    asked += next->bytes.size();
-    return {std::exchange(next, nullptr), 1};
-  }
-  const Address& address() const override { return own; }
-  std::uint32_t largest_datagram(const Address& /*to*/) override { return 1'472; }
-  void random(std::span<std::uint8_t> out) override {
-    for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(rng.next() >> 32);
-  }
-  const NetworkCounters& counters() const override { return none; }
-
-  void ask(Engine& engine, std::span<std::uint8_t> bytes, const Address& from) {
-    Incoming in{bytes, from, {}, now(), 0, false};
-    next = &in;
-    clock = clock + ms(1);  // slowly enough for each to be answered
-    engine.poll();
-  }
-  wire::Cookie cookie() const {
-    const wire::ConstBytes bytes(answer.data(), size);
-    const wire::Header header = wire::decode_header(bytes).value();
-    return wire::decode_challenge(header, bytes.subspan(header.bytes())).value().cookie;
+  [[nodiscard]] wire::Cookie cookie() const {
+    const wire::ConstBytes answer(answer_.data(), size_);
+    const wire::Header header = wire::decode_header(answer).value();
+    return wire::decode_challenge(header, answer.subspan(header.bytes())).value().cookie;
   }
 
-  Address own = *Address::parse("127.0.0.1:4794");
-  Instant clock = at(seconds(50));
-  Incoming* next = nullptr;
-  std::uint64_t answered = 0, asked = 0;
-  std::array<std::uint8_t, 2'000> answer{};
-  std::size_t size = 0;
-  Rng rng{1};
-  NetworkCounters none;
+ private:
+  std::array<std::uint8_t, 2'000> answer_{};
+  std::size_t size_ = 0;
 };
 
 // From each of 100,000 addresses a hello, a connect with a made-up cookie, one with a cookie that is
