@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "sim/scenario/fields.h"
+#include "sim/scenario/mark_keys.h"
 #include "sim/scenario/resolution.h"
 #include "sim/scenario/window.h"
 #include "transports/dctcp/params.h"
@@ -52,25 +53,15 @@ constexpr sim::Key kKeys[] = {
                               .fallback = "\"1 MTU\"",
                               .needs = "it is a size, such as increase = \"1 MTU\"",
                               .help = "Additive increase per window."}),
-    {.name = "kmin",
-     .kind = Kind::size,
-     .fallback = "\"0.143 BDP\"",
-     .high = {kTebibyte},
-     .needs = "a threshold is a size, such as kmin = \"0.143 BDP\"",
-     .help = "Switches mark all that leave more than this behind: a seventh of a BDP is the least "
-             "with which one queue never runs dry."},
-    {.name = "kmax",
-     .kind = Kind::size,
-     .fallback = "\"0.143 BDP\"",
-     .high = {kTebibyte},
-     .needs = "a threshold is a size not below kmin, such as kmax = \"0.143 BDP\"",
-     .help = "Above kmin, marks become likelier up to here instead; DCTCP wants a step."},
-    {.name = "pmax",
-     .kind = Kind::fraction,
-     .fallback = "1",
-     .high = {1},
-     .needs = "a probability is from 0 to 1, such as pmax = 1",
-     .help = "Probability of a mark at kmax."},
+    sim::mark_threshold(
+        "kmin", "\"0.143 BDP\"", "a threshold is a size, such as kmin = \"0.143 BDP\"",
+        "Switches mark all that leave more than this behind: a seventh of a BDP is the least "
+        "with which one queue never runs dry."),
+    sim::mark_threshold(
+        "kmax", "\"0.143 BDP\"",
+        "a threshold is a size not below kmin, such as kmax = \"0.143 BDP\"",
+        "Above kmin, marks become likelier up to here instead; DCTCP wants a step."),
+    sim::kMarkPmax,
 };
 constexpr std::string_view kSection = "dctcp";
 

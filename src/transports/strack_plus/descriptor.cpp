@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "core/param_error.h"
 #include "sim/scenario/fields.h"
+#include "sim/scenario/mark_keys.h"
 #include "sim/scenario/resolution.h"
 #include "sim/transport.h"
 #include "transports/strack_plus/params.h"
@@ -34,25 +35,14 @@ constexpr std::string_view kVariants[] = {"strack-plus.sack_packets=1", "strack-
 
 constexpr sim::Key kKeys[] = {
     // [PLUS.mark]
-    {.name = "kmin",
-     .kind = Kind::size,
-     .fallback = "\"0.15 BDP\"",
-     .high = {kTebibyte},
-     .needs = "a threshold is a size, such as kmin = \"0.15 BDP\"",
-     .help = "Where the switches' ECN marks begin, in the place of [switch] kmin: a mark takes a "
-             "packet off a path and cuts no window, so it may come early."},
-    {.name = "kmax",
-     .kind = Kind::size,
-     .fallback = "\"1 BDP\"",
-     .high = {kTebibyte},
-     .needs = "a threshold is a size not below kmin, such as kmax = \"1 BDP\"",
-     .help = "The probability of a mark rises to pmax here; beyond, every packet is marked."},
-    {.name = "pmax",
-     .kind = Kind::fraction,
-     .fallback = "1",
-     .high = {1},
-     .needs = "a probability is from 0 to 1, such as pmax = 1",
-     .help = "Probability of a mark at kmax."},
+    sim::mark_threshold(
+        "kmin", "\"0.15 BDP\"", "a threshold is a size, such as kmin = \"0.15 BDP\"",
+        "Where the switches' ECN marks begin, in the place of [switch] kmin: a mark takes a "
+        "packet off a path and cuts no window, so it may come early."),
+    sim::mark_threshold("kmax", "\"1 BDP\"",
+                        "a threshold is a size not below kmin, such as kmax = \"1 BDP\"",
+                        sim::kMarkKmaxHelp),
+    sim::kMarkPmax,
     param<&Params::ring>({.name = "ring",
                           .kind = Kind::integer,
                           .fallback = "8",

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "core/param_error.h"
 #include "sim/scenario/fields.h"
+#include "sim/scenario/mark_keys.h"
 #include "sim/scenario/resolution.h"
 #include "sim/scenario/spray.h"
 #include "sim/transport.h"
@@ -52,24 +53,11 @@ constexpr const Scheme& kBoth = kSchemes[2];
 constexpr const Scheme& kNdp = kSchemes[3];
 
 constexpr sim::Key kKeys[] = {
-    {.name = "kmin",
-     .kind = Kind::size,
-     .fallback = "\"0.2 BDP\"",
-     .high = {kTebibyte},
-     .needs = "a threshold is a size, such as kmin = \"0.2 BDP\"",
-     .help = "ECN marks begin where a departing packet leaves more than this behind."},
-    {.name = "kmax",
-     .kind = Kind::size,
-     .fallback = "\"0.8 BDP\"",
-     .high = {kTebibyte},
-     .needs = "a threshold is a size, such as kmax = \"0.8 BDP\"",
-     .help = "The probability of a mark rises to pmax here; beyond, every packet is marked."},
-    {.name = "pmax",
-     .kind = Kind::fraction,
-     .fallback = "1",
-     .high = {1},
-     .needs = "a probability is from 0 to 1, such as pmax = 1",
-     .help = "Probability of a mark at kmax."},
+    sim::mark_threshold("kmin", "\"0.2 BDP\"", "a threshold is a size, such as kmin = \"0.2 BDP\"",
+                        "ECN marks begin where a departing packet leaves more than this behind."),
+    sim::mark_threshold("kmax", "\"0.8 BDP\"", "a threshold is a size, such as kmax = \"0.8 BDP\"",
+                        sim::kMarkKmaxHelp),
+    sim::kMarkPmax,
     param<&Params::target_qdelay>(
         {.name = "target_qdelay_us",
          .kind = Kind::time,

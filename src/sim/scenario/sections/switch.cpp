@@ -5,6 +5,7 @@
 
 #include "base/enum_words.h"
 #include "sim/scenario/literals.h"
+#include "sim/scenario/mark_keys.h"
 #include "sim/scenario/sections/sections.h"
 #include "transports/registry.h"
 #include "workload/amount.h"
@@ -33,26 +34,13 @@ constexpr Key kKeys[] = {
          "the other for each destination ToR (above ToRs: pod) on its own. A transport that takes "
          "gaps in the order for losses suffers from all but ecmp. Control packets are hashed, but "
          "with destination-rotation have turns of their own."},
-    {.name = "kmin",
-     .kind = Kind::size,
-     .fallback = "\"0.25 BDP\"",
-     .high = {kTebibyte},
-     .needs = "a threshold is a size, such as kmin = \"0.25 BDP\"",
-     .help =
-         "ECN marks begin where a departing packet leaves more than this behind. A transport may "
-         "have kmin, kmax and pmax in its own section; then these are not read."},
-    {.name = "kmax",
-     .kind = Kind::size,
-     .fallback = "\"0.75 BDP\"",
-     .high = {kTebibyte},
-     .needs = "a threshold is a size, such as kmax = \"0.75 BDP\"",
-     .help = "The probability of a mark rises to pmax here; beyond, every packet is marked."},
-    {.name = "pmax",
-     .kind = Kind::fraction,
-     .fallback = "1",
-     .high = {1},
-     .needs = "a probability is from 0 to 1, such as pmax = 1",
-     .help = "Probability of a mark at kmax."},
+    mark_threshold(
+        "kmin", "\"0.25 BDP\"", "a threshold is a size, such as kmin = \"0.25 BDP\"",
+        "ECN marks begin where a departing packet leaves more than this behind. A transport may "
+        "have kmin, kmax and pmax in its own section; then these are not read."),
+    mark_threshold("kmax", "\"0.75 BDP\"", "a threshold is a size, such as kmax = \"0.75 BDP\"",
+                   kMarkKmaxHelp),
+    kMarkPmax,
     {.name = "queue_limit",
      .kind = Kind::size,
      .fallback = "\"5 BDP\"",
